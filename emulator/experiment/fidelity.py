@@ -1,0 +1,70 @@
+"""What was asked of the emulation and what it did: `fidelity.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison of the emulation with what was asked of it; a failed one invalidates the trial."""
+
+    name: str
+    """Such as "timer lateness, 99th percentile"."""
+    measured: float
+    limit: float
+    unit: str
+    """ms, envelopes, spans, hosts, ..."""
+    detail: str = ""
+    """What a reader needs to act on a failure."""
+
+    @property
+    def ok(self) -> bool:
+        return self.measured <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """One host of the fleet. Offsets are this host's clock minus the coordinator's, in ns."""
+
+    host: str
+    peers: int
+    clock_offset_start_ns: int = 0
+    clock_offset_end_ns: int = 0
+    state: str = "finished"
+    """"finished", or what became of it: "lost", "restarted"."""
+    lost_at_s: float | None = None
+    """Trial time at which it was last heard from, if lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """The verdict over one trial."""
+
+    runtime: str
+    enforced_by: str
+    """What applied the delays: "virtual clock", "delay line", "netem"."""
+    checks: list[Check] = field(default_factory=list)
+    hosts: list[HostReport] = field(default_factory=list)
+    measured: dict[str, float] = field(default_factory=dict)
+    """Further figures without a limit, named with their unit (such as messages_per_s)."""
+
+    @property
+    def valid(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+    @property
+    def reasons(self) -> list[str]:
+        """A sentence for each failed check."""
+        return [
+            f"{c.name}: {c.measured:g} {c.unit}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
+            for c in self.checks
+            if not c.ok
+        ]
+
+    def write(self, path: Path) -> None:
+        record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
+        record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
+        path.write_text(json.dumps(record, indent=2) + "\n")

@@ -1,0 +1,68 @@
+"""The plan: everything that a trial will do, drawn from the seed before it starts.
+
+Every system and every runtime is given the identical plan. Times are seconds of trial time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+PEERS = pa.schema(
+    [
+        ("peer", pa.int32()),
+        ("location", pa.int32()),  # row of the latency matrix
+    ]
+)
+SESSIONS = pa.schema(
+    [
+        ("peer", pa.int32()),
+        ("session", pa.int32()),  # 0, 1, ... for each peer
+        ("start_s", pa.float64()),
+        ("end_s", pa.float64()),  # the trial's end if the peer stays
+        ("graceful", pa.bool_()),  # how it ends; false if it stays
+        ("cause", pa.string()),  # "base" or "flash-crowd"
+    ]
+)
+SUBSCRIPTIONS = pa.schema(
+    [
+        ("peer", pa.int32()),
+        ("topic", pa.int32()),
+        ("rate", pa.float64()),  # the topic's publication rate, events/s
+        ("start_s", pa.float64()),  # 0 if held from the first join on
+        ("end_s", pa.float64()),  # the trial's end if never given up
+    ]
+)
+PUBLICATIONS = pa.schema(
+    [
+        ("event", pa.int32()),
+        ("at_s", pa.float64()),
+        ("publisher", pa.int32()),  # up at that time
+        ("topic", pa.int32()),
+        ("payload_bytes", pa.int32()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Four tables, each sorted: by peer; peer and session; peer, topic and start; time."""
+
+    peers: pa.Table
+    sessions: pa.Table
+    subscriptions: pa.Table
+    publications: pa.Table
+
+    def write(self, directory: Path) -> None:
+        """Write `peers.parquet`, `sessions.parquet`, `subscriptions.parquet`, `publications.parquet`."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in self.__slots__:
+            pq.write_table(getattr(self, name), directory / f"{name}.parquet")
+
+    @classmethod
+    def read(cls, directory: Path) -> Plan:
+        """Raises FileNotFoundError if a table is missing."""
+        return cls(*(pq.read_table(directory / f"{name}.parquet") for name in cls.__slots__))

@@ -1,0 +1,105 @@
+"""What an experiment file says, validated: one variant of it is what a trial runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.churn.spec import ChurnSpec
+from emulator.network.spec import NetworkSpec
+from emulator.quantities import Duration
+from emulator.workload.spec import WorkloadSpec
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SystemSpec(_Model):
+    """The system under test; its parameters are checked against the registry."""
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Phases(_Model):
+    """The time line of a trial. Publications fall in the measure phase; the drain lets them end."""
+
+    join: Duration = Field(10.0, ge=0)
+    settle: Duration = Field(30.0, ge=0)
+    measure: Duration = Field(30.0, gt=0)
+    drain: Duration = Field(10.0, ge=0)
+
+    @property
+    def measure_start(self) -> float:
+        return self.join + self.settle
+
+    @property
+    def measure_end(self) -> float:
+        return self.measure_start + self.measure
+
+    @property
+    def end(self) -> float:
+        return self.measure_end + self.drain
+
+
+class Virtual(_Model):
+    """All peers in one process on a virtual clock."""
+
+    kind: Literal["virtual"] = "virtual"
+
+
+class Processes(_Model):
+    """Real time: peers in several local processes that talk gRPC."""
+
+    kind: Literal["processes"]
+    hosts: int = Field(2, ge=1, le=64)
+    time_scale: float = Field(1.0, gt=0, description="wall seconds for one trial second")
+
+
+Runtime = Annotated[Virtual | Processes, Field(discriminator="kind")]
+
+
+class FidelityLimits(_Model):
+    """Beyond any of these a trial is invalid."""
+
+    timer_lateness_p99: Duration = Field(0.100, gt=0)
+    delay_error_p99: Duration = Field(0.100, gt=0, description="achieved less requested one-way delay of probes")
+    session_error_p99: Duration = Field(0.100, gt=0, description="achieved against planned join and leave times")
+    loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
+    dropped_envelopes: int = Field(0, ge=0)
+    lost_spans: int = Field(0, ge=0)
+
+
+class TelemetrySpec(_Model):
+    metrics_interval: Duration = Field(5.0, gt=0)
+
+
+
+
+class TrialSpec(_Model):
+    """One variant of an experiment with every default filled in; with a seed it makes a trial."""
+
+    system: SystemSpec
+    peers: int = Field(ge=2, le=200_000)
+    network: NetworkSpec = Field(default_factory=NetworkSpec)
+    workload: WorkloadSpec
+    churn: ChurnSpec = Field(default_factory=ChurnSpec)
+    phases: Phases = Field(default_factory=Phases)
+    runtime: Runtime = Field(default_factory=Virtual)
+    fidelity: FidelityLimits = Field(default_factory=FidelityLimits)
+    telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec)
+    seed: int = Field(1, ge=0, lt=2**63)
+
+
+class ExperimentSpec(TrialSpec):
+    """A whole experiment file."""
+
+    name: str = Field(pattern=r"[a-z0-9][a-z0-9-]*")
+    title: str = ""
+    claims: list[str] = Field(default_factory=list, description="ids of the paper's claims, such as V1")
+    repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
+    vary: dict[str, list[Any]] = Field(
+        default_factory=dict, description="dotted key -> values; every combination is a variant"
+    )

@@ -1,0 +1,24 @@
+"""What a running trial tells about itself while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A snapshot; times are seconds of trial time."""
+
+    phase: str
+    """join, settle, measure or drain."""
+    trial_time: float
+    trial_end: float
+    peers_up: int
+    published: int
+    delivered: int
+    messages: int
+    """Sent so far, maintenance included."""
+
+
+Report = Callable[[Progress], None]

@@ -1,0 +1,18 @@
+"""The operation that is being handled, carried by a runtime from message to message."""
+
+from __future__ import annotations
+
+
+class TraceContext:
+    """The trace and the span from which the next message or timer of an operation comes."""
+
+    __slots__ = ("depth", "span_id", "topic", "trace_id")
+
+    def __init__(self, trace_id: bytes, span_id: int, depth: int, topic: int | None) -> None:
+        self.trace_id = trace_id
+        """16 bytes."""
+        self.span_id = span_id
+        self.depth = depth
+        """Messages between the root span and this span; 0 at the root."""
+        self.topic = topic
+        """What the operation is about, if it is about a topic."""
