@@ -1,0 +1,264 @@
+"""Spans and metrics out of a running trial, the same for every runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from opentelemetry.proto.metrics.v1 import metrics_pb2
+from opentelemetry.proto.resource.v1 import resource_pb2
+
+from emulator.protocol import Component
+from emulator.telemetry import encoding, names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.otlp import FileSink, Sink
+
+_SCOPE = "trellis"
+_INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
+_SPANS_IN_RECORD = 2000
+_POINTS_IN_RECORD = 20_000
+_CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
+
+SinkFactory = Callable[[Path], Sink]
+
+
+class Recorder:
+    """Writes one host's spans and metrics; all times are given in ns of trial time.
+
+    Identifiers of traces and spans follow from seed, host and order alone, so that the same
+    run gives the same bytes.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        host: str,
+        *,
+        experiment: str,
+        trial: str,
+        seed: int,
+        start_unix_ns: int,
+        sink: SinkFactory = FileSink,
+        incarnation: int = 0,
+    ) -> None:
+        """Create the host's two files in `directory`. Raises FileExistsError if they are there.
+
+        `incarnation` tells the starts of one host within a trial apart.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        attributes: dict[str, int | str] = {
+            names.SERVICE: "trellis",
+            names.HOST: host,
+            names.EXPERIMENT: experiment,
+            names.TRIAL: trial,
+            names.START: start_unix_ns,
+        }
+        self._resource = encoding.resource(attributes)
+        self._start = start_unix_ns
+        self._traces = sink(directory / f"{host}-traces-{incarnation}.otlp")
+        self._metrics = sink(directory / f"{host}-metrics-{incarnation}.otlp")
+        self._spans: list[bytes] = []
+        identity = hashlib.sha256(f"{seed}/{host}/{incarnation}".encode()).digest()
+        self._span_ids = (int.from_bytes(identity[:4], "big") | 1) << 32
+        self._trace_prefix = identity[4:12]
+        self._traces_begun = 0
+        self._sent: dict[tuple[int, str, bool], list[int]] = {}
+
+    @property
+    def lost_spans(self) -> int:
+        """Spans that were recorded but could not be kept."""
+        return self._traces.lost_spans
+
+    def next_span_id(self) -> int:
+        self._span_ids += 1
+        return self._span_ids
+
+    def begin(
+        self,
+        operation: str,
+        peer: int,
+        at_ns: int,
+        attributes: Mapping[str, int | bool],
+        topic: int | None = None,
+    ) -> TraceContext:
+        """Record the root span of an operation at `peer`; messages sent in its context are its children."""
+        self._traces_begun += 1
+        context = TraceContext(
+            self._trace_prefix + struct.pack(">Q", self._traces_begun), self.next_span_id(), 0, topic
+        )
+        parts = [encoding.span_attribute(names.PEER, peer)]
+        if topic is not None:
+            parts.append(encoding.span_attribute(names.TOPIC, topic))
+        parts.extend(encoding.span_attribute(key, value) for key, value in attributes.items())
+        kind = _PRODUCER if operation == "publish" else _INTERNAL
+        name = encoding.name_and_kind(operation, kind)
+        at = self._start + at_ns
+        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
+        return context
+
+    def hop(
+        self,
+        context: TraceContext,
+        parent: int,
+        message_type: str,
+        sender: int,
+        peer: int,
+        sent_ns: int,
+        handled_ns: int,
+        size: int,
+        interested: bool,
+        delivered_hops: int | None,
+    ) -> None:
+        """Record the span of a message that `peer` handled.
+
+        `context` is the receiver's (its span id and depth are this span's), `parent` the span that
+        sent the message, `size` the encoded message in bytes, `delivered_hops` the overlay hops of
+        the event if handling the message delivered one.
+        """
+        attribute = encoding.span_attribute
+        attributes = (
+            attribute(names.PEER, peer)
+            + attribute(names.SENDER, sender)
+            + attribute(names.DEPTH, context.depth)
+            + attribute(names.BYTES, size)
+        )
+        if context.topic is not None:
+            attributes += attribute(names.TOPIC, context.topic) + attribute(names.INTERESTED, interested)
+        if delivered_hops is not None:
+            attributes += attribute(names.DELIVERED, True) + attribute(names.HOPS, delivered_hops)
+        self._keep(
+            encoding.span(
+                context.trace_id,
+                context.span_id,
+                parent,
+                encoding.name_and_kind(message_type, _CONSUMER),
+                self._start + sent_ns,
+                self._start + handled_ns,
+                attributes,
+            )
+        )
+
+    def count_sent(self, peer: int, message_type: str, traced: bool, size: int) -> None:
+        """Count a message that `peer` sent."""
+        key = (peer, message_type, traced)
+        counter = self._sent.get(key)
+        if counter is None:
+            self._sent[key] = [1, size]
+        else:
+            counter[0] += 1
+            counter[1] += size
+
+    def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
+        """Write the metrics of the whole host."""
+        totals: dict[tuple[str, bool], list[int]] = {}
+        for (_, message_type, traced), (messages, size) in self._sent.items():
+            total = totals.setdefault((message_type, traced), [0, 0])
+            total[0] += messages
+            total[1] += size
+        batch = _MetricBatch(self._resource, self._start, at_ns)
+        for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
+            for (message_type, traced), total in sorted(totals.items()):
+                batch.add_sum(name, total[index], _message_attributes(message_type, traced))
+        batch.add_sum(names.LOST_SPANS, self.lost_spans, {})
+        batch.add_sum(names.DROPPED, dropped_envelopes, {})
+        batch.add_gauge(names.PEERS_UP, peers_up, {})
+        self._metrics.write(batch.encode(), 0)
+
+    def write_snapshot(
+        self, at_ns: int, peers: Sequence[tuple[int, Component, Mapping[str, Sequence[int]]]]
+    ) -> None:
+        """Write counters, states and links of each peer that is up: (peer, protocol, neighbours by kind)."""
+        batch = _MetricBatch(self._resource, self._start, at_ns)
+        for index, name in enumerate((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES)):
+            for (peer, message_type, traced), counter in sorted(self._sent.items()):
+                attributes = {names.PEER: peer} | _message_attributes(message_type, traced)
+                batch.add_sum(name, counter[index], attributes)
+                batch = self._split(batch)
+        for peer, component, neighbours in peers:
+            for gauge, value in component.gauges().items():
+                batch.add_gauge(names.STATE + gauge, value, {names.PEER: peer})
+            for kind, others in neighbours.items():
+                for other in others:
+                    batch.add_gauge(
+                        names.LINK, 1, {names.PEER: peer, names.NEIGHBOUR: other, names.KIND: kind}
+                    )
+            batch = self._split(batch)
+        self._metrics.write(batch.encode(), 0)
+
+    def flush(self) -> None:
+        """Write the spans that are not written yet."""
+        if self._spans:
+            spans, self._spans = self._spans, []
+            self._traces.write(encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
+
+    def close(self) -> None:
+        """Raises OSError if anything could not be written."""
+        try:
+            self.flush()
+        finally:
+            try:
+                self._traces.close()
+            finally:
+                self._metrics.close()
+
+    def _keep(self, span: bytes) -> None:
+        self._spans.append(span)
+        if len(self._spans) >= _SPANS_IN_RECORD:
+            self.flush()
+
+    def _split(self, batch: _MetricBatch) -> _MetricBatch:
+        if batch.points < _POINTS_IN_RECORD:
+            return batch
+        self._metrics.write(batch.encode(), 0)
+        return _MetricBatch(self._resource, self._start, batch.at_ns)
+
+
+def _message_attributes(message_type: str, traced: bool) -> dict[str, int | str]:
+    return {names.MESSAGE_TYPE: message_type, names.TRAFFIC: "operation" if traced else "maintenance"}
+
+
+class _MetricBatch:
+    """Collects points of one time into a `MetricsData` message."""
+
+    def __init__(self, resource: bytes, start_unix_ns: int, at_ns: int) -> None:
+        self.at_ns = at_ns
+        self.points = 0
+        self._start = start_unix_ns
+        self._data = metrics_pb2.MetricsData()
+        resource_metrics = self._data.resource_metrics.add(
+            resource=resource_pb2.Resource.FromString(resource)
+        )
+        self._scope = resource_metrics.scope_metrics.add()
+        self._scope.scope.name = _SCOPE
+        self._by_name: dict[str, metrics_pb2.Metric] = {}
+
+    def add_sum(self, name: str, value: int, attributes: Mapping[str, int | str]) -> None:
+        metric = self._metric(name)
+        metric.sum.aggregation_temporality = _CUMULATIVE
+        metric.sum.is_monotonic = True
+        point = metric.sum.data_points.add(start_time_unix_nano=self._start, as_int=value)
+        self._finish(point, attributes)
+
+    def add_gauge(self, name: str, value: float, attributes: Mapping[str, int | str]) -> None:
+        self._finish(self._metric(name).gauge.data_points.add(as_double=value), attributes)
+
+    def encode(self) -> bytes:
+        return self._data.SerializeToString()
+
+    def _metric(self, name: str) -> metrics_pb2.Metric:
+        metric = self._by_name.get(name)
+        if metric is None:
+            metric = self._by_name[name] = self._scope.metrics.add(name=name)
+        return metric
+
+    def _finish(self, point: metrics_pb2.NumberDataPoint, attributes: Mapping[str, int | str]) -> None:
+        point.time_unix_nano = self._start + self.at_ns
+        self.points += 1
+        for key, value in attributes.items():
+            attribute = point.attributes.add(key=key)
+            if isinstance(value, int):
+                attribute.value.int_value = value
+            else:
+                attribute.value.string_value = value
