@@ -71,5 +71,7 @@ class ChurnSpec(_Model):
     """When peers are up."""
 
     model: Model = Field(default_factory=Static)
-    graceful: float = Field(0.0, ge=0, le=1, description="share of leaves that are announced; the rest are crashes")
+    graceful: float = Field(
+        0.0, ge=0, le=1, description="share of leaves that are announced; the rest are crashes"
+    )
     flash_crowd: FlashCrowd | None = None

@@ -41,7 +41,9 @@ Subscriptions = Annotated[BucketPattern | EdgeList, Field(discriminator="kind")]
 class Resubscribe(_Model):
     """Peers that change interests while they are up."""
 
-    share: float = Field(0.0, ge=0, le=1, description="share of each peer's topics replaced in the measure phase")
+    share: float = Field(
+        0.0, ge=0, le=1, description="share of each peer's topics replaced in the measure phase"
+    )
 
 
 class Uniform(_Model):

@@ -1,0 +1,100 @@
+"""Publications of a trial: what is published when, where and about what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.churn.sessions import Sessions
+from emulator.workload.subscriptions import Subscriptions
+
+_TRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Publications:
+    """Sorted by time; an event's number is its row. Times in seconds of trial time."""
+
+    at: NDArray[np.float64]
+    publisher: NDArray[np.int32]
+    topic: NDArray[np.int32]
+
+
+def draw_publications(
+    events: int,
+    by_subscriber: bool,
+    window: tuple[float, float],
+    rates: NDArray[np.float64],
+    subscriptions: Subscriptions,
+    sessions: Sessions,
+    random: np.random.Generator,
+) -> Publications:
+    """Events at uniformly random times of `window`, topics by rate, publishers that are up then.
+
+    A topic without a subscriber that is up is not published to: another is drawn by rate. The publisher
+    is a random subscriber that is up, or any peer that is up. Raises ValueError if at some event's time
+    no topic has a subscriber that is up.
+    """
+    at = np.sort(random.uniform(*window, size=events))
+    publisher, topic = np.empty(events, dtype=np.int32), np.empty(events, dtype=np.int32)
+    audience = _Audience(subscriptions, sessions)
+    cumulative = np.cumsum(rates)
+    for event, time in enumerate(at):
+        up = audience.up(time)
+        subscribers = np.empty(0, dtype=np.int32)
+        for _ in range(_TRIES):
+            drawn = int(np.searchsorted(cumulative[:-1], random.random() * cumulative[-1], side="right"))
+            subscribers = audience.subscribers(drawn, time, up)
+            if len(subscribers):
+                break
+        else:
+            drawn = _draw_followed(audience.followed(time, up), rates, time, random)
+            subscribers = audience.subscribers(drawn, time, up)
+        candidates = subscribers if by_subscriber else np.flatnonzero(up)
+        topic[event] = drawn
+        publisher[event] = candidates[random.integers(len(candidates))]
+    return Publications(at, publisher, topic)
+
+
+def _draw_followed(
+    followed: NDArray[np.int32], rates: NDArray[np.float64], time: float, random: np.random.Generator
+) -> int:
+    """A topic by rate among those with a subscriber that is up: what endless drawing would end with."""
+    if not len(followed):
+        raise ValueError(
+            f"an event at {time:.3f} s of trial time has no possible audience: "
+            "no peer that is up then subscribes to anything"
+        )
+    share = rates[followed]
+    return int(random.choice(followed, p=share / share.sum()))
+
+
+class _Audience:
+    """Who is up and subscribed at a time."""
+
+    def __init__(self, subscriptions: Subscriptions, sessions: Sessions) -> None:
+        order = np.argsort(subscriptions.topic, kind="stable")
+        self._peer = subscriptions.peer[order]
+        self._topic = subscriptions.topic[order]
+        self._start = subscriptions.start[order]
+        self._end = subscriptions.end[order]
+        self._first = np.searchsorted(self._topic, np.arange(subscriptions.topics + 1))
+        self._sessions = sessions
+        self._peers = 1 + max(subscriptions.peer.max(initial=-1), sessions.peer.max(initial=-1))
+
+    def up(self, time: float) -> NDArray[np.bool_]:
+        """For each peer whether it is in a session."""
+        up = np.zeros(self._peers, dtype=np.bool_)
+        up[self._sessions.peer[(self._sessions.start <= time) & (time < self._sessions.end)]] = True
+        return up
+
+    def subscribers(self, topic: int, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
+        rows = slice(self._first[topic], self._first[topic + 1])
+        peer = self._peer[rows]
+        return peer[(self._start[rows] <= time) & (time < self._end[rows]) & up[peer]]
+
+    def followed(self, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Topics with a subscriber that is up."""
+        return np.unique(self._topic[(self._start <= time) & (time < self._end) & up[self._peer]])

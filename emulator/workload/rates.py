@@ -1,0 +1,22 @@
+"""How often each topic is published to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.workload.spec import PowerLaw, Rates
+
+
+def draw_rates(
+    rates: Rates, topics: int, events: int, duration: float, random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Events/s of each topic, with `events` expected on all topics together in `duration` seconds.
+
+    Without publications the rates are those of one event, so that they can still be compared. A power
+    law gives the topics ranks at random (Vitis, section IV.D).
+    """
+    weight = np.ones(topics)
+    if isinstance(rates, PowerLaw):
+        weight = (1.0 + random.permutation(topics)) ** -rates.alpha
+    return weight * (max(events, 1) / (duration * weight.sum()))
