@@ -11,7 +11,8 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol as Interface
+from typing import Any
+from typing import Protocol as Interface
 
 from google.protobuf.message import Message
 
@@ -105,6 +106,10 @@ class Environment(Interface):
         """Call each `period` seconds, first after a random part of one. Maintenance: never traced."""
         ...
 
+    def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
+        """Ask the bootstrap service again for a random few live peers, when all contacts are gone."""
+        ...
+
     def deliver(self, event: Event) -> None:
         """Hand an event to the application at this peer."""
         ...
@@ -125,7 +130,7 @@ class Component(ABC):
     def stop(self, graceful: bool) -> None:
         """Leave. Messages sent here still go out when `graceful`; a crash sends none."""
 
-    def on_unreachable(self, peer: int) -> None:
+    def on_unreachable(self, peer: int) -> None:  # noqa: B027 - silence is a fine answer
         """A send to `peer` failed."""
 
     def gauges(self) -> dict[str, float]:

@@ -43,6 +43,11 @@ class Phases(_Model):
     def end(self) -> float:
         return self.measure_end + self.drain
 
+    def at(self, time: float) -> str:
+        """The phase at a trial time."""
+        ends = {"join": self.join, "settle": self.measure_start, "measure": self.measure_end}
+        return next((phase for phase, end in ends.items() if time < end), "drain")
+
 
 class Virtual(_Model):
     """All peers in one process on a virtual clock."""
@@ -65,8 +70,12 @@ class FidelityLimits(_Model):
     """Beyond any of these a trial is invalid."""
 
     timer_lateness_p99: Duration = Field(0.100, gt=0)
-    delay_error_p99: Duration = Field(0.100, gt=0, description="achieved less requested one-way delay of probes")
-    session_error_p99: Duration = Field(0.100, gt=0, description="achieved against planned join and leave times")
+    delay_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved less requested one-way delay of probes"
+    )
+    session_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved against planned join and leave times"
+    )
     loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
     dropped_envelopes: int = Field(0, ge=0)
     lost_spans: int = Field(0, ge=0)
@@ -74,8 +83,6 @@ class FidelityLimits(_Model):
 
 class TelemetrySpec(_Model):
     metrics_interval: Duration = Field(5.0, gt=0)
-
-
 
 
 class TrialSpec(_Model):
@@ -96,7 +103,7 @@ class TrialSpec(_Model):
 class ExperimentSpec(TrialSpec):
     """A whole experiment file."""
 
-    name: str = Field(pattern=r"[a-z0-9][a-z0-9-]*")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
     title: str = ""
     claims: list[str] = Field(default_factory=list, description="ids of the paper's claims, such as V1")
     repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")

@@ -140,15 +140,15 @@ class Recorder:
             )
         )
 
+    def counter(self, peer: int, message_type: str, traced: bool) -> list[int]:
+        """[messages, bytes] that `peer` sent so far of this type; the runtime counts in it."""
+        return self._sent.setdefault((peer, message_type, traced), [0, 0])
+
     def count_sent(self, peer: int, message_type: str, traced: bool, size: int) -> None:
-        """Count a message that `peer` sent."""
-        key = (peer, message_type, traced)
-        counter = self._sent.get(key)
-        if counter is None:
-            self._sent[key] = [1, size]
-        else:
-            counter[0] += 1
-            counter[1] += size
+        """Count a message of `size` bytes that `peer` sent."""
+        counter = self.counter(peer, message_type, traced)
+        counter[0] += 1
+        counter[1] += size
 
     def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
         """Write the metrics of the whole host."""
@@ -173,6 +173,8 @@ class Recorder:
         batch = _MetricBatch(self._resource, self._start, at_ns)
         for index, name in enumerate((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES)):
             for (peer, message_type, traced), counter in sorted(self._sent.items()):
+                if not counter[0]:
+                    continue
                 attributes = {names.PEER: peer} | _message_attributes(message_type, traced)
                 batch.add_sum(name, counter[index], attributes)
                 batch = self._split(batch)

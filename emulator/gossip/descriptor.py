@@ -1,0 +1,111 @@
+"""What gossip knows of a peer: its profile, decoded once, and when it was last heard from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from trellis.v1.overlay_pb2 import Profile
+
+from emulator import identifiers
+
+_KEPT_DESCRIPTORS = 1 << 17
+
+
+class Descriptor:
+    """A profile as the protocols use it. Immutable."""
+
+    __slots__ = (
+        "encoded",
+        "identifier",
+        "peer",
+        "rate",
+        "rates",
+        "topic_count",
+        "topic_set",
+        "topics",
+        "version",
+    )
+
+    def __init__(
+        self, peer: int, version: int, topics: Sequence[int], rates: Mapping[int, float], encoded: bytes
+    ) -> None:
+        self.peer = peer
+        self.identifier = identifiers.of_peer(peer)
+        self.version = version
+        """A newer one replaces an older one."""
+        self.topics = tuple(topics)
+        """Ascending."""
+        self.topic_set = sum(1 << topic for topic in topics)
+        """The same as a bit set: bit t is set for topic t."""
+        self.topic_count = len(self.topics)
+        self.rates = rates
+        """events/s by topic; empty when all rates are equal."""
+        self.rate = sum(rates.values())
+        self.encoded = encoded
+        """The `Profile` message that gossip passes on unread."""
+
+    @classmethod
+    def make(cls, peer: int, version: int, rates: Mapping[int, float]) -> Descriptor:
+        """The descriptor of a peer that subscribes to the topics in `rates` (events/s)."""
+        topics = sorted(rates)
+        weights = [rates[topic] for topic in topics]
+        if len(set(weights)) <= 1:
+            weights = []
+        profile = Profile(peer=peer, version=version, topics=topics, rates=weights)
+        return decode(profile.SerializeToString())
+
+    def utility(self, other: Descriptor) -> float:
+        """How alike two peers' interests are, 0 to 1, weighted by publication rates (Vitis, equation 1)."""
+        shared = self.topic_set & other.topic_set
+        if not shared:
+            return 0.0
+        if not self.rates or not other.rates:
+            count = shared.bit_count()
+            return count / (self.topic_count + other.topic_count - count)
+        rate = sum(self.rates[topic] for topic in bits(shared))
+        union = self.rate + other.rate - rate
+        return rate / union if union > 0 else 0.0
+
+
+@lru_cache(maxsize=_KEPT_DESCRIPTORS)
+def decode(encoded: bytes) -> Descriptor:
+    """The descriptor of an encoded `Profile`. Raises google.protobuf.message.DecodeError."""
+    profile = Profile.FromString(encoded)
+    topics = tuple(profile.topics)
+    rates = dict(zip(topics, profile.rates, strict=True)) if profile.rates else {}
+    return Descriptor(profile.peer, profile.version, topics, rates, encoded)
+
+
+def bits(number: int) -> list[int]:
+    """The positions of the bits that are set, ascending."""
+    positions = []
+    while number:
+        lowest = number & -number
+        positions.append(lowest.bit_length() - 1)
+        number ^= lowest
+    return positions
+
+
+Sighting = tuple[float, Descriptor]
+"""When the peer was last heard from by anybody (s of trial time), and its descriptor."""
+
+
+def ages_ms(sightings: Sequence[Sighting], now: float) -> list[int]:
+    """How long ago each was heard from, for a message."""
+    return [int((now - heard) * 1000) if heard < now else 0 for heard, _ in sightings]
+
+
+def merge(into: dict[int, Sighting], sightings: Sequence[Sighting]) -> None:
+    """Add sightings by peer; the newer profile and the later hearing win."""
+    for sighting in sightings:
+        peer = sighting[1].peer
+        known = into.get(peer)
+        if known is None:
+            into[peer] = sighting
+        elif known[1] is sighting[1]:
+            if sighting[0] > known[0]:
+                into[peer] = sighting
+        else:
+            newest = sighting[1] if sighting[1].version > known[1].version else known[1]
+            into[peer] = (max(sighting[0], known[0]), newest)

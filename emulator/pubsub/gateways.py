@@ -1,0 +1,122 @@
+"""Gateway election inside the clusters of a topic (Vitis, Algorithm 5).
+
+Each peer proposes a gateway for each of its topics; proposals spread with the profiles over links
+between peers that share the topic, up to `d` hops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trellis.v1.pubsub_pb2 import ProfileExchange
+
+from emulator import identifiers
+from emulator.gossip.descriptor import Descriptor, bits
+from emulator.identifiers import HALF, MASK, SPACE
+from emulator.overlays.small_world import Link
+
+
+class _Neighbour:
+    """A neighbour's proposals for the topics that this peer shares with it."""
+
+    __slots__ = ("own", "proposals", "revision", "theirs")
+
+    def __init__(self, own: Descriptor, other: Descriptor) -> None:
+        shared = bits(own.topic_set & other.topic_set)
+        self.own = [own.topics.index(topic) for topic in shared]
+        self.theirs = [other.topics.index(topic) for topic in shared]
+        self.revision: int | None = None
+        self.proposals: list[tuple[int, int, int, int]] = []
+        """(own topic's position, gateway, parent, hops)"""
+
+    def read(self, profile: ProfileExchange) -> None:
+        gateways, parents, hops = profile.gateways, profile.parents, profile.hops
+        self.proposals = [
+            (own, gateways[theirs], parents[theirs], hops[theirs])
+            for own, theirs in zip(self.own, self.theirs, strict=True)
+        ]
+        self.revision = profile.revision
+
+
+class GatewayElection:
+    """The proposals of one peer: for each of its topics (gateway, parent, hops)."""
+
+    def __init__(self, peer: int, gateway_hops: int) -> None:
+        """`gateway_hops` is d: a proposal is taken over if it is then less than d hops from its gateway."""
+        self._peer = peer
+        self._limit = gateway_hops
+        self.own: Descriptor | None = None
+        """Whose topics the proposals run parallel to."""
+        self._neighbours: dict[int, _Neighbour] = {}
+        self._used: list[tuple[int, int]] = []
+        self._keys: list[int] = []
+        self.gateways: list[int] = []
+        self.parents: list[int] = []
+        self.hops: list[int] = []
+
+    def update(self, own: Descriptor, links: Mapping[int, Link], oldest: float) -> bool:
+        """A round: revise all proposals; true if any changed.
+
+        Proposals of links that were last heard before `oldest` are not used: the link may exist in
+        this peer's eyes only.
+        """
+        changed = own is not self.own
+        if changed:
+            self.own = own
+            self._neighbours.clear()
+            self._keys = [identifiers.of_topic(topic) for topic in own.topics]
+        used = []
+        for peer, link in links.items():
+            profile = link.profile
+            if profile and link.heard >= oldest and own.topic_set & link.descriptor.topic_set:
+                used.append((peer, profile.revision))
+        if not changed and used == self._used:
+            return False
+        self._used = used
+        for peer in self._neighbours.keys() - links.keys():
+            del self._neighbours[peer]
+        proposals = (self.gateways, self.parents, self.hops)
+        self._elect(own, links)
+        return proposals != (self.gateways, self.parents, self.hops)
+
+    def gateway_topics(self) -> set[int]:
+        """The topics that this peer is a gateway for."""
+        topics = self.own.topics if self.own else ()
+        peer = self._peer
+        return {topic for topic, gateway in zip(topics, self.gateways, strict=True) if gateway == peer}
+
+    def _elect(self, own: Descriptor, links: Mapping[int, Link]) -> None:
+        self_peer, limit, keys = self._peer, self._limit, self._keys
+        of_peer = identifiers.of_peer
+        count = own.topic_count
+        gateways = [self_peer] * count
+        parents = [self_peer] * count
+        hops = [0] * count
+        own_distance = identifiers.distance
+        distances = [own_distance(own.identifier, key) for key in keys]
+        for peer, revision in self._used:
+            neighbour = self._neighbours.get(peer)
+            link = links[peer]
+            if neighbour is None:
+                neighbour = self._neighbours[peer] = _Neighbour(own, link.descriptor)
+            if neighbour.revision != revision:
+                assert link.profile is not None
+                neighbour.read(link.profile)
+            for position, gateway, parent, far in neighbour.proposals:
+                # Line 7, and what it is for: no proposal comes back to the peer that it came from.
+                if parent != peer and (parent in links or parent == self_peer):
+                    continue
+                if gateway == gateways[position]:
+                    if far + 1 < hops[position]:
+                        parents[position] = peer
+                        hops[position] = far + 1
+                elif far + 1 < limit:
+                    away = (of_peer(gateway) - keys[position]) & MASK
+                    if away > HALF:
+                        away = SPACE - away
+                    if away < distances[position]:
+                        distances[position] = away
+                        gateways[position] = gateway
+                        parents[position] = peer
+                        hops[position] = far + 1
+        self.gateways, self.parents, self.hops = gateways, parents, hops
