@@ -1,0 +1,58 @@
+"""The files that an experiment names."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.document import Document, Key, Problem
+from emulator.experiment.keys import files, types_at
+from emulator.experiment.spec import ExperimentSpec
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem]:
+    """Make the names of files absolute: `${NAME}` from the environment, the rest from `folder`.
+
+    What an option names is relative to the current folder. With `check`, a file has to be there.
+    """
+    problems = []
+    for key in list(_named(document.values)):
+        *above, last = key
+        here = document.values
+        for part in above:
+            here = here[part]  # type: ignore[index]
+        base = folder if document.place(key).line else Path.cwd()
+        try:
+            here[last] = _resolved(here[last], base, check)  # type: ignore[index]
+        except ValueError as error:
+            problems.append(document.problem(key, str(error)))
+    return problems
+
+
+def _named(values: dict[str, Any]) -> list[Key]:
+    found = list(files((ExperimentSpec,), values))
+    vary = values.get("vary")
+    for name, choices in vary.items() if isinstance(vary, dict) else ():
+        types_ = types_at(ExperimentSpec, tuple(name.split(".")))
+        for i, choice in enumerate(choices if isinstance(choices, list) else ()):
+            found += [("vary", name, i, *key) for key in files(types_, choice)]
+    return found
+
+
+def _resolved(name: str, base: Path, check: bool) -> str:
+    """Raises ValueError that says what is missing."""
+    unset = [variable for variable in _VARIABLE.findall(name) if variable not in os.environ]
+    if unset:
+        raise ValueError(
+            f'is "{name}", but the environment variable {unset[0]} is not set. '
+            f"Set it to the folder that holds the file, or give the path with --set"
+        )
+    path = base / Path(_VARIABLE.sub(lambda match: os.environ[match[1]], name)).expanduser()
+    if check and not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise ValueError(f'is "{name}", but {what}: {path}. Check the path')
+    return str(path)

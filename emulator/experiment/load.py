@@ -1,0 +1,116 @@
+"""An experiment file, checked whole before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.document import Document, ExperimentError, Problem, plain, read_document
+from emulator.experiment.explain import Finding, validate
+from emulator.experiment.files import resolve_files
+from emulator.experiment.keys import fill_kinds, suggestion
+from emulator.experiment.options import apply_options
+from emulator.experiment.spec import ExperimentSpec, TrialSpec
+from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
+from emulator.experiment.vary import usable_vary
+
+
+def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> ExperimentSpec:
+    """Read an experiment file, with `key=value` options over it.
+
+    Files that it names are found relative to it (those of options relative to the current folder),
+    with `${NAME}` replaced from the environment; `check_files=False` lets them be missing, for a run
+    directory whose plans are drawn. Raises ExperimentError with every problem that there is.
+    """
+    document = read_document(path)
+    problems = document.problems
+    problems += apply_options(document, options)
+    problems += resolve_files(document, path.parent.resolve(), check_files)
+    vary, found = usable_vary(document)
+    problems += found
+    values = document.values
+    for key, choices in list(vary.items()):
+        try:
+            change(values if not _has(values, key) else plain(values), key, choices[0])
+        except ValueError as error:
+            problems.append(document.problem(("vary", key), f"cannot be varied: {error}"))
+            del vary[key]
+    fill_kinds(ExperimentSpec, values)
+    spec, findings = validate(ExperimentSpec, values)
+    problems += [document.problem(key, text) for key, text in findings]
+    problems += _variant_problems(document, vary)
+    if problems or spec is None:
+        raise ExperimentError(problems)
+    if not {"system", "system.name"} & vary.keys():
+        parameters = complete_parameters(values["system"])
+        spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
+    return spec
+
+
+def _has(values: Any, key: str) -> bool:
+    for part in key.split("."):
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _variant_problems(document: Document, vary: dict[str, list[Any]]) -> list[Problem]:
+    """What is wrong with the variants, each told once and where it was written."""
+    found: dict[Finding, list[dict[str, int]]] = {}
+    every = [dict(zip(vary, which, strict=True)) for which in combinations(vary)]
+    for which in every:
+        choice = {key: vary[key][i] for key, i in which.items()}
+        for finding in _check_variant(variant_values(document.values, choice)):
+            found.setdefault(finding, []).append(which)
+    problems = []
+    for (key, text), those in found.items():
+        varied = next((name for name in vary if key[: len(parts := tuple(name.split(".")))] == parts), None)
+        if varied is not None:
+            rest = key[len(varied.split(".")) :]
+            problems += [
+                document.problem(("vary", varied, i, *rest), text) for i in {w[varied] for w in those}
+            ]
+        elif len(those) == len(every):
+            problems.append(document.problem(key, text))
+        else:
+            variant = ", ".join(f"{name}={vary[name][i]}" for name, i in those[0].items())
+            problems.append(document.problem(key, f"{text} (in the variant {variant})"))
+    return problems
+
+
+def _check_variant(values: dict[str, Any]) -> list[Finding]:
+    spec, findings = validate(TrialSpec, values)
+    findings = [*findings, *_check_system(values.get("system"))]
+    if spec is not None and not findings:
+        findings += _check_combination(spec)
+    return findings
+
+
+def _check_system(system: Any) -> list[Finding]:
+    from emulator.registry import SYSTEMS
+
+    if not isinstance(system, dict) or not isinstance(name := system.get("name"), str):
+        return []
+    if name not in SYSTEMS:
+        return [(("system", "name"), f'is "{name}". {suggestion(name, SYSTEMS)}')]
+    parameters = system.get("parameters", {})
+    if not isinstance(parameters, dict):
+        return []
+    _, findings = validate(SYSTEMS[name].parameters, parameters)
+    return [
+        (("system", "parameters", *key), text.replace("is not a known key", f"is not a parameter of {name}"))
+        for key, text in findings
+    ]
+
+
+def _check_combination(spec: TrialSpec) -> list[Finding]:
+    """What each key allows alone, but not all of them together."""
+    from emulator.experiment.draw import check_plan_inputs
+
+    findings: list[Finding] = [(tuple(key.split(".")), f"is {text}") for key, text in check_plan_inputs(spec)]
+    if spec.runtime.kind == "processes" and spec.runtime.hosts > spec.peers:
+        text = f"is {spec.runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
+        findings.append((("runtime", "hosts"), text))
+    return findings

@@ -1,0 +1,63 @@
+"""Options `key=value` over an experiment file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.experiment.document import Document, ExperimentError, Place, Problem, plain, read_value
+from emulator.experiment.keys import fill_kinds
+from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.variants import change
+
+
+def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
+    """Set each key, and take back the places of what it replaces. Values are typed as in YAML.
+
+    A key that the file varies is no longer varied.
+    """
+    problems = []
+    for option in options:
+        place = Place(f"--set {option}")
+        key, equals, text = option.partition("=")
+        key = key.strip()
+        if not equals or not all(key.split(".")):
+            text = "has to be key=value, such as peers=2000 or system.parameters.friends=4"
+            problems.append(Problem(place, "", text))
+            continue
+        try:
+            value = plain(read_value(text, str(place)))
+            _set(document, key, value, place)
+        except ExperimentError as error:
+            problems += [Problem(place, key, problem.text) for problem in error.problems]
+        except ValueError as error:
+            problems.append(Problem(place, key, str(error)))
+    return problems
+
+
+def _set(document: Document, key: str, value: object, place: Place) -> None:
+    """Raises ValueError if the key cannot be set."""
+    vary = document.values.get("vary")
+    head, _, varied = key.partition(".")
+    if head == "vary" and varied:
+        if not isinstance(vary, dict):
+            vary = document.values["vary"] = {}
+        vary[varied] = value
+        _note(document, ("vary", varied), place)
+        return
+    if isinstance(vary, dict):
+        for other in vary:
+            if f"{key}.".startswith(f"{other}.") and key != other:
+                raise ValueError(f'is a part of "{other}", which the file varies. Set vary.{other} instead')
+        for other in [name for name in vary if f"{name}.".startswith(f"{key}.")]:
+            del vary[other]
+    fill_kinds(ExperimentSpec, document.values)
+    change(document.values, key, value)
+    _note(document, tuple(key.split(".")), place)
+
+
+def _note(document: Document, key: tuple[str, ...], place: Place) -> None:
+    for old in [old for old in document.places if old[: len(key)] == key]:
+        del document.places[old]
+    document.places[key] = place
+    for length in range(1, len(key)):
+        document.places.setdefault(key[:length], place)

@@ -1,0 +1,38 @@
+"""An experiment with nothing left to defaults: the `experiment.yaml` of a run directory."""
+
+from __future__ import annotations
+
+import io
+
+from ruamel.yaml import YAML
+
+from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.variants import variants
+
+_FIRST = ("name", "title", "claims", "system")
+_LAST = ("seed", "repeat", "vary")
+
+
+def resolved_yaml(spec: ExperimentSpec) -> str:
+    """The experiment file with every default written out; loading it gives an equal spec.
+
+    Where the system itself is varied, its parameters are in a comment for each variant.
+    """
+    values = spec.model_dump(mode="json")
+    middle = [key for key in values if key not in _FIRST + _LAST]
+    ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST)}
+    text = _dump(ordered)
+    if {"system", "system.name"} & spec.vary.keys():
+        systems = {variant.name: variant.spec.system.model_dump(mode="json") for variant in variants(spec)}
+        text += "\n# The system of each variant, every default written out:\n"
+        text += "".join(f"# {line}\n" for line in _dump(systems).splitlines())
+    return text
+
+
+def _dump(values: object) -> str:
+    yaml = YAML()
+    yaml.width = 100
+    yaml.representer.ignore_aliases = lambda data: True
+    stream = io.StringIO()
+    yaml.dump(values, stream)
+    return stream.getvalue()
