@@ -4,21 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.churn.sessions import Sessions, fit_to_trial
-from emulator.churn.spec import FlashCrowd, Model, Static
+from emulator.churn.avt import AvailabilityTrace, load_avt, replay
+from emulator.churn.lifetimes import Exponential
+from emulator.churn.lifetimes import Pareto as ParetoLifetime
+from emulator.churn.renewal import alternate
+from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
+from emulator.churn.skype import mean_cycle, skype_sessions
+from emulator.churn.spec import FlashCrowd, Model, Pareto, Poisson, Skype, Static, TraceFile
+from emulator.trace_error import TraceError
+
+MOST_SESSIONS = 5_000_000
 
 
 def draw_sessions(
     model: Model, peers: int, join: float, trial_end: float, random: np.random.Generator
 ) -> Sessions:
-    """Sessions of peers 0 to `peers` - 1. Raises TraceError for a trace that does not fit."""
+    """Sessions of peers 0 to `peers` - 1; `join` and `trial_end` in seconds of trial time.
+
+    Except in a static trial, a peer may be away at trial time 0, or all the time. Raises TraceError for a
+    trace that is malformed or does not suit the trial.
+    """
+    numbers = np.arange(peers, dtype=np.int32)
     match model:
         case Static():
-            numbers = np.arange(peers, dtype=np.int32)
-            start, end = np.full(peers, -1.0), np.full(peers, np.inf)
-        case _:
-            raise NotImplementedError(model.kind)
-    return fit_to_trial(numbers, start, end, join, trial_end, random)
+            found = numbers, np.zeros(peers), np.full(peers, np.inf)
+        case TraceFile():
+            trace = load_avt(model.file)
+            for _, problem in trace_problems(trace, model, peers, trial_end):
+                raise TraceError(model.file, 0, problem)
+            found = replay(trace, peers, model.start, model.compress, random)
+        case Skype():
+            numbers, start, end = skype_sessions(
+                peers, trial_end * model.compress, SHORTEST * model.compress, random
+            )
+            found = numbers, start / model.compress, end / model.compress
+        case Poisson():
+            up, away = Exponential(model.mean_session), Exponential(model.mean_gap)
+            found = alternate(peers, 0.0, trial_end, up, away, random, SHORTEST)
+        case Pareto():
+            heavy_up = ParetoLifetime(model.mean_session, model.shape)
+            heavy_away = ParetoLifetime(model.mean_gap, model.shape)
+            found = alternate(peers, 0.0, trial_end, heavy_up, heavy_away, random, SHORTEST)
+    return fit_to_trial(*found, join, trial_end, random)
 
 
 def draw_flash_crowd(
@@ -28,3 +55,43 @@ def draw_flash_crowd(
     start = crowd.at + crowd.within * random.random(crowd.peers)
     numbers = np.arange(first, first + crowd.peers, dtype=np.int32)
     return Sessions(numbers, start, np.full(crowd.peers, trial_end))
+
+
+def trace_problems(
+    trace: AvailabilityTrace, model: TraceFile, peers: int, trial_end: float
+) -> list[tuple[str, str]]:
+    """Key below `churn.model` and problem, for each way in which the trace does not suit the trial."""
+    problems = []
+    if peers > trace.nodes:
+        problems.append(("file", f"has {trace.nodes} nodes, but the trial needs {peers}: lower `peers`"))
+    last = float(trace.end.max())
+    if model.start + trial_end * model.compress > last:
+        problems.append(("compress", f"the trial would go beyond the end of the trace at {last:g} s"))
+    return problems
+
+
+def model_problems(model: Model, peers: int, trial_end: float) -> list[tuple[str, str]]:
+    """Key below `churn.model` and problem, for each combination that cannot be drawn. Reads no file."""
+    match model:
+        case TraceFile():
+            return _window_problems(model, trial_end)
+        case Skype():
+            expected, key = peers * trial_end * model.compress / mean_cycle(), "compress"
+        case Poisson() | Pareto():
+            expected, key = peers * trial_end / (model.mean_session + model.mean_gap), "mean_session"
+        case _:
+            return []
+    if expected > MOST_SESSIONS:
+        return [(key, f"about {expected:.2g} sessions, more than the {MOST_SESSIONS:,} that a plan may have")]
+    return []
+
+
+def _window_problems(model: TraceFile, trial_end: float) -> list[tuple[str, str]]:
+    usable, needed = model.until - model.start, trial_end * model.compress
+    if usable <= 0:
+        return [("start", f"{model.start:g} s is not before `until`, {model.until:g} s")]
+    if needed > usable:
+        window = f"a trial of {trial_end:g} s replays {needed:g} s of the trace, but from `start` to `until`"
+        cure = f"lower compress to {int(usable / trial_end * 1000) / 1000:g}, or shorten the phases"
+        return [("compress", f"{window} are {usable:g} s: {cure}")]
+    return []

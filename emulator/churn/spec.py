@@ -26,6 +26,11 @@ class TraceFile(_Model):
     kind: Literal["trace"]
     file: Path
     start: Duration = Field(86_400.0, ge=0, description="where in the trace the trial begins")
+    until: Duration = Field(
+        2_160_000.0,
+        gt=0,
+        description="where its usable part ends; in the Skype trace 45 h without events follow",
+    )
     compress: float = Field(60.0, ge=1, description="trace seconds replayed in one second of the trial")
 
 
@@ -60,7 +65,7 @@ Model = Annotated[Static | TraceFile | Skype | Poisson | Pareto, Field(discrimin
 
 
 class FlashCrowd(_Model):
-    """Peers beyond the others that join nearly at once and stay."""
+    """The last `peers` of the trial's peers, which join nearly at once and stay."""
 
     at: Duration = Field(ge=0, description="trial time of the first join")
     peers: int = Field(ge=1)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from emulator.churn.model import draw_flash_crowd, draw_sessions
+from emulator.churn.model import draw_flash_crowd, draw_sessions, model_problems
 from emulator.churn.sessions import Sessions
+from emulator.churn.spec import TraceFile
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.experiment.streams import generator
+from emulator.experiment.streams import generator, stream
 from emulator.network.model import host_count, place
-from emulator.workload.patterns import draw_pattern, pattern_problems
+from emulator.network.spec import MatrixFile
+from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
 from emulator.workload.publications import draw_publications
 from emulator.workload.rates import draw_rates
-from emulator.workload.spec import BucketPattern
-from emulator.workload.subscriptions import Subscriptions, held_throughout
+from emulator.workload.spec import EdgeList
+from emulator.workload.subscriptions import Subscriptions
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
@@ -40,7 +46,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     drawn = draw_publications(
         publications.events,
         publications.publisher == "subscriber",
-        (spec.phases.measure_start, spec.phases.measure_end),
+        _measure(spec),
         rates,
         subscriptions,
         sessions,
@@ -80,37 +86,49 @@ def draw_plan(spec: TrialSpec) -> Plan:
 
 
 def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
-    """Key path and problem for each combination that `draw_plan` would refuse. Draws nothing."""
-    problems: list[tuple[str, str]] = []
+    """Key path and problem for each combination that `draw_plan` would refuse, all at once.
+
+    Draws nothing and reads no large file. What only a file's content can tell, such as a graph with fewer
+    nodes than peers, `draw_plan` tells.
+    """
+    problems = [(key, problem) for key, file in _files(spec) if (problem := _file_problem(file))]
+    problems += [(f"workload.{key}", problem) for key, problem in workload_problems(spec.workload)]
     crowd = spec.churn.flash_crowd
-    if crowd is not None and crowd.peers >= spec.peers:
-        problems.append(
-            (
-                "churn.flash_crowd.peers",
-                f"{crowd.peers}, but they are counted in the {spec.peers} peers of the trial",
-            )
+    base = spec.peers - (crowd.peers if crowd else 0)
+    if crowd and base < 1:
+        problem = (
+            f"{crowd.peers}, but they are counted in the trial's {spec.peers} peers: make `peers` larger"
         )
-    if crowd is not None and crowd.at + crowd.within > spec.phases.end:
-        problems.append(
-            (
-                "churn.flash_crowd.at",
-                f"the crowd joins until {crowd.at + crowd.within:g} s, "
-                f"but the trial ends at {spec.phases.end:g} s",
-            )
-        )
-    if isinstance(spec.workload.subscriptions, BucketPattern):
-        problems += [
-            (f"workload.subscriptions.{key}", problem)
-            for key, problem in pattern_problems(spec.workload.subscriptions)
-        ]
-    return problems
+        problems.append(("churn.flash_crowd.peers", problem))
+    if crowd and crowd.at + crowd.within > spec.phases.end:
+        last = f"the crowd joins until {crowd.at + crowd.within:g} s"
+        problems.append(("churn.flash_crowd.at", f"{last}, but the trial ends at {spec.phases.end:g} s"))
+    churn = model_problems(spec.churn.model, max(base, 1), spec.phases.end)
+    return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
+
+
+def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
+    files = []
+    if isinstance(spec.network.latency, MatrixFile):
+        files.append(("network.latency.file", spec.network.latency.file))
+    if isinstance(spec.churn.model, TraceFile):
+        files.append(("churn.model.file", spec.churn.model.file))
+    if isinstance(spec.workload.subscriptions, EdgeList):
+        files.append(("workload.subscriptions.file", spec.workload.subscriptions.file))
+    return files
+
+
+def _file_problem(file: Path) -> str | None:
+    if not file.exists():
+        return f"there is no file {file}"
+    return None if file.is_file() else f"{file} is not a file"
 
 
 def _random(spec: TrialSpec, name: str) -> np.random.Generator:
     return generator(spec.seed, "plan", name)
 
 
-def _table(schema: pa.Schema, *columns: np.ndarray) -> pa.Table:
+def _table(schema: pa.Schema, *columns: NDArray[Any]) -> pa.Table:
     return pa.table(
         [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema=schema
     )
@@ -135,10 +153,12 @@ def _sessions(spec: TrialSpec) -> tuple[Sessions, int]:
 
 
 def _subscriptions(spec: TrialSpec) -> Subscriptions:
-    source = spec.workload.subscriptions
-    random = _random(spec, "subscriptions")
-    if isinstance(source, BucketPattern):
-        topic = draw_pattern(source, spec.peers, random)
-        peer = np.repeat(np.arange(spec.peers), source.per_peer)
-        return held_throughout(source.topics, peer, topic.ravel(), spec.phases.end)
-    raise NotImplementedError(source.kind)
+    workload = spec.workload
+    held = draw_subscriptions(
+        workload.subscriptions, spec.peers, spec.phases.end, _random(spec, "subscriptions")
+    )
+    return change_subscriptions(held, workload, _measure(spec), stream(spec.seed, "plan", "changes"))
+
+
+def _measure(spec: TrialSpec) -> tuple[float, float]:
+    return spec.phases.measure_start, spec.phases.measure_end

@@ -33,7 +33,7 @@ class Network:
     ) -> None:
         one_way = rtt / np.float32(2)
         np.fill_diagonal(one_way, same_host_rtt / 2)
-        self.rows = [array("f", row.tobytes()) for row in one_way]
+        self.rows: list[array[float]] = [array("f", row.tobytes()) for row in one_way]
         self.locations = list(locations)
         if self.locations and not 0 <= min(self.locations) <= max(self.locations) < len(self.rows):
             raise ValueError(f"a peer's location is not one of the {len(self.rows)} hosts of the matrix")
@@ -54,7 +54,7 @@ class Network:
         """
         if self.loss and random.random() < self.loss:
             return None
-        base = self.rows[self.locations[sender]][self.locations[receiver]]
+        base = self.one_way(sender, receiver)
         return base + abs(random.gauss(0.0, self._sigma)) if self._sigma else base
 
 

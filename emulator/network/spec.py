@@ -30,7 +30,8 @@ class Constant(_Model):
 
 
 class MatrixFile(_Model):
-    """Measured RTTs: p2psim's matrix (microseconds) or topology (ms) format, or PlanetLab's (ms)."""
+    """Measured latencies: p2psim's matrix (RTT in microseconds) or topology (one-way ms) format,
+    or PlanetLab's (RTT in ms)."""
 
     kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab"]
     file: Path

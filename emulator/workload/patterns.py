@@ -15,6 +15,11 @@ def bucket_size(pattern: BucketPattern) -> int:
     return pattern.topics if pattern.kind == "random" else pattern.topics // pattern.buckets
 
 
+def topics_in_bucket(pattern: BucketPattern) -> int:
+    """Topics that a peer has from each of its buckets."""
+    return pattern.per_peer // _BUCKETS_A_PEER[pattern.kind]
+
+
 def pattern_problems(pattern: BucketPattern) -> list[tuple[str, str]]:
     """Key below `workload.subscriptions` and problem, for each combination that cannot be drawn."""
     buckets = _BUCKETS_A_PEER[pattern.kind]
@@ -29,21 +34,17 @@ def pattern_problems(pattern: BucketPattern) -> list[tuple[str, str]]:
         return [("buckets", f"{pattern.topics} topics do not divide into {pattern.buckets} equal buckets")]
     if pattern.per_peer % buckets:
         return [("per_peer", f"{pattern.per_peer} topics do not divide into a peer's {buckets} buckets")]
-    if pattern.per_peer // buckets > bucket_size(pattern):
-        return [
-            (
-                "per_peer",
-                f"{pattern.per_peer // buckets} topics from each of {buckets} buckets, "
-                f"but a bucket has only {bucket_size(pattern)}",
-            )
-        ]
+    each, size = topics_in_bucket(pattern), bucket_size(pattern)
+    if each > size:
+        problem = f"{each} topics from each of a peer's {buckets} bucket(s), but a bucket has only {size}"
+        return [("per_peer", problem)]
     return []
 
 
 def draw_pattern(pattern: BucketPattern, peers: int, random: np.random.Generator) -> NDArray[np.int32]:
     """Topics of each peer, peers x per_peer, sorted in each row, all distinct in a row."""
     buckets, size = _BUCKETS_A_PEER[pattern.kind], bucket_size(pattern)
-    each = pattern.per_peer // buckets
+    each = topics_in_bucket(pattern)
     chosen = distinct(peers, pattern.topics // size, buckets, random)
     within = distinct(peers * buckets, size, each, random)
     topics = chosen.reshape(-1, 1) * size + within

@@ -16,7 +16,8 @@ def draw_rates(
     Without publications the rates are those of one event, so that they can still be compared. A power
     law gives the topics ranks at random (Vitis, section IV.D).
     """
-    weight = np.ones(topics)
+    weight: NDArray[np.float64] = np.ones(topics)
     if isinstance(rates, PowerLaw):
-        weight = (1.0 + random.permutation(topics)) ** -rates.alpha
-    return weight * (max(events, 1) / (duration * weight.sum()))
+        weight = np.power(1.0 + random.permutation(topics), -rates.alpha)
+    scale: float = max(events, 1) / (duration * weight.sum())
+    return weight * scale

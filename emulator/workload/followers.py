@@ -1,0 +1,93 @@
+"""Subscriptions from a follower graph: a line `a b` says that a follows b."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.trace_error import TraceError
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerGraph:
+    """Nodes numbered from 0 in the order of their ids in the file."""
+
+    nodes: int
+    follower: NDArray[np.int32]
+    followed: NDArray[np.int32]
+    duplicates: int
+    """Edges that the file has more than once, left out."""
+    self_loops: int
+    """Edges of a node to itself, left out."""
+
+
+def load_followers(file: Path) -> FollowerGraph:
+    """Raises TraceError for a missing or empty file or a line that is not two whole numbers.
+
+    Lines that begin with `#` are comments.
+    """
+    ids = array("q")
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line, text in enumerate(lines, 1):
+                words = text.split()
+                if not words or words[0].startswith("#"):
+                    continue
+                if len(words) != 2:
+                    raise TraceError(
+                        file, line, f"expected two node ids, `a b`, but found {len(words)} words"
+                    )
+                try:
+                    ids.extend((int(words[0]), int(words[1])))
+                except (ValueError, OverflowError) as error:
+                    raise TraceError(file, line, f"{text.strip()!r} is not two whole numbers") from error
+    except OSError as error:
+        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TraceError(file, 0, "is not a text file") from error
+    if not ids:
+        raise TraceError(file, 0, "has no edge")
+    names, edges = np.unique(np.array(ids), return_inverse=True)
+    edges = edges.reshape(-1, 2)
+    proper = edges[edges[:, 0] != edges[:, 1]]
+    unique = np.unique(proper[:, 0].astype(np.int64) * len(names) + proper[:, 1])
+    return FollowerGraph(
+        nodes=len(names),
+        follower=(unique // len(names)).astype(np.int32),
+        followed=(unique % len(names)).astype(np.int32),
+        duplicates=len(proper) - len(unique),
+        self_loops=len(edges) - len(proper),
+    )
+
+
+def sample(graph: FollowerGraph, nodes: int, random: np.random.Generator) -> FollowerGraph:
+    """A part of the graph with this many nodes, as Vitis does it (section IV.E).
+
+    Nodes are taken at random, each with all whom it follows, until there are enough; the edges among
+    them are kept. Raises ValueError if the graph has fewer nodes.
+    """
+    if nodes > graph.nodes:
+        raise ValueError(f"the graph has {graph.nodes} nodes, fewer than the {nodes} asked for")
+    first = np.searchsorted(graph.follower, np.arange(graph.nodes + 1))
+    chosen = np.zeros(graph.nodes, dtype=np.bool_)
+    missing = nodes
+    for root in random.permutation(graph.nodes):
+        reached = np.append(random.permutation(graph.followed[first[root] : first[root + 1]]), root)[::-1]
+        new = reached[~chosen[reached]][:missing]
+        chosen[new] = True
+        missing -= len(new)
+        if missing == 0:
+            break
+    number = np.cumsum(chosen, dtype=np.int32) - 1
+    inside = chosen[graph.follower] & chosen[graph.followed]
+    return FollowerGraph(
+        nodes,
+        number[graph.follower[inside]],
+        number[graph.followed[inside]],
+        graph.duplicates,
+        graph.self_loops,
+    )
