@@ -1,0 +1,177 @@
+"""All trials of an experiment, several at once, each in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import selectors
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.status import cores, now
+from emulator.experiment.trial import FINISHED
+from emulator.experiment.variants import Trial, trials
+from emulator.experiment.worker import PROGRAM, Worker
+from emulator.runtime.progress import Progress
+
+GRACE = 15.0
+"""Seconds that an interrupted trial has to end its own processes before it is killed."""
+_TURN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """News of a trial. `state` is as in `status.json`; progress only while it runs."""
+
+    trial: str
+    state: str
+    progress: Progress | None = None
+    reasons: tuple[str, ...] = ()
+    kept: bool = False
+    """It was finished before this sweep began."""
+
+
+class RunBusy(Exception):
+    """Another process is running trials of this run directory."""
+
+
+def default_jobs(spec: ExperimentSpec) -> int:
+    """One trial a core on the virtual clock; one at a time in real time, so that none disturbs another."""
+    return cores() if all(trial.spec.runtime.kind == "virtual" for trial in trials(spec)) else 1
+
+
+def run_sweep(
+    run: RunDirectory,
+    spec: ExperimentSpec,
+    jobs: int,
+    watch: Callable[[Update], None],
+    command: str = "",
+    program: Sequence[str] = PROGRAM,
+) -> list[Update]:
+    """Run the trials that are not finished, `jobs` at once; the last news of each, in order.
+
+    A trial that crashes is `failed` and the others go on. On an interrupt all children are ended
+    before it is raised again, and the run can be resumed. Raises RunBusy, and OSError if the run
+    directory cannot be written.
+    """
+    every = trials(spec)
+    outcomes: dict[str, Update] = {}
+    with _alone(run):
+        pending: deque[Trial] = deque()
+        for trial in every:
+            status = run.trial(trial.name).read_status()
+            if status.get("state") in FINISHED:
+                outcomes[trial.name] = _outcome(run.trial(trial.name), kept=True)
+                watch(outcomes[trial.name])
+            else:
+                pending.append(trial)
+        for update in _run(run, pending, jobs, watch, command, program):
+            outcomes[update.trial] = update
+            watch(update)
+    return [outcomes[trial.name] for trial in every]
+
+
+def _run(
+    run: RunDirectory,
+    pending: deque[Trial],
+    jobs: int,
+    watch: Callable[[Update], None],
+    command: str,
+    program: Sequence[str],
+) -> Iterator[Update]:
+    workers: dict[int, Worker] = {}
+    with selectors.DefaultSelector() as selector:
+        try:
+            while pending or workers:
+                while pending and len(workers) < jobs:
+                    trial = pending.popleft()
+                    directory, fields = run.trial(trial.name), about(trial, command)
+                    prepare(directory, fields)
+                    worker = Worker(trial, directory, fields, program)
+                    workers[worker.pipe] = worker
+                    selector.register(worker.pipe, selectors.EVENT_READ)
+                    watch(Update(trial.name, "running"))
+                for key, _ in selector.select(_TURN):
+                    if (progress := workers[key.fd].progress()) is not None:
+                        watch(Update(workers[key.fd].trial.name, "running", progress))
+                for worker in [worker for worker in workers.values() if worker.exited]:
+                    del workers[worker.pipe]
+                    selector.unregister(worker.pipe)
+                    yield _finish(worker)
+        finally:
+            _end(list(workers.values()))
+
+
+def prepare(directory: TrialDirectory, fields: dict[str, Any]) -> None:
+    """Make the directory of a trial that is about to be planned or run."""
+    directory.path.mkdir(parents=True, exist_ok=True)
+    directory.write_status(state="planned", reasons=[], **fields)
+
+
+def about(trial: Trial, command: str) -> dict[str, Any]:
+    """What `status.json` says of a trial from the beginning."""
+    variant = trial.variant
+    return {
+        "trial": trial.name,
+        "variant": variant.name,
+        "values": variant.values,
+        "seed": trial.spec.seed,
+        "command": command,
+    }
+
+
+def _finish(worker: Worker) -> Update:
+    """Close an ended worker and see what became of its trial."""
+    status = worker.close()
+    outcome = _outcome(worker.directory)
+    if outcome.state in (*FINISHED, "failed"):
+        return outcome
+    how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    hint = " (out of memory?)" if status == -signal.SIGKILL else ""
+    reason = f"the trial's process came to an end before the trial: {how}{hint}"
+    if words := worker.last_words():
+        reason += f"; it last said: {words}"
+    with contextlib.suppress(OSError):  # the disk may be full
+        worker.directory.write_status(state="failed", ended=now(), reasons=[reason])
+    return Update(worker.trial.name, "failed", reasons=(reason,))
+
+
+def _outcome(directory: TrialDirectory, kept: bool = False) -> Update:
+    status = directory.read_status()
+    reasons = tuple(status.get("reasons") or ())
+    return Update(directory.name, status.get("state", "planned"), reasons=reasons, kept=kept)
+
+
+def _end(workers: list[Worker]) -> None:
+    """Ask all to end, wait no longer than `GRACE`, kill what is left. A second interrupt kills at once."""
+    try:
+        for worker in workers:
+            worker.interrupt()
+        deadline = time.monotonic() + GRACE
+        for worker in workers:
+            worker.wait(deadline)
+    finally:
+        for worker in workers:
+            worker.close()
+            if _outcome(worker.directory).state == "running":
+                with contextlib.suppress(OSError):
+                    worker.directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
+
+
+@contextlib.contextmanager
+def _alone(run: RunDirectory) -> Iterator[None]:
+    descriptor = os.open(run.path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise RunBusy(f"another trellis is running trials in {run.path}. Wait for it to end") from None
+    finally:
+        os.close(descriptor)

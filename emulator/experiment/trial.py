@@ -1,0 +1,188 @@
+"""One trial, from its spec to its verdict.
+
+As a program it is the child process of a sweep: the first line of its standard input is a `Job`,
+whose end of file means that the parent has gone; progress goes to a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.fidelity import Fidelity
+from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.spec import TrialSpec
+from emulator.experiment.status import machine, now, versions
+from emulator.runtime.progress import Progress, Report
+
+FINISHED = ("valid", "invalid")
+PIPE_INTERVAL = 0.2
+"""Seconds of wall time between two snapshots that a child sends; more often they are left out."""
+STATUS_INTERVAL = 5.0
+_LAST_WORDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a child process has to do."""
+
+    directory: Path
+    spec: TrialSpec
+    about: dict[str, Any]
+    """Fields for `status.json`: trial, variant, values, seed, command."""
+    progress_pipe: int
+
+    def to_json(self) -> str:
+        fields = {"directory": str(self.directory), "spec": self.spec.model_dump(mode="json")}
+        return json.dumps(fields | {"about": self.about, "progress_pipe": self.progress_pipe})
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        fields = json.loads(text)
+        spec = TrialSpec.model_validate_json(json.dumps(fields["spec"]))
+        return cls(Path(fields["directory"]), spec, fields["about"], fields["progress_pipe"])
+
+
+def run_trial(
+    spec: TrialSpec, directory: TrialDirectory, report: Report, about: dict[str, Any] | None = None
+) -> Fidelity:
+    """Plan (unless the directory has a plan), run, and write fidelity and status.
+
+    What an earlier attempt recorded is removed first. An error makes the trial `failed` and is raised
+    again; an interrupt makes it `planned`, so that it is run when the run is resumed.
+    """
+    directory.path.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(directory.telemetry, ignore_errors=True)
+    directory.fidelity.unlink(missing_ok=True)
+    facts = {"versions": versions(), "machine": machine()} | (about or {})
+    directory.write_status(state="running", started=now(), ended=None, reasons=[], progress=None, **facts)
+    watch = _Watch(directory, report)
+    try:
+        watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
+        plan_trial(spec, directory)
+        fidelity = _runtime(spec)(spec, _read_plan(directory), directory, watch)
+    except KeyboardInterrupt:
+        directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
+        raise
+    except Exception as error:
+        directory.write_status(state="failed", ended=now(), reasons=[describe(error)], progress=watch.last)
+        raise
+    state = "valid" if fidelity.valid else "invalid"
+    directory.write_status(state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last)
+    return fidelity
+
+
+def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
+    """Draw and write the plan, if there is none. Raises ValueError if it cannot be drawn."""
+    from emulator.experiment.draw import draw_plan
+
+    if directory.plan.exists():
+        return
+    draft = directory.path / "plan.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    draw_plan(spec).write(draft)
+    draft.replace(directory.plan)
+
+
+def describe(error: BaseException) -> str:
+    """An error as a reason that a user can act on."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        file = error.filename or "a file"
+        return f"the disk is full: {file} could not be written. Make room and resume the run"
+    if isinstance(error, MemoryError):
+        return "out of memory. Run fewer trials at once (--jobs) or fewer peers"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class _Watch:
+    """Passes progress on and keeps it in `status.json`, neither too often."""
+
+    def __init__(self, directory: TrialDirectory, report: Report) -> None:
+        self.last: dict[str, Any] | None = None
+        self._directory = directory
+        self._report = report
+        self._kept = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        self.last = asdict(progress)
+        self._report(progress)
+        if time.monotonic() - self._kept >= STATUS_INTERVAL:
+            self._kept = time.monotonic()
+            self._directory.write_status(progress=self.last)
+
+
+def _read_plan(directory: TrialDirectory) -> Any:
+    from emulator.experiment.plan import Plan
+
+    return Plan.read(directory.plan)
+
+
+def _runtime(spec: TrialSpec) -> Callable[..., Fidelity]:
+    if spec.runtime.kind == "virtual":
+        from emulator.runtime.virtual import run_virtual
+
+        return run_virtual
+    from emulator.fleet.processes import run_processes
+
+    return run_processes
+
+
+class _Pipe:
+    """Sends snapshots to the parent without ever waiting for it."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._phase = ""
+        self._sent = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase == self._phase and time.monotonic() - self._sent < PIPE_INTERVAL:
+            return
+        self._phase, self._sent = progress.phase, time.monotonic()
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._descriptor, json.dumps(asdict(progress)).encode() + b"\n")
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(_LAST_WORDS)
+    os._exit(130)
+
+
+def main() -> int:
+    """Run the job on standard input. Exit status: 0 valid, 1 invalid or failed, 130 interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            return 130
+        job = Job.from_json(line.decode())
+        threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+        pipe = _Pipe(job.progress_pipe)
+        return 0 if run_trial(job.spec, TrialDirectory(job.directory), pipe, job.about).valid else 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        traceback.print_exc()
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

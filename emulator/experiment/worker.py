@@ -1,0 +1,102 @@
+"""A child process that runs one trial, and all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.trial import Job
+from emulator.experiment.variants import Trial
+from emulator.runtime.progress import Progress
+
+PROGRAM = (sys.executable, "-m", "emulator.experiment.trial")
+_MAX_LINE = 65_536
+
+
+class Worker:
+    """Starts when it is made, in a session of its own, so that a Ctrl-C reaches only the parent."""
+
+    def __init__(
+        self, trial: Trial, directory: TrialDirectory, about: dict[str, Any], program: Sequence[str] = PROGRAM
+    ) -> None:
+        self.trial = trial
+        self.directory = directory
+        directory.path.mkdir(parents=True, exist_ok=True)
+        self.pipe, theirs = os.pipe()
+        self._left = b""
+        try:
+            with self.log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    program,
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(theirs,),
+                    start_new_session=True,
+                )
+        except BaseException:
+            os.close(self.pipe)
+            raise
+        finally:
+            os.close(theirs)
+        os.set_blocking(self.pipe, False)
+        job = Job(directory.path, trial.spec, about, theirs)
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(job.to_json().encode() + b"\n")
+            self._process.stdin.flush()
+
+    @property
+    def log(self) -> Path:
+        """What the trial's processes print."""
+        return self.directory.path / "log.txt"
+
+    def progress(self) -> Progress | None:
+        """The newest snapshot that has arrived since the last call."""
+        try:
+            data = self._left + os.read(self.pipe, _MAX_LINE)
+        except BlockingIOError:
+            return None
+        lines = data.split(b"\n")
+        self._left = lines[-1][:_MAX_LINE]
+        return Progress(**json.loads(lines[-2])) if len(lines) > 1 else None
+
+    @property
+    def exited(self) -> bool:
+        """Whether the process has ended. It is kept until `close`, so that its group stays its own."""
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, options) is not None
+
+    def interrupt(self) -> None:
+        """Ask it to end."""
+        self._process.send_signal(signal.SIGINT)
+
+    def wait(self, deadline: float) -> None:
+        """Until it has ended, or until `deadline` on the monotonic clock."""
+        while not self.exited and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def close(self) -> int:
+        """End it and whatever it left running at once. The exit status, negative for a signal."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        status = self._process.wait()
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+        os.close(self.pipe)
+        return status
+
+    def last_words(self) -> str:
+        """The last line that it printed, if any."""
+        lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
