@@ -87,6 +87,7 @@ class SmallWorld(Overlay):
         self._silent: dict[int, float] = {}
         self._route_ids: list[int] = []
         self._route_peers: list[int | None] = []
+        self._next_hops: dict[int, int | None] = {}
         self._selection = NeighbourSelection(
             own(),
             parameters.routing_table,
@@ -143,13 +144,17 @@ class SmallWorld(Overlay):
         return self.table | self.incoming
 
     def next_hop(self, key: int) -> int | None:
+        hops = self._next_hops
+        if key in hops:
+            return hops[key]
         ids = self._route_ids
         index = bisect_left(ids, key)
         after = index if index < len(ids) else 0
         before = index - 1
         distance = identifiers.distance
         nearer = after if distance(ids[after], key) <= distance(ids[before], key) else before
-        return self._route_peers[nearer]
+        hop = hops[key] = self._route_peers[nearer]
+        return hop
 
     def route(self, key: int, message: Message) -> None:
         self._pass_on(
@@ -280,5 +285,6 @@ class SmallWorld(Overlay):
         routes: list[tuple[int, int | None]] = [(identifiers.of_peer(self._peer), None)]
         routes += [(link.descriptor.identifier, peer) for peer, link in self.table.items()]
         routes.sort(key=lambda route: route[0])
+        self._next_hops.clear()
         self._route_ids = [identifier for identifier, _ in routes]
         self._route_peers = [peer for _, peer in routes]

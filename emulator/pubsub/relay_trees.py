@@ -8,7 +8,8 @@ the path, so a path heals where it broke and fades where nobody needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Set
 
 from google.protobuf.message import Message
 from trellis.v1.pubsub_pb2 import RelayRequest
@@ -26,93 +27,107 @@ class RelayTrees:
         self._overlay = overlay
         self._lifetime = lifetime
         self._wanted: set[int] = set()
-        # topic -> peer -> (when the link ends, hops of the longest path from a gateway to here)
-        self._below: dict[int, dict[int, tuple[float, int]]] = {}
-        # topic -> peer -> when the link ends
-        self._above: dict[int, dict[int, float]] = {}
+        # topic -> peer below -> when the link ends; and hops of the longest path through it to here
+        self._below: dict[int, dict[int, float]] = {}
+        self._below_hops: dict[int, dict[int, int]] = {}
+        # (when the links end, topic -> peer above), a pair for each request round
+        self._above: deque[tuple[float, dict[int, int]]] = deque()
 
     def handlers(self) -> dict[type[Message], Handler]:
         return {RelayRequest: self._on_request}
 
     def clear(self) -> None:
         """Forget all paths."""
-        self._wanted.clear()
+        self._wanted = set()
         self._below.clear()
+        self._below_hops.clear()
         self._above.clear()
 
     def refresh(self, wanted: set[int]) -> None:
         """A round: ask again for the topics that this peer `wanted` itself or relays for others."""
-        now = self._environment.now
         self._wanted = wanted
-        for links in (self._below, self._above):
-            self._drop_ended(links, now)
+        self._drop_ended()
         self._request(wanted | self._below.keys())
 
     def links(self, topic: int) -> set[int]:
         """The peers next to this one on the topic's relay paths."""
         now = self._environment.now
-        linked = {peer for peer, (ends, _) in self._below.get(topic, {}).items() if ends >= now}
-        linked.update(peer for peer, ends in self._above.get(topic, {}).items() if ends >= now)
+        linked = {hops[topic] for ends, hops in self._above if ends >= now and topic in hops}
+        below = self._below.get(topic)
+        if below:
+            linked.update([peer for peer, ends in below.items() if ends >= now])
         return linked
-
-    def is_relay(self, topic: int) -> bool:
-        """Whether this peer is on a relay path of the topic."""
-        return bool(self.links(topic))
 
     def on_unreachable(self, peer: int) -> None:
         """Take another next hop at once for the topics that were relayed through `peer`."""
-        cut_off = [topic for topic, peers in self._above.items() if peers.pop(peer, None) is not None]
-        for peers in self._below.values():
-            peers.pop(peer, None)
-        self._request(topic for topic in cut_off if topic in self._wanted or self._below.get(topic))
+        cut_off = set()
+        for _, hops in self._above:
+            for topic in [topic for topic, hop in hops.items() if hop == peer]:
+                del hops[topic]
+                cut_off.add(topic)
+        for topic in [topic for topic, peers in self._below.items() if peer in peers]:
+            self._remove_below(topic, peer)
+        self._request({topic for topic in cut_off if topic in self._wanted or topic in self._below})
 
     def path_hops(self) -> list[int]:
         """Hops of the longest relay path of each topic that this peer is the rendezvous node of."""
         return [
-            max(hops for _, hops in peers.values())
-            for topic, peers in self._below.items()
-            if peers and self._overlay.next_hop(identifiers.of_topic(topic)) is None
+            max(hops.values())
+            for topic, hops in self._below_hops.items()
+            if self._overlay.next_hop(identifiers.of_topic(topic)) is None
         ]
 
-    def _request(self, topics: Iterable[int]) -> None:
-        by_hop: dict[int, list[int]] = {}
+    def _request(self, topics: Set[int]) -> None:
         next_hop = self._overlay.next_hop
         of_topic = identifiers.of_topic
+        below_hops = self._below_hops
+        above: dict[int, int] = {}
+        by_hop: dict[int, tuple[list[int], list[int]]] = {}
         for topic in topics:
             hop = next_hop(of_topic(topic))
-            if hop is not None:
-                by_hop.setdefault(hop, []).append(topic)
-        ends = self._environment.now + self._lifetime
-        for hop, asked in by_hop.items():
-            for topic in asked:
-                self._above.setdefault(topic, {})[hop] = ends
-            hops = [self._longest_below(topic) + 1 for topic in asked]
-            self._environment.send(hop, RelayRequest(topics=asked, hops=hops))
-
-    def _longest_below(self, topic: int) -> int:
-        below = self._below.get(topic)
-        return max([hops for _, hops in below.values()], default=0) if below else 0
+            if hop is None:
+                continue
+            above[topic] = hop
+            asked = by_hop.get(hop)
+            if asked is None:
+                asked = by_hop[hop] = ([], [])
+            asked[0].append(topic)
+            below = below_hops.get(topic)
+            asked[1].append(max(below.values()) + 1 if below else 1)
+        if above:
+            self._above.append((self._environment.now + self._lifetime, above))
+        for hop, (asked_topics, hops) in by_hop.items():
+            self._environment.send(hop, RelayRequest(topics=asked_topics, hops=hops))
 
     def _on_request(self, sender: int, message: RelayRequest) -> None:
         ends = self._environment.now + self._lifetime
-        new = []
+        below, below_hops = self._below, self._below_hops
+        new = set()
         for topic, hops in zip(message.topics, message.hops, strict=True):
-            below = self._below.get(topic)
-            if below is None:
-                below = self._below[topic] = {}
+            peers = below.get(topic)
+            if peers is None:
+                below[topic] = {sender: ends}
+                below_hops[topic] = {sender: hops}
                 if topic not in self._wanted:
-                    new.append(topic)
-            below[sender] = (ends, hops)
+                    new.add(topic)
+            else:
+                peers[sender] = ends
+                below_hops[topic][sender] = hops
         if new:
             self._request(new)
 
-    @staticmethod
-    def _drop_ended(
-        links: dict[int, dict[int, tuple[float, int]]] | dict[int, dict[int, float]], now: float
-    ) -> None:
-        for topic in list(links):
-            peers = links[topic]
-            for peer in [p for p, e in peers.items() if (e if isinstance(e, float) else e[0]) < now]:
-                del peers[peer]
-            if not peers:
-                del links[topic]
+    def _drop_ended(self) -> None:
+        now = self._environment.now
+        while self._above and self._above[0][0] < now:
+            self._above.popleft()
+        for topic in [topic for topic, peers in self._below.items() if min(peers.values()) < now]:
+            for peer in [peer for peer, ends in self._below[topic].items() if ends < now]:
+                self._remove_below(topic, peer)
+
+    def _remove_below(self, topic: int, peer: int) -> None:
+        peers = self._below[topic]
+        del peers[peer]
+        del self._below_hops[topic][peer]
+        if not peers:
+            del self._below[topic]
+            del self._below_hops[topic]
