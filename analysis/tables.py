@@ -1,7 +1,7 @@
 """The tables of a run: telemetry and plan of each trial, as Parquet.
 
 `<run>/tables/<table>/trial=<name>/part-00000.parquet` (...); read a whole table, all trials at once,
-with any Parquet reader that knows Hive partitions. Times `*_s` are seconds of trial time on the
+with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). Times `*_s` are seconds of trial time on the
 coordinator's clock, `*_ms` milliseconds, sizes bytes; `?` marks what may be null. Files are the same,
 byte for byte, for the same telemetry and plan.
 
@@ -37,6 +37,8 @@ states       what peers told of themselves: peer, at_s, moment ("start", "end" o
              name (without `trellis.state.`), value
 links        overlay links: peer, neighbour, kind, at_s, moment ("start", "end")
 losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
+points       every data point of every metric: host, file, name, at_s, value, peer?, neighbour?, kind?,
+             message?, traffic?
 
 Written by `analysis.series` from the tables above:
 
@@ -53,3 +55,93 @@ clusters             one row a topic with subscribers up at the end of the measu
 """
 
 from __future__ import annotations
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from analysis import deliveries, peers
+from analysis.parquet import write_in_order, write_table
+from analysis.telemetry import corrected_spans, read_otlp, read_plan
+from analysis.trials import TrialRecord, host_frame, trial_frame
+from emulator.experiment.rundir import RunDirectory
+
+Tables = dict[str, DataFrame]
+_HOPS = (
+    "trial trace span parent message host sender peer depth topic interested delivered hops bytes event "
+    "session graceful sent_s handled_s delay_ms"
+).split()
+_POINTS = "trial host file name at_s value peer neighbour kind message traffic".split()
+
+
+def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialRecord]) -> Tables:
+    """Write all tables of these trials, which have a plan and telemetry, and return them by name.
+
+    What the run's tables held before is replaced.
+    """
+    tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
+    _write_telemetry(spark, run, records, tables)
+    hosts = F.broadcast(host_frame(spark, records))
+    plan = {name: read_plan(spark, records, name) for name in ("sessions", "subscriptions")}
+    tables["subscriptions"] = plan["subscriptions"]
+
+    def write(name: str, frame: DataFrame, *keys: str) -> None:
+        tables[name] = write_table(frame, run, name, *keys)
+
+    write("operations", _operations(tables["hops"]), "at_s", "trace")
+    write("sessions", peers.sessions(plan["sessions"], tables, hosts), "peer", "session")
+    tables["handled"] = deliveries.handled(tables).persist()
+    write("deliveries", deliveries.deliveries(tables), "event", "peer")
+    write("relays", deliveries.relays(tables), "event", "peer")
+    write("states", peers.states(tables), "name", "moment", "peer")
+    write("links", peers.links(tables), "moment", "peer", "neighbour", "kind")
+    counters = peers.counters(tables).persist()
+    write("messages", peers.messages(counters), "message", "traffic")
+    write("traffic", peers.traffic(tables, counters), "peer")
+    counters.unpersist()
+    return tables
+
+
+def _write_telemetry(
+    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
+) -> None:
+    """Write hops and points in one pass over each signal's files, and what could not be read of them."""
+    observed = []
+
+    def readable(signal: str) -> DataFrame:
+        found = Observation()
+        observed.append(found)
+        losses = F.collect_list(F.when(F.col("loss").isNotNull(), F.struct("trial", "loss")))
+        frame = read_otlp(spark, records, signal).observe(found, losses.alias("losses"))
+        return frame.where("loss is null").drop("loss")
+
+    hops = corrected_spans(spark, readable("traces"), records).withColumn(
+        "delivered", F.coalesce("delivered", F.lit(False))
+    )
+    hops = hops.withColumn("depth", F.coalesce("depth", F.lit(0)))
+    tables["hops"] = write_in_order(hops.select(*_HOPS), run, "hops")
+    points = readable("metrics").withColumn("at_s", F.col("at_ns") / 1e9)
+    tables["points"] = write_in_order(points.select(*_POINTS), run, "points")
+    lost = [(row.trial, *row.loss) for found in observed for row in found.get["losses"]]
+    schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
+    tables["losses"] = write_table(spark.createDataFrame(lost, schema), run, "losses", "file", "offset")
+
+
+def _operations(hops: DataFrame) -> DataFrame:
+    """One row a trace that has a root."""
+    root = F.min(F.when(F.col("parent").isNull(), F.struct(
+        F.col("message").alias("operation"), "host", "peer", "topic", "event", "session", "graceful",
+        F.col("sent_s").alias("at_s"),
+    )))  # fmt: skip
+    is_message = F.col("parent").isNotNull()
+    return (
+        hops.groupBy("trial", "trace")
+        .agg(
+            root.alias("root"),
+            F.count_if(is_message).alias("messages"),
+            F.coalesce(F.sum(F.when(is_message, F.col("bytes"))), F.lit(0)).alias("bytes"),
+            F.max("depth").alias("depth"),
+            F.max("handled_s").alias("last_s"),
+        )
+        .where("root is not null")
+        .select("trial", "trace", "root.*", "messages", "bytes", "depth", "last_s")
+    )

@@ -1,0 +1,123 @@
+"""Who was to get each event, who got it, and who handled it for others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+JOIN_GRACE_S = 10.0
+"""An event counts for a peer that joined, or subscribed while up, this long before (Vitis, IV.F)."""
+LEAVE_GRACE_S = 5.0
+"""An event does not count for a peer that left, or unsubscribed, sooner than this after it."""
+EVENT_MESSAGE = "EventData"
+"""The message that carries an event; the others only tell of it or ask for it."""
+_MARGIN_S = 1e-6
+
+Tables = Mapping[str, DataFrame]
+_EVENT = ["trial", "event", "topic", "publisher", "published_s"]
+
+
+def published(tables: Tables) -> DataFrame:
+    """One row for each event that was published: trial, trace, event, topic, publisher, published_s."""
+    return (
+        tables["operations"]
+        .where("operation = 'publish'")
+        .select(
+            "trial",
+            "trace",
+            "event",
+            "topic",
+            F.col("peer").alias("publisher"),
+            F.col("at_s").alias("published_s"),
+        )
+    )
+
+
+def handled(tables: Tables) -> DataFrame:
+    """What each peer received of each event.
+
+    The columns of `published` but the trace, peer, copies (EventData), messages, bytes; the same with
+    `unwanted_` for those at a time when it was not subscribed; delivered_s?, hops? (of the first delivery).
+    """
+    unwanted = ~F.coalesce("interested", F.lit(False))
+    is_copy = F.col("message") == EVENT_MESSAGE
+    first = F.min(F.when(F.col("delivered"), F.struct("handled_s", "hops")))
+    received = tables["hops"].where("parent is not null").drop("event", "topic")
+    return (
+        received.join(F.broadcast(published(tables)), ["trial", "trace"])
+        .groupBy(*_EVENT, "peer")
+        .agg(
+            F.count_if(is_copy).alias("copies"),
+            F.count("*").alias("messages"),
+            F.sum("bytes").alias("bytes"),
+            F.count_if(is_copy & unwanted).alias("unwanted_copies"),
+            F.count_if(unwanted).alias("unwanted_messages"),
+            F.coalesce(F.sum(F.when(unwanted, F.col("bytes"))), F.lit(0)).alias("unwanted_bytes"),
+            first.alias("first"),
+        )
+        .select("*", F.col("first.handled_s").alias("delivered_s"), F.col("first.hops").alias("hops"))
+        .drop("first")
+    )
+
+
+def _expected(tables: Tables) -> DataFrame:
+    """Each event with each other peer that was subscribed and up long enough before and after it."""
+    due = F.col("published_s")
+    stays_until = F.least(due + LEAVE_GRACE_S, F.col("trial_end_s") - _MARGIN_S)
+
+    def held(start: Column, end: Column) -> Column:
+        return (start <= due - JOIN_GRACE_S + _MARGIN_S) & (end >= stays_until)
+
+    asked_at = F.when(F.col("asked_s") > 0, F.col("asked_s")).otherwise(F.lit(-JOIN_GRACE_S))
+    subscriptions = tables["subscriptions"].select(
+        "trial", "topic", "peer", F.col("start_s").alias("asked_s"), F.col("end_s").alias("given_up_s")
+    )
+    up = tables["sessions"].where("start_s is not null").select("trial", "peer", "start_s", "end_s")
+    return (
+        subscriptions.join(F.broadcast(published(tables).drop("trace")), ["trial", "topic"])
+        .join(tables["trials"], "trial")
+        .where((F.col("peer") != F.col("publisher")) & held(asked_at, F.col("given_up_s")))
+        .join(up, ["trial", "peer"])
+        .where(held(F.col("start_s"), F.col("end_s")))
+        .select(*_EVENT, "peer")
+        .distinct()
+    )
+
+
+def deliveries(tables: Tables) -> DataFrame:
+    """The table of that name."""
+    got = tables["handled"].where("delivered_s is not null or copies > unwanted_copies")
+    delivered = F.col("delivered_s").isNotNull()
+    copies = F.coalesce("copies", F.lit(0))
+    return (
+        _expected(tables)
+        .withColumn("expected", F.lit(True))
+        .join(got, [*_EVENT, "peer"], "full")
+        .where(F.col("peer") != F.col("publisher"))
+        .select(
+            *_EVENT,
+            "peer",
+            F.coalesce("expected", F.lit(False)).alias("expected"),
+            delivered.alias("delivered"),
+            F.col("hops"),
+            ((F.col("delivered_s") - F.col("published_s")) * 1e3).alias("delay_ms"),
+            copies.alias("copies"),
+            F.greatest(copies - 1, F.lit(0)).alias("duplicates"),
+        )
+    )
+
+
+def relays(tables: Tables) -> DataFrame:
+    """The table of that name."""
+    return (
+        tables["handled"]
+        .where("unwanted_messages > 0")
+        .select(
+            *("trial", "event", "topic", "peer"),
+            F.col("unwanted_messages").alias("messages"),
+            F.col("unwanted_copies").alias("copies"),
+            F.col("unwanted_bytes").alias("bytes"),
+        )
+    )

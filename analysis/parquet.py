@@ -1,0 +1,40 @@
+"""Tables as Parquet files that are the same, byte for byte, whenever their rows are."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from emulator.experiment.rundir import RunDirectory
+
+
+def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> DataFrame:
+    """Write `tables/<table>/trial=<name>/part-00000.parquet`, sorted by `keys`, which make rows unique.
+
+    Returns the table as it can be read again. Whatever was there before is replaced.
+    """
+    return write_in_order(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
+
+
+def write_in_order(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
+    """Write the rows as they come: a frame whose partitions hold one trial each, or are sorted by trial."""
+    folder = run.tables / table
+    shutil.rmtree(folder, ignore_errors=True)
+    frame.write.partitionBy("trial").parquet(str(folder))
+    (folder / "_SUCCESS").unlink(missing_ok=True)
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            _rename_parts(path)
+        else:
+            path.unlink()
+    return frame.sparkSession.read.schema(frame.schema).parquet(str(folder))
+
+
+def _rename_parts(folder: Path) -> None:
+    """Spark's names are random and its checksums repeat them."""
+    for checksum in folder.glob(".*.crc"):
+        checksum.unlink()
+    for index, part in enumerate(sorted(folder.glob("*.parquet"))):
+        part.rename(folder / f"part-{index:05}.parquet")

@@ -1,0 +1,117 @@
+"""The trials of a run directory, as the analysis sees them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from emulator.experiment.load import load
+from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.experiment.spec import ExperimentSpec, TrialSpec
+from emulator.experiment.variants import trials
+
+_NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
+_INTERVALS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One trial: what it was asked to be, and how it ended."""
+
+    name: str
+    variant: str
+    values: dict[str, Any]
+    """The varied keys, dotted, with their values."""
+    spec: TrialSpec
+    directory: TrialDirectory
+    status: dict[str, Any]
+    fidelity: dict[str, Any]
+
+    @property
+    def state(self) -> str:
+        return str(self.status.get("state", "planned"))
+
+    @property
+    def valid(self) -> bool:
+        return self.state == "valid"
+
+    @property
+    def has_telemetry(self) -> bool:
+        return (self.directory.plan / "publications.parquet").exists() and any(
+            self.directory.telemetry.glob("*-traces-*.otlp")
+        )
+
+    @property
+    def time_scale(self) -> float:
+        """Wall seconds for one trial second."""
+        return self.spec.runtime.time_scale if self.spec.runtime.kind == "processes" else 1.0
+
+    @property
+    def interval_s(self) -> float:
+        """Width of an interval of its time series: about 30 of them, none shorter than the metrics'."""
+        least = max(self.spec.phases.measure / _INTERVALS, self.spec.telemetry.metrics_interval)
+        return next((float(s) for s in _NICE_SECONDS if s >= least), float(_NICE_SECONDS[-1]))
+
+
+def read_experiment(run: RunDirectory) -> ExperimentSpec:
+    """What the run was asked to do. Raises ExperimentError if its file was damaged."""
+    return load(run.experiment, check_files=False)
+
+
+def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialRecord]:
+    """All trials of the experiment, those that never ran too, in the order of the experiment."""
+    records = []
+    for trial in trials(experiment):
+        directory = run.trial(trial.name)
+        fidelity = json.loads(directory.fidelity.read_text()) if directory.fidelity.exists() else {}
+        records.append(
+            TrialRecord(
+                name=trial.name,
+                variant=trial.variant.name,
+                values=trial.variant.values,
+                spec=trial.spec,
+                directory=directory,
+                status=directory.read_status(),
+                fidelity=fidelity,
+            )
+        )
+    return records
+
+
+def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
+    """trial, measure_start_s, measure_end_s, trial_end_s, interval_s: one row a trial."""
+    rows = [
+        (r.name, r.spec.phases.measure_start, r.spec.phases.measure_end, r.spec.phases.end, r.interval_s)
+        for r in records
+    ]
+    columns = (
+        "trial string, measure_start_s double, measure_end_s double, trial_end_s double, interval_s double"
+    )
+    return spark.createDataFrame(rows, columns)
+
+
+def host_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
+    """trial, host, offset_start_ns, offset_end_ns, trial_end_s, lost_at_s?: one row a host.
+
+    The offsets are its clock minus the coordinator's, in trial time.
+    """
+    rows = [
+        (
+            r.name,
+            host["host"],
+            host.get("clock_offset_start_ns", 0) / r.time_scale,
+            host.get("clock_offset_end_ns", 0) / r.time_scale,
+            r.spec.phases.end,
+            host.get("lost_at_s") if host.get("state") == "lost" else None,
+        )
+        for r in records
+        for host in r.fidelity.get("hosts", [])
+    ]
+    columns = (
+        "trial string, host string, offset_start_ns double, offset_end_ns double, trial_end_s double, "
+        "lost_at_s double"
+    )
+    return spark.createDataFrame(rows, columns)
