@@ -1,0 +1,150 @@
+"""What the coordinator makes of the hosts' measurements: `Fidelity`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from trellis.v1 import control_pb2
+
+from emulator.experiment.fidelity import Check, Fidelity, HostReport
+from emulator.fleet.coordinator import Coordinator, Member
+from emulator.runtime.distribution import Distribution
+
+
+def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
+    """The verdict over a trial that is over; lateness and errors are in wall time.
+
+    `versions` are the coordinator's own, `early_end` says why the trial ended before its time, if so.
+    """
+    members = list(coordinator.members.values())
+    results = [member.result for member in members if member.result is not None]
+    limits = coordinator.spec.fidelity
+    lateness = _merged(result.timer_lateness for result in results)
+    sessions = _merged(result.session_error for result in results)
+    delays = _delay_errors(coordinator)
+    dropped: Counter[str] = Counter()
+    for result in results:
+        dropped.update(dict(result.dropped))
+    lost = [member for member in members if member.lost]
+    restarted = [member for member in members if member.restarts]
+    failed = [(member, member.result.error) for member in members if member.result and member.result.error]
+    strangers = [member for member in members if member.address and member.versions != versions]
+    lost_spans = sum(result.lost_spans for result in results)
+    missed = sum(result.publications_missed for result in results)
+    stall = max((result.loop_stall_s for result in results), default=0.0)
+    checks = [
+        Check("hosts lost", len(lost), 0, "hosts", "; ".join(_describe(coordinator, m) for m in lost)),
+        Check("hosts restarted", len(restarted), 0, "hosts", ", ".join(m.name for m in restarted)),
+        Check("hosts with an error", len(failed), 0, "hosts", "; ".join(f"{m.name}: {e}" for m, e in failed)),
+        Check("hosts of another version", len(strangers), 0, "hosts", ", ".join(m.name for m in strangers)),
+        Check("trial ended early", float(bool(early_end)), 0, "times", early_end),
+        Check(
+            "timer lateness, 99th percentile",
+            _ms(lateness.quantile(0.99)),
+            _ms(limits.timer_lateness_p99),
+            "ms",
+            "the machine is too slow for this many peers: fewer peers, more cores or a larger time_scale",
+        ),
+        Check(
+            "event-loop stall, longest",
+            _ms(stall),
+            _ms(limits.loop_stall),
+            "ms",
+            "the machine is too slow for this many peers, or a handler computes for too long",
+        ),
+        Check(
+            "one-way delay error, 99th percentile",
+            _ms(delays.quantile(0.99)),
+            _ms(limits.delay_error_p99),
+            "ms",
+            f"{len(delays)} probes",
+        ),
+        Check(
+            "join and leave time error, 99th percentile",
+            _ms(sessions.quantile(0.99)),
+            _ms(limits.session_error_p99),
+            "ms",
+            f"{len(sessions)} joins and leaves",
+        ),
+        Check(
+            "dropped envelopes",
+            dropped.total(),
+            limits.dropped_envelopes,
+            "envelopes",
+            ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items())),
+        ),
+        Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
+        Check("publications missed", missed, 0, "events", "their publishers were not up"),
+    ]
+    measured = {
+        "time_scale": coordinator.time_scale,
+        "timer_lateness_p50_ms": _ms(lateness.quantile(0.5)),
+        "timer_lateness_max_ms": _ms(lateness.maximum),
+        "delay_error_p50_ms": _ms(delays.quantile(0.5)),
+        "delay_error_max_ms": _ms(delays.maximum),
+        "session_error_p50_ms": _ms(sessions.quantile(0.5)),
+        "session_error_max_ms": _ms(sessions.maximum),
+        "probes": float(len(delays)),
+        "messages": float(sum(result.sent for result in results)),
+        "messages_between_hosts": float(sum(result.sent_to_other_hosts for result in results)),
+        "messages_bounced": float(sum(result.bounced for result in results)),
+        "host_cpu_max_share": max((result.cpu_s for result in results), default=0.0) / _wall(coordinator),
+        "host_memory_max_bytes": float(max((result.memory_bytes for result in results), default=0)),
+    }
+    measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
+    return Fidelity("processes", "delay line", checks, [_report(coordinator, m) for m in members], measured)
+
+
+def _wall(coordinator: Coordinator) -> float:
+    return coordinator.spec.phases.end * coordinator.time_scale
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+def _merged(parts: Iterable[control_pb2.Distribution]) -> Distribution:
+    whole = Distribution()
+    for part in parts:
+        whole.merge(Distribution(zip(part.buckets, part.counts, strict=True), part.maximum_s))
+    return whole
+
+
+def _delay_errors(coordinator: Coordinator) -> Distribution:
+    """Achieved less requested one-way delay of the probes, without sign, in wall seconds.
+
+    Hosts begin trial time by their clock offset at registration; its change since then is taken as
+    linear over the trial.
+    """
+    members = list(coordinator.members.values())
+    end = max(coordinator.spec.phases.end, 1e-9)
+    drift = [
+        (member.result.clock_offset_ns - member.clock_offset_start_ns) / end if member.result else 0.0
+        for member in members
+    ]
+    scale = coordinator.time_scale
+    errors = Distribution()
+    for member in members:
+        for probe in member.result.probes if member.result is not None else ():
+            late_ns = (probe.received_ns - probe.due_ns) * scale
+            slide_ns = (drift[member.index] - drift[probe.sending_host]) * probe.sent_ns * 1e-9
+            errors.add(abs(late_ns - slide_ns) * 1e-9)
+    return errors
+
+
+def _describe(coordinator: Coordinator, member: Member) -> str:
+    at = coordinator.trial_time(member.heard_ns)
+    return f"{member.name} with {member.peers} peers, last heard at {at:.1f} s: {member.lost}"
+
+
+def _report(coordinator: Coordinator, member: Member) -> HostReport:
+    result = member.result
+    return HostReport(
+        host=member.name,
+        peers=member.peers,
+        clock_offset_start_ns=member.clock_offset_start_ns,
+        clock_offset_end_ns=result.clock_offset_ns if result else member.clock_offset_start_ns,
+        state="lost" if member.lost else "restarted" if member.restarts else "finished",
+        lost_at_s=coordinator.trial_time(member.heard_ns) if member.lost else None,
+    )

@@ -1,0 +1,151 @@
+"""The churn controller: makes a host's peers do what the plan says, by the host's own clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
+
+from emulator.experiment.streams import stream
+from emulator.protocol import Contact, Environment, Event, PubSub
+from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime import Host
+from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.session import Session
+from emulator.telemetry import names
+
+_RETRY = 0.010
+"""Trial seconds until a publication at a peer that is about to join is tried again."""
+
+Contacts = list[list[int]]
+Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[Contacts, Contacts]]]
+"""Tells the bootstrap service who (left, joins, asks); contacts for each that joins and that asks."""
+
+
+class Controller:
+    """Starts and stops the peers of a host, and has them subscribe and publish."""
+
+    def __init__(
+        self,
+        host: Host,
+        script: Script,
+        create: Callable[[Environment], PubSub],
+        track: Track,
+        seed: int,
+    ) -> None:
+        """`script` is the part of the host's own peers."""
+        self._host = host
+        self._script = script
+        self._create = create
+        self._track = track
+        self._seed = seed
+        self._random: dict[int, Random] = {}
+        self._joining: dict[int, Step] = {}
+        self._left: list[int] = []
+        self._asking: list[tuple[int, Callable[[Sequence[Contact]], None]]] = []
+        self._news = asyncio.Event()
+        self.session_error = Distribution()
+        """Wall seconds between planned and achieved joins and leaves."""
+        self.publications_missed = 0
+        host.find_contacts = self._ask
+
+    def follow(self) -> None:
+        """Put what this host's peers do on the agenda."""
+        for step in self._script.steps:
+            self._host.agenda.add(step.at, self._act, step)
+
+    async def run(self) -> None:
+        """Talk to the bootstrap service until cancelled; one request at a time, for all that wait."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            left, self._left = self._left, []
+            asking, self._asking = self._asking, []
+            joining = list(self._joining)
+            contacts, answers = await self._track(left, joining, [peer for peer, _ in asking])
+            for peer, peers in zip(joining, contacts, strict=True):
+                if (step := self._joining.pop(peer, None)) is not None:
+                    self._join(step, _contacts(peers))
+            for (_, callback), peers in zip(asking, answers, strict=True):
+                callback(_contacts(peers))
+
+    def _act(self, step: Step) -> None:
+        match step.action:
+            case Join():
+                self._joining[step.peer] = step
+                self._news.set()
+            case Leave():
+                self._leave(step, step.action)
+            case Subscribe() | Unsubscribe():
+                self._change_interest(step.peer, step.action)
+            case Publish():
+                self._publish(step, step.action.event)
+
+    def _join(self, step: Step, contacts: Sequence[Contact]) -> None:
+        assert isinstance(step.action, Join)
+        host, peer, number = self._host, step.peer, step.action.session
+        random = self._random.get(peer)
+        if random is None:
+            random = self._random[peer] = stream(self._seed, "peer", peer)
+        session = Session(host, peer, number, random)
+        session.adopt(self._create(session))
+        for interest in self._script.interests(peer, host.clock.now()):
+            session.subscribe(interest)
+        host.sessions[peer] = session
+        self._note_error(step)
+        context = host.recorder.begin("join", peer, host.clock.now_ns(), {names.SESSION: number})
+        session.within(context, lambda: session.component.start(contacts))
+
+    def _leave(self, step: Step, action: Leave) -> None:
+        host, peer = self._host, step.peer
+        if self._joining.pop(peer, None) is None:
+            session = host.sessions.get(peer)
+            if session is not None:
+                attributes = {names.SESSION: session.number, names.GRACEFUL: action.graceful}
+                context = host.recorder.begin("leave", peer, host.clock.now_ns(), attributes)
+                if action.graceful:
+                    session.within(context, lambda: session.component.stop(graceful=True))
+                session.end()
+                del host.sessions[peer]
+        self._note_error(step)
+        self._left.append(peer)
+        self._news.set()
+
+    def _change_interest(self, peer: int, action: Subscribe | Unsubscribe) -> None:
+        session, interest = self._host.sessions.get(peer), action.interest
+        if session is None or (interest.topic in session.topics) == isinstance(action, Subscribe):
+            return
+        operation, call = (
+            ("subscribe", session.subscribe)
+            if isinstance(action, Subscribe)
+            else ("unsubscribe", session.unsubscribe)
+        )
+        at_ns = self._host.clock.now_ns()
+        context = self._host.recorder.begin(operation, peer, at_ns, {}, interest.topic)
+        session.within(context, lambda: call(interest))
+
+    def _publish(self, step: Step, event: Event) -> None:
+        host, peer = self._host, step.peer
+        session = host.sessions.get(peer)
+        if session is None:
+            if peer in self._joining:
+                host.agenda.add(host.clock.now() + _RETRY, self._publish, step, event)
+            else:
+                self.publications_missed += 1
+            return
+        host.published += 1
+        attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in session.topics}
+        context = host.recorder.begin("publish", peer, host.clock.now_ns(), attributes, event.topic)
+        session.within(context, lambda: session.component.publish(event))
+
+    def _ask(self, peer: int, callback: Callable[[Sequence[Contact]], None]) -> None:
+        self._asking.append((peer, callback))
+        self._news.set()
+
+    def _note_error(self, step: Step) -> None:
+        clock = self._host.clock
+        self.session_error.add(abs(clock.now() - step.at) * clock.scale)
+
+
+def _contacts(peers: Sequence[int]) -> list[Contact]:
+    return [Contact(peer) for peer in peers]

@@ -1,0 +1,101 @@
+"""What a host measures of itself while it runs, and what it tells of that."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import psutil
+from trellis.v1 import control_pb2
+
+from emulator.experiment.spec import TrialSpec
+from emulator.runtime.controller import Controller
+from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime import Host
+
+_PROBE_PERIOD = 0.05
+"""Wall seconds between probes from one host."""
+
+
+class Observer:
+    """Sends probes and writes metrics, by the host's agenda."""
+
+    def __init__(self, host: Host, spec: TrialSpec, random: Random) -> None:
+        self._host = host
+        self._spec = spec
+        self._random = random
+        self._own_peers = [peer for peer, index in enumerate(host.host_of) if index == host.index]
+
+    def follow(self) -> None:
+        """Put the measurements of the whole trial on the agenda."""
+        agenda, phases = self._host.agenda, self._spec.phases
+        agenda.add(phases.measure_start, self._write_snapshot)
+        agenda.add(phases.measure_end, self._write_snapshot)
+        agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
+        if self._own_peers:
+            agenda.add(0.0, self._probe)
+
+    def observe_end(self) -> None:
+        """Write the metrics of the whole trial."""
+        host = self._host
+        host.recorder.write_interval(host.clock.now_ns(), len(host.sessions), host.dropped.total())
+
+    def _probe(self) -> None:
+        host = self._host
+        sender, receiver = self._random.choice(self._own_peers), self._random.randrange(len(host.host_of))
+        if sender != receiver:
+            host.probe(sender, receiver)
+        host.agenda.add(host.clock.now() + _PROBE_PERIOD / host.clock.scale, self._probe)
+
+    def _write_interval(self) -> None:
+        self.observe_end()
+        host = self._host
+        host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
+
+    def _write_snapshot(self) -> None:
+        host = self._host
+        peers = [
+            (peer, session.component, session.component.neighbours())
+            for peer, session in sorted(host.sessions.items())
+        ]
+        host.recorder.write_snapshot(host.clock.now_ns(), peers)
+
+
+def progress_of(host: Host) -> control_pb2.HostProgress:
+    """How far the host is."""
+    return control_pb2.HostProgress(
+        peers_up=len(host.sessions),
+        published=host.published,
+        delivered=host.delivered,
+        sent=host.sent,
+        dropped=host.dropped.total(),
+        lost_spans=host.recorder.lost_spans,
+        timer_lateness_max_s=host.agenda.lateness.maximum,
+    )
+
+
+def fidelity_of(host: Host, controller: Controller) -> control_pb2.HostFidelity:
+    """What the emulation did at this host, at the end of the trial."""
+    return control_pb2.HostFidelity(
+        timer_lateness=_encode(host.agenda.lateness),
+        session_error=_encode(controller.session_error),
+        loop_stall_s=host.agenda.longest_stall,
+        dropped=dict(host.dropped),
+        lost_spans=host.recorder.lost_spans,
+        sent=host.sent,
+        sent_to_other_hosts=host.sent_to_other_hosts,
+        bounced=host.bounced,
+        publications_missed=controller.publications_missed,
+        probes=host.probes,
+        cpu_s=time.process_time(),
+        memory_bytes=psutil.Process().memory_info().rss,
+    )
+
+
+def _encode(distribution: Distribution) -> control_pb2.Distribution:
+    pairs = list(distribution.counts())
+    return control_pb2.Distribution(
+        buckets=[bucket for bucket, _ in pairs],
+        counts=[count for _, count in pairs],
+        maximum_s=distribution.maximum,
+    )

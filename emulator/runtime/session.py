@@ -1,0 +1,147 @@
+"""One peer while it is up: what its protocol sees of the world in real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from google.protobuf.message import Message
+
+from emulator.protocol import Contact, Event, Handler, PubSub, Timer, TopicInterest
+from emulator.telemetry.context import TraceContext
+
+if TYPE_CHECKING:
+    from emulator.runtime.realtime import Host
+
+
+class Session:
+    """The `Environment` of one peer from one start to the next end."""
+
+    def __init__(self, host: Host, peer: int, number: int, random: Random) -> None:
+        self.peer = peer
+        self.number = number
+        """0, 1, ... for each peer."""
+        self.random = random
+        self.self_contact = Contact(peer)
+        self.alive = True
+        self.started_ns = host.clock.now_ns()
+        self.topics: set[int] = set()
+        """What the peer subscribes to now."""
+        self.handlers: dict[type[Message], Handler] = {}
+        self.message_classes: dict[str, type[Message]] = {}
+        self._host = host
+        self._component: PubSub | None = None
+
+    @property
+    def component(self) -> PubSub:
+        """The peer's protocol. Raises RuntimeError before `adopt`."""
+        if self._component is None:
+            raise RuntimeError(f"peer {self.peer} has no protocol yet")
+        return self._component
+
+    def adopt(self, component: PubSub) -> None:
+        """Give the peer its protocol."""
+        self._component = component
+        self.handlers = component.handlers()
+        self.message_classes = {message.__name__: message for message in self.handlers}
+
+    @property
+    def now(self) -> float:
+        return self._host.clock.now()
+
+    def send(self, peer: int, message: Message) -> None:
+        if self.alive:
+            self._host.send(self, peer, message)
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        timer = _Once(self, callback, self._host.context)
+        self._host.agenda.add(self._host.clock.now() + delay, timer.fire)
+        return timer
+
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        timer = _Periodic(self, period, callback)
+        timer.first()
+        return timer
+
+    def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
+        context = self._host.context
+        self._host.find_contacts(self.peer, lambda contacts: self.within(context, lambda: callback(contacts)))
+
+    def deliver(self, event: Event) -> None:
+        self._host.delivered_hops = event.hops
+        self._host.delivered += 1
+
+    def subscribe(self, interest: TopicInterest) -> None:
+        self.topics.add(interest.topic)
+        self.component.subscribe(interest)
+
+    def unsubscribe(self, interest: TopicInterest) -> None:
+        self.topics.discard(interest.topic)
+        self.component.unsubscribe(interest)
+
+    def within(self, context: TraceContext | None, call: Callable[[], None]) -> None:
+        """Make the call as a part of an operation, unless the session has ended."""
+        if not self.alive:
+            return
+        host = self._host
+        outer, host.context = host.context, context
+        try:
+            call()
+        finally:
+            host.context = outer
+
+    def notice_unreachable(self, peer: int, context: TraceContext | None) -> None:
+        """Tell the protocol that a message that it sent in `context` reached nobody."""
+        self.within(context, lambda: self.component.on_unreachable(peer))
+
+    def end(self) -> None:
+        """No timer fires and nothing is sent from now on."""
+        self.alive = False
+
+    def schedule(self, due: float, call: Callable[[], None]) -> None:
+        self._host.agenda.add(due, call)
+
+
+class _Once:
+    __slots__ = ("_callback", "_context", "_session")
+
+    def __init__(self, session: Session, callback: Callable[[], None], context: TraceContext | None) -> None:
+        self._session = session
+        self._callback: Callable[[], None] | None = callback
+        self._context = context
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def fire(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            self._session.within(self._context, callback)
+
+
+class _Periodic:
+    __slots__ = ("_callback", "_due", "_period", "_session")
+
+    def __init__(self, session: Session, period: float, callback: Callable[[], None]) -> None:
+        self._session = session
+        self._period = period
+        self._callback: Callable[[], None] | None = callback
+        self._due = session.now
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def first(self) -> None:
+        self._due += self._session.random.random() * self._period
+        self._session.schedule(self._due, self._fire)
+
+    def _fire(self) -> None:
+        session = self._session
+        if self._callback is None or not session.alive:
+            return
+        self._callback()
+        # A host that is too slow skips calls rather than making them in a burst.
+        self._due = max(self._due + self._period, session.now)
+        if self._callback is not None and session.alive:
+            session.schedule(self._due, self._fire)
