@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from emulator.churn.lifetimes import Exponential, Lifetime, Lognormal, Mixture, Pareto, Weibull
 from emulator.churn.model import draw_flash_crowd, draw_sessions, model_problems
-from emulator.churn.sessions import SHORTEST, Sessions
+from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
 from emulator.churn.skype import skype_sessions
 from emulator.churn.spec import FlashCrowd, Model
 
@@ -62,11 +62,12 @@ def test_peers_up_at_the_start_join_over_the_join_phase() -> None:
 
 
 def test_a_session_shorter_than_the_join_phase_still_happens() -> None:
-    fleeting = {"kind": "poisson", "mean_session": "1 s", "mean_gap": "1 s"}
-    sessions = draw(fleeting, 1000, 200.0, join=100.0)
-    first = sessions.number() == 0
-    assert first.sum() == 1000
-    assert (sessions.end[first] < 100).all()
+    peers = np.arange(1000, dtype=np.int32)
+    start, end = np.full(1000, -50.0), np.full(1000, 5.0)
+    sessions = fit_to_trial(peers, start, end, 100.0, 200.0, np.random.default_rng(1))
+    assert len(sessions.peer) >= 998
+    assert (sessions.end == 5.0).all()
+    assert sessions.start.mean() == pytest.approx(2.5, rel=0.1)
 
 
 def test_skype_model_has_the_measured_availability_cycle_and_joins() -> None:
