@@ -158,6 +158,8 @@ class Overlay(Component):
     """A structured overlay with the common API of Dabek et al. (IPTPS 2003)."""
 
     application: OverlayApplication | None = None
+    routes_version: int = 0
+    """Changes whenever `next_hop` may answer otherwise than before."""
 
     @abstractmethod
     def route(self, key: int, message: Message) -> None:

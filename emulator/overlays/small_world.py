@@ -258,7 +258,8 @@ class SmallWorld(Overlay):
         for sightings in chosen.values():
             for heard, descriptor in sightings:
                 peer = descriptor.peer
-                link = table.get(peer) or self.incoming.pop(peer, None)
+                link = table.get(peer, self.incoming.get(peer))
+                self.incoming.pop(peer, None)
                 if link is None:
                     link = Link(heard, descriptor)
                 elif heard > link.heard:
@@ -286,5 +287,6 @@ class SmallWorld(Overlay):
         routes += [(link.descriptor.identifier, peer) for peer, link in self.table.items()]
         routes.sort(key=lambda route: route[0])
         self._next_hops.clear()
+        self.routes_version += 1
         self._route_ids = [identifier for identifier, _ in routes]
         self._route_peers = [peer for _, peer in routes]

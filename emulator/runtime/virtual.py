@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -172,7 +173,7 @@ class VirtualWorld:
         ]
         self._script = Script(plan, spec.phases.end)
         for step in self._script.steps:
-            self._at(step.at, lambda step=step: self._act(step))
+            self._at(step.at, partial(self._act, step))
 
     @property
     def peers_up(self) -> int:
