@@ -17,10 +17,11 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem]:
     """Make the names of files absolute: `${NAME}` from the environment, the rest from `folder`.
 
-    What an option names is relative to the current folder. With `check`, a file has to be there.
+    What an option or a variable at the beginning names is relative to the current folder. With `check`,
+    a file has to be there.
     """
     problems = []
-    for key in list(_named(document.values)):
+    for key in named_files(document.values):
         *above, last = key
         here = document.values
         for part in above:
@@ -33,7 +34,8 @@ def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem
     return problems
 
 
-def _named(values: dict[str, Any]) -> list[Key]:
+def named_files(values: dict[str, Any]) -> list[Key]:
+    """The keys of all files, those in `vary` too."""
     found = list(files((ExperimentSpec,), values))
     vary = values.get("vary")
     for name, choices in vary.items() if isinstance(vary, dict) else ():
@@ -51,6 +53,8 @@ def _resolved(name: str, base: Path, check: bool) -> str:
             f'is "{name}", but the environment variable {unset[0]} is not set. '
             f"Set it to the folder that holds the file, or give the path with --set"
         )
+    if name.startswith("${"):
+        base = Path.cwd()
     path = base / Path(_VARIABLE.sub(lambda match: os.environ[match[1]], name)).expanduser()
     if check and not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"

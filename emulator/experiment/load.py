@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulator.experiment.document import Document, ExperimentError, Problem, plain, read_document
 from emulator.experiment.explain import Finding, validate
-from emulator.experiment.files import resolve_files
+from emulator.experiment.files import named_files, resolve_files
 from emulator.experiment.keys import fill_kinds, suggestion
 from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, TrialSpec
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
+
+if TYPE_CHECKING:
+    from emulator.experiment.contents import Contents
 
 
 def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> ExperimentSpec:
@@ -26,7 +29,8 @@ def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> E
     document = read_document(path)
     problems = document.problems
     problems += apply_options(document, options)
-    problems += resolve_files(document, path.parent.resolve(), check_files)
+    missing = resolve_files(document, path.parent.resolve(), check_files)
+    problems += missing
     vary, found = usable_vary(document)
     problems += found
     values = document.values
@@ -39,7 +43,7 @@ def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> E
     fill_kinds(ExperimentSpec, values)
     spec, findings = validate(ExperimentSpec, values)
     problems += [document.problem(key, text) for key, text in findings]
-    problems += _variant_problems(document, vary)
+    problems += _variant_problems(document, vary, check_files and not missing)
     if problems or spec is None:
         raise ExperimentError(problems)
     if not {"system", "system.name"} & vary.keys():
@@ -56,13 +60,18 @@ def _has(values: Any, key: str) -> bool:
     return True
 
 
-def _variant_problems(document: Document, vary: dict[str, list[Any]]) -> list[Problem]:
+def _variant_problems(document: Document, vary: dict[str, list[Any]], read_files: bool) -> list[Problem]:
     """What is wrong with the variants, each told once and where it was written."""
+    contents = None
+    if read_files and any(named_files(document.values)):
+        from emulator.experiment.contents import Contents
+
+        contents = Contents()
     found: dict[Finding, list[dict[str, int]]] = {}
     every = [dict(zip(vary, which, strict=True)) for which in combinations(vary)]
     for which in every:
         choice = {key: vary[key][i] for key, i in which.items()}
-        for finding in _check_variant(variant_values(document.values, choice)):
+        for finding in _check_variant(variant_values(document.values, choice), contents):
             found.setdefault(finding, []).append(which)
     problems = []
     for (key, text), those in found.items():
@@ -80,11 +89,12 @@ def _variant_problems(document: Document, vary: dict[str, list[Any]]) -> list[Pr
     return problems
 
 
-def _check_variant(values: dict[str, Any]) -> list[Finding]:
+def _check_variant(values: dict[str, Any], contents: Contents | None) -> list[Finding]:
     spec, findings = validate(TrialSpec, values)
     findings = [*findings, *_check_system(values.get("system"))]
     if spec is not None and not findings:
         findings += _check_combination(spec)
+        findings += contents.problems(spec) if contents else []
     return findings
 
 
@@ -109,7 +119,8 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
     """What each key allows alone, but not all of them together."""
     from emulator.experiment.draw import check_plan_inputs
 
-    findings: list[Finding] = [(tuple(key.split(".")), f"is {text}") for key, text in check_plan_inputs(spec)]
+    found = [(tuple(key.split(".")), text) for key, text in check_plan_inputs(spec)]
+    findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
     if spec.runtime.kind == "processes" and spec.runtime.hosts > spec.peers:
         text = f"is {spec.runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
         findings.append((("runtime", "hosts"), text))

@@ -1,0 +1,331 @@
+"""The command `trellis`."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from emulator.experiment.rundir import RunDirectory
+    from emulator.experiment.spec import ExperimentSpec
+    from emulator.terminal import Screen
+
+VALID, INVALID, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+app = typer.Typer(
+    help="Runs peer-to-peer overlays and publish/subscribe systems as real programs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+Target = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file, or a run directory.")]
+Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as peers=2000. Repeatable."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run directories are made.")]
+
+
+@app.command()
+def run(
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="An experiment file, or a run directory to resume."),
+    ] = None,
+    options: Options = None,
+    folder: Out = Path("runs"),
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="RUNDIR", help="Go on with this run; finished trials are kept."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores; 1 in real time.")
+    ] = None,
+) -> None:
+    """Plan, run, analyze and report an experiment."""
+    with _endings():
+        from emulator.experiment.sweep import default_jobs, run_sweep
+        from emulator.experiment.variants import trials
+
+        directory, spec = _find_run(target, options or [], folder, resume)
+        screen = _screen()
+        with _resumable(directory):
+            total = len(trials(spec))
+            with screen.step(f"running {spec.name} in {directory.path}", total) as step:
+                command = _command_of(directory)
+                outcomes = run_sweep(directory, spec, jobs or default_jobs(spec), step.update, command)
+            valid = all(outcome.state == "valid" for outcome in outcomes)
+            reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
+            if all(outcome.state == "failed" for outcome in outcomes):
+                _say_verdict(False, reasons, directory)
+            else:
+                _analyze(directory, screen)
+                _report(directory, screen)
+                valid = _say_summary(directory) and valid
+        raise typer.Exit(VALID if valid else INVALID)
+
+
+@app.command()
+def plan(target: Target, options: Options = None, folder: Out = Path("runs")) -> None:
+    """Draw the plans of all trials into a run directory, without running them."""
+    with _endings():
+        from emulator.experiment.sweep import Update, about, prepare
+        from emulator.experiment.trial import plan_trial
+        from emulator.experiment.variants import trials
+
+        directory, spec = _find_run(target, options or [], folder, None)
+        screen = _screen()
+        every = trials(spec)
+        with _resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
+            for trial in every:
+                there = directory.trial(trial.name)
+                if not there.status.exists():
+                    prepare(there, about(trial, _command_of(directory)))
+                try:
+                    plan_trial(trial.spec, there)
+                except ValueError as error:
+                    raise _UserError(f"{trial.name}: {error}") from None
+                step.update(Update(trial.name, "planned"))
+        out.print(
+            f"run it with: trellis run {shlex.quote(str(directory.path))}", markup=False, soft_wrap=True
+        )
+
+
+@app.command()
+def analyze(target: Run) -> None:
+    """Make the tables and summary.json of a run from its telemetry."""
+    with _endings():
+        directory = _open(target)
+        _analyze(directory, _screen())
+        raise typer.Exit(VALID if _say_summary(directory) else INVALID)
+
+
+@app.command()
+def report(target: Run) -> None:
+    """Write the report of an analyzed run."""
+    with _endings():
+        directory = _open(target)
+        _need_summary(directory)
+        _report(directory, _screen())
+        raise typer.Exit(VALID if _say_summary(directory) else INVALID)
+
+
+@app.command()
+def validate(target: Target, options: Options = None) -> None:
+    """Check an experiment file whole and say what it would run."""
+    with _endings():
+        from emulator.experiment.load import load
+        from emulator.experiment.variants import trials, variants
+
+        spec = load(_file_of(target), options or [])
+        count, made = len(trials(spec)), len(variants(spec))
+        out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
+
+
+@app.command()
+def systems() -> None:
+    """List the systems that can be run, with parameters and paper."""
+    from emulator.systems_table import systems_table
+
+    for part in systems_table():
+        out.print(part)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run directory.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
+) -> None:
+    """Show the measures of two runs side by side."""
+    with _endings():
+        from analysis.compare import compare as compare_runs
+
+        runs = [_open(a), _open(b)]
+        for directory in runs:
+            _need_summary(directory)
+        compare_runs(*runs, page)
+
+
+@app.command()
+def traces(
+    target: Run,
+    endpoint: Annotated[str, typer.Option("--to", metavar="ENDPOINT", help="Such as http://localhost:4317.")],
+    trial: Annotated[
+        str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
+    ] = None,
+    keep_times: Annotated[
+        bool, typer.Option("--keep-times", help="Do not move the spans of a virtual clock to now.")
+    ] = False,
+) -> None:
+    """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
+    with _endings():
+        from emulator.telemetry.replay import BadEndpoint, ReplayError, replay, traces_of
+
+        directory = _open(target)
+        names = [found.name for found in directory.trials() if traces_of(found)]
+        chosen = trial or (names[0] if len(names) == 1 else None)
+        if chosen not in names:
+            what = f"there is no trial {trial} with traces" if trial else "choose one with --trial"
+            raise _UserError(f"{what}: {', '.join(names) or 'this run has none'}")
+        screen = _screen()
+        try:
+            with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
+                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
+        except BadEndpoint as error:
+            raise _UserError(str(error)) from None
+        except ReplayError as error:
+            err.print(str(error), style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(INVALID) from None
+        for line in sent.lines():
+            out.print(line, markup=False, soft_wrap=True)
+        raise typer.Exit(VALID if sent.whole else INVALID)
+
+
+class _UserError(Exception):
+    """Something that the user has to change; its text says what."""
+
+
+def _screen() -> Screen:
+    from emulator.terminal import Screen
+
+    return Screen(err)
+
+
+def _find_run(
+    target: Path | None, options: list[str], folder: Path, resume: Path | None
+) -> tuple[RunDirectory, ExperimentSpec]:
+    from emulator.experiment.load import load
+    from emulator.experiment.runs import check_same, create_run, open_run
+
+    if target is not None and target.is_dir():
+        if resume is not None and resume.resolve() != target.resolve():
+            raise _UserError(f"{target} and {resume} are two run directories. Name one")
+        target, resume = None, target
+    if resume is None:
+        if target is None:
+            raise _UserError("name an experiment file or a run directory")
+        spec = load(target, options)
+        return create_run(spec, folder), spec
+    directory, spec = open_run(resume)
+    if target is not None:
+        check_same(directory, spec, load(target, options), target)
+    elif options:
+        raise _UserError(
+            f"--set changes an experiment file, and {resume} is a run. Start a new run from a file"
+        )
+    return directory, spec
+
+
+def _open(path: Path) -> RunDirectory:
+    from emulator.experiment.runs import open_run
+
+    return open_run(path)[0]
+
+
+def _file_of(target: Path) -> Path:
+    return target / "experiment.yaml" if target.is_dir() else target
+
+
+def _command_of(directory: RunDirectory) -> str:
+    from emulator.experiment.runs import command_of
+
+    return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
+
+
+def _need_summary(directory: RunDirectory) -> None:
+    if not directory.summary.is_file():
+        raise _UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
+
+
+def _analyze(directory: RunDirectory, screen: Screen) -> None:
+    with screen.step("analyzing", 0) as step:
+        from analysis.pipeline import analyze as analyze_run
+
+        analyze_run(directory, step.note)
+
+
+def _report(directory: RunDirectory, screen: Screen) -> None:
+    with screen.step("writing the report", 0):
+        from analysis.report import write_report
+
+        write_report(directory)
+
+
+def _say_summary(directory: RunDirectory) -> bool:
+    """Whether the run is valid, after telling so."""
+    import json
+
+    summary = json.loads(directory.summary.read_text())
+    _say_verdict(summary["valid"], summary["reasons"], directory)
+    return bool(summary["valid"])
+
+
+def _say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:
+    if valid:
+        out.print("valid", style="green")
+    else:
+        out.print(f"INVALID: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
+    if directory.report.exists():
+        out.print(f"report: {directory.report}", markup=False, soft_wrap=True)
+    else:
+        out.print(f"run: {directory.path}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _resumable(directory: RunDirectory) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = f"trellis run {shlex.quote(str(directory.path))}"
+        err.print(f"interrupted; finished trials are kept. Go on with: {again}", markup=False, soft_wrap=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _endings() -> Iterator[None]:
+    """Errors of the user and of the machine become a message and an exit status, without a traceback."""
+    from emulator.experiment.document import ExperimentError
+    from emulator.experiment.runs import NoRun
+    from emulator.experiment.sweep import RunBusy
+
+    status = BAD_INPUT
+    try:
+        yield
+        return
+    except ExperimentError as error:
+        count = len(error.problems)
+        message = f"{error}\n{count} problem{'s' if count > 1 else ''}; nothing was started"
+    except (_UserError, NoRun, RunBusy) as error:
+        message = str(error)
+    except KeyboardInterrupt:
+        message, status = "interrupted", INTERRUPTED
+    except PermissionError as error:
+        message = f"{error.filename}: {error.strerror}"
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        message, status = f"the disk is full: {error.filename or 'a file'} could not be written", INVALID
+    err.print(message, style="red", markup=False, soft_wrap=True)
+    raise typer.Exit(status)
+
+
+def main() -> None:
+    """The entry point. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app()

@@ -1,0 +1,61 @@
+"""Making run directories and opening them again."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime
+from pathlib import Path
+
+from emulator.experiment.load import load
+from emulator.experiment.resolved import resolved_yaml
+from emulator.experiment.rundir import RunDirectory, write_whole
+from emulator.experiment.spec import ExperimentSpec
+
+
+class NoRun(Exception):
+    """What was named is not a run directory, or not the one that is needed."""
+
+
+def create_run(spec: ExperimentSpec, out: Path) -> RunDirectory:
+    """A new `<out>/<experiment>-<time>` with its resolved `experiment.yaml`. Raises OSError."""
+    out.mkdir(parents=True, exist_ok=True)
+    name = f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    for number in itertools.count(1):
+        path = out / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+            break
+        except FileExistsError:
+            continue
+    run = RunDirectory(path)
+    write_whole(run.experiment, resolved_yaml(spec))
+    return run
+
+
+def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
+    """An existing run directory, wherever it is now. Raises NoRun and ExperimentError."""
+    run = RunDirectory(path)
+    if not run.experiment.is_file():
+        what = "it has no experiment.yaml" if path.is_dir() else "there is no such folder"
+        raise NoRun(
+            f"{path} is not a run directory: {what}. Name a folder such as runs/quickstart-20260131-120000"
+        )
+    return run, load(run.experiment, check_files=False)
+
+
+def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, file: Path) -> None:
+    """Raises NoRun if a run was made from another experiment than the file describes now."""
+    old, new = there.model_dump(mode="json"), given.model_dump(mode="json")
+    differing = [key for key in old if old[key] != new[key]]
+    if differing:
+        raise NoRun(
+            f"{run.path} was made from another experiment: {', '.join(differing)} in {file} differ. "
+            f"Start a new run, or resume it as it is: trellis run {run.path}"
+        )
+
+
+def command_of(run: RunDirectory, command: str) -> str:
+    """The command that made the run: what its trials remember, else `command`."""
+    return next(
+        (str(told) for trial in run.trials() if (told := trial.read_status().get("command"))), command
+    )

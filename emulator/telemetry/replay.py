@@ -1,0 +1,218 @@
+"""Sends the traces of a finished trial to an OTLP/gRPC backend, so that Jaeger or Tempo can show them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import grpc
+import zstandard
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
+
+from emulator.experiment.rundir import TrialDirectory
+from emulator.telemetry import names
+from emulator.telemetry.otlp import read_records, scan_records
+
+SPANS_A_REQUEST = 1000
+"""So that a request stays well below gRPC's usual limit of 4 MiB."""
+DEADLINE = 20.0
+"""Seconds that a backend has to answer a request."""
+ATTEMPTS = 6
+FIRST_PAUSE = 0.5
+"""Seconds before the second attempt; each further pause is twice as long."""
+_PORT = 4317
+_NOTE_EACH = 50
+_PASSING = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.ABORTED,
+)
+
+
+class BadEndpoint(ValueError):
+    """Not an address that OTLP/gRPC can be sent to."""
+
+
+class ReplayError(Exception):
+    """The backend did not take a request."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """What a replay did."""
+
+    spans: int = 0
+    """That the backend accepted."""
+    requests: int = 0
+    rejected: int = 0
+    """Spans that the backend refused in requests that it otherwise took."""
+    messages: set[str] = field(default_factory=set)
+    """What the backend said of them."""
+    losses: list[str] = field(default_factory=list)
+    """Files that were not readable to their end."""
+
+    @property
+    def whole(self) -> bool:
+        """Every span of the trial arrived."""
+        return not self.rejected and not self.losses
+
+    def lines(self) -> list[str]:
+        """In words; what went wrong comes first."""
+        said = f": {'; '.join(sorted(self.messages))}" if self.messages else ""
+        lines = [f"the backend rejected {self.rejected:,} spans{said}"] if self.rejected else []
+        return [*lines, *self.losses, f"sent {self.spans:,} spans in {self.requests:,} requests"]
+
+
+def traces_of(directory: TrialDirectory) -> list[Path]:
+    """The trace files of a trial, by name."""
+    return sorted(directory.telemetry.glob("*-traces-*.otlp"))
+
+
+def replay(
+    directory: TrialDirectory,
+    endpoint: str,
+    note: Callable[[str], None] = lambda _: None,
+    shift: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Sent:
+    """Send all spans of a trial, record by record.
+
+    With `shift`, the spans of a virtual clock are moved so that the trial ends now; backends show only
+    what is recent. Trace ids are made different for each trial (and each shifted replay), because
+    trials with one seed have the same. Raises BadEndpoint, and ReplayError if the backend refuses a
+    request or stays unavailable.
+    """
+    offset = _offset_ns(directory) if shift else 0
+    about = f"{directory.path.resolve().parent.parent.name}/{directory.name}/{offset}"
+    mask = int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "big")
+    sent = Sent()
+    with _channel(endpoint) as channel:
+        stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
+        for file in traces_of(directory):
+            for record in _records(file, sent):
+                for request in _requests(record, offset, mask):
+                    _export(stub, request, sent, endpoint, note, sleep)
+                    if sent.requests % _NOTE_EACH == 0:
+                        note(f"{sent.spans:,} spans sent")
+    return sent
+
+
+def _channel(endpoint: str) -> grpc.Channel:
+    address = urlsplit(endpoint)
+    try:
+        port = address.port or _PORT
+    except ValueError:
+        port = 0
+    if address.scheme not in ("http", "https") or not address.hostname or not port:
+        raise BadEndpoint(
+            f'"{endpoint}" is not an endpoint. Write http://HOST:{_PORT} or https://HOST:{_PORT}'
+        )
+    if address.path not in ("", "/"):
+        raise BadEndpoint(
+            f'"{endpoint}" has a path, as OTLP over HTTP does. Name the gRPC port, usually {_PORT}'
+        )
+    host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+    if address.scheme == "https":
+        return grpc.secure_channel(f"{host}:{port}", grpc.ssl_channel_credentials())
+    return grpc.insecure_channel(f"{host}:{port}")
+
+
+def _offset_ns(directory: TrialDirectory) -> int:
+    """From the virtual clock to the wall clock; 0 for a trial in real time."""
+    if not directory.fidelity.exists() or json.loads(directory.fidelity.read_text())["runtime"] != "virtual":
+        return 0
+    start = next((start for file in traces_of(directory) for start in _starts(file)), None)
+    if start is None:
+        return 0
+    progress = directory.read_status().get("progress") or {}
+    return time.time_ns() - start - int(progress.get("trial_end", 0) * 1e9)
+
+
+def _starts(file: Path) -> Iterator[int]:
+    for record in _records(file, Sent()):
+        for resource in TracesData.FromString(record).resource_spans:
+            for attribute in resource.resource.attributes:
+                if attribute.key == names.START:
+                    yield attribute.value.int_value
+
+
+def _records(file: Path, sent: Sent) -> Iterator[bytes]:
+    """All whole records; what is lost is noted."""
+    _, cut = scan_records(file)
+    if cut is not None:
+        sent.losses.append(f"{file.name} is cut off: its last {cut.lost_bytes:,} bytes are no whole record")
+    try:
+        yield from read_records(file)
+    except zstandard.ZstdError as error:
+        sent.losses.append(f"{file.name} is damaged and was read only to there: {error}")
+
+
+def _requests(record: bytes, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
+    """Requests of a bounded number of spans, with times and trace ids changed."""
+    for resource in TracesData.FromString(record).resource_spans:
+        for attribute in resource.resource.attributes:
+            if attribute.key == names.START:
+                attribute.value.int_value += offset
+        for scope in resource.scope_spans:
+            for first in range(0, len(scope.spans), SPANS_A_REQUEST):
+                request = ExportTraceServiceRequest()
+                target = request.resource_spans.add(
+                    resource=resource.resource, schema_url=resource.schema_url
+                )
+                part = target.scope_spans.add(scope=scope.scope, schema_url=scope.schema_url)
+                spans = scope.spans[first : first + SPANS_A_REQUEST]
+                for span in spans:
+                    _change(span, offset, mask)
+                part.spans.extend(spans)
+                yield request
+
+
+def _change(span: Span, offset: int, mask: int) -> None:
+    head = int.from_bytes(span.trace_id[:8], "big") ^ mask
+    span.trace_id = head.to_bytes(8, "big") + span.trace_id[8:]
+    span.start_time_unix_nano += offset
+    span.end_time_unix_nano += offset
+    for event in span.events:
+        event.time_unix_nano += offset
+
+
+def _export(
+    stub: TraceServiceStub,
+    request: ExportTraceServiceRequest,
+    sent: Sent,
+    endpoint: str,
+    note: Callable[[str], None],
+    sleep: Callable[[float], None],
+) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            response: ExportTraceServiceResponse = stub.Export(request, timeout=DEADLINE)
+            break
+        except grpc.RpcError as error:
+            if error.code() not in _PASSING or attempt == ATTEMPTS:
+                what = f"{error.code().name}: {error.details()}"
+                tried = f" after {attempt} attempts" if attempt > 1 else ""
+                raise ReplayError(
+                    f"{endpoint} did not take the spans{tried} ({sent.spans:,} sent): {what}"
+                ) from None
+        pause = FIRST_PAUSE * 2 ** (attempt - 1)
+        note(f"{endpoint} does not answer; attempt {attempt + 1} of {ATTEMPTS} in {pause:g} s")
+        sleep(pause)
+    count = len(request.resource_spans[0].scope_spans[0].spans)
+    rejected = response.partial_success.rejected_spans
+    sent.requests += 1
+    sent.spans += count - rejected
+    sent.rejected += rejected
+    if response.partial_success.error_message:
+        sent.messages.add(response.partial_success.error_message)

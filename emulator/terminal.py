@@ -1,0 +1,173 @@
+"""What the command shows while it works: bars on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
+
+from emulator.experiment.sweep import Update
+from emulator.runtime.progress import Progress as Snapshot
+
+LINE_INTERVAL = 10.0
+"""Seconds between two lines about a trial where there is no terminal."""
+_STYLES = {"valid": "green", "invalid": "red", "failed": "red"}
+
+
+class Clock:
+    """How long a trial will still take, judged by its pace so far."""
+
+    def __init__(self) -> None:
+        self._began: tuple[float, float] | None = None
+
+    def left(self, snapshot: Snapshot) -> float | None:
+        """Seconds of wall time; None before anything can be said."""
+        now = time.monotonic()
+        if self._began is None and snapshot.phase != "plan":
+            self._began = now, snapshot.trial_time
+        if self._began is None or snapshot.trial_time - self._began[1] <= 0:
+            return None
+        pace = (now - self._began[0]) / (snapshot.trial_time - self._began[1])
+        return pace * max(0.0, snapshot.trial_end - snapshot.trial_time)
+
+
+def told(snapshot: Snapshot, left: float | None) -> str:
+    """A snapshot in words."""
+    if snapshot.phase == "plan":
+        return "drawing the plan"
+    text = (
+        f"{snapshot.phase}, {snapshot.trial_time:.0f} of {snapshot.trial_end:.0f} s, "
+        f"{snapshot.peers_up:,} peers up, {snapshot.published:,} published, {snapshot.delivered:,} delivered"
+    )
+    return text if left is None else f"{text}, {_span(left)} left"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
+
+
+class Screen:
+    """Shows the steps of a run and the trials of a sweep on one console."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """One line, in whole."""
+        self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def step(self, title: str, total: int) -> Iterator[Step]:
+        """A part of a run; `total` is how many trials it will finish (0 if that is not how it counts)."""
+        step: Step = (
+            LiveStep(self, title, total) if self.console.is_terminal else PlainStep(self, title, total)
+        )
+        with step:
+            yield step
+
+
+class Step:
+    """Told of by `update` for each trial and by `note` in words."""
+
+    def __init__(self, screen: Screen, title: str, total: int) -> None:
+        self._screen = screen
+        self._title = title
+        self._total = total
+        self._ended = 0
+        self._clocks: dict[str, Clock] = {}
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        """What is being done now."""
+        raise NotImplementedError
+
+    def update(self, update: Update) -> None:
+        """News of a trial."""
+        if update.state == "running":
+            clock = self._clocks.setdefault(update.trial, Clock())
+            left = clock.left(update.progress) if update.progress else None
+            self._running(update, told(update.progress, left) if update.progress else "starting")
+            return
+        self._ended += 1
+        why = f": {'; '.join(update.reasons)}" if update.reasons else ""
+        kept = " (kept)" if update.kept else ""
+        text = f"{update.trial}: {update.state}{kept}{why}  [{self._ended}/{self._total}]"
+        self._finished(update)
+        self._screen.say(text, _STYLES.get(update.state))
+
+    def _running(self, update: Update, text: str) -> None:
+        raise NotImplementedError
+
+    def _finished(self, update: Update) -> None:
+        pass
+
+
+class PlainStep(Step):
+    """Lines, at most one each ten seconds for a trial."""
+
+    def __enter__(self) -> None:
+        self._said: dict[str, float] = {}
+        self._screen.say(self._title)
+
+    def note(self, text: str) -> None:
+        self._screen.say(f"  {text}")
+
+    def _running(self, update: Update, text: str) -> None:
+        now = time.monotonic()
+        if now - self._said.get(update.trial, -LINE_INTERVAL) >= LINE_INTERVAL:
+            self._said[update.trial] = now
+            self._screen.say(f"{update.trial}: {text}")
+
+
+class LiveStep(Step):
+    """A bar for each running trial and one for all."""
+
+    def __enter__(self) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[said]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+            console=self._screen.console,
+            transient=True,
+            refresh_per_second=5,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._whole = self._progress.add_task(self._title, total=self._total or None, said="")
+        self._progress.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        self._progress.update(self._whole, said=escape(text))
+
+    def _running(self, update: Update, text: str) -> None:
+        task = self._tasks.get(update.trial)
+        if task is None:
+            task = self._tasks[update.trial] = self._progress.add_task(update.trial, total=None, said="")
+        self._progress.update(task, said=escape(text))
+        if update.progress:
+            self._progress.update(task, completed=update.progress.trial_time, total=update.progress.trial_end)
+
+    def _finished(self, update: Update) -> None:
+        if (task := self._tasks.pop(update.trial, None)) is not None:
+            self._progress.remove_task(task)
+        self._progress.update(
+            self._whole, completed=self._ended, said=f"{self._ended} of {self._total} trials"
+        )
