@@ -1,9 +1,10 @@
 """The tables of a run: telemetry and plan of each trial, as Parquet.
 
 `<run>/tables/<table>/trial=<name>/part-00000.parquet` (...); read a whole table, all trials at once,
-with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). Times `*_s` are seconds of trial time on the
-coordinator's clock, `*_ms` milliseconds, sizes bytes; `?` marks what may be null. Files are the same,
-byte for byte, for the same telemetry and plan.
+with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). A trial
+without rows has no folder. Times `*_s` are seconds of trial time on the coordinator's clock, `*_ms`
+milliseconds, sizes bytes; `?` marks what may be null. Files are the same, byte for byte, for the same
+telemetry and plan.
 
 Written by `analysis.tables`:
 
@@ -48,7 +49,7 @@ series               one row for each interval of the measure phase.
                      publication; maintenance_messages?, maintenance_bytes? (a peer and second, by the
                      time of sending)
 overhead_histogram   peers by the share of unwanted EventData, 20 classes: low, high (0..1), peers,
-                     share, above (share of peers with more than `low`)
+                     share, above (share of peers with at least `low`)
 delay_cdf            unit ("hops", "ms"), value, share (of made deliveries with at most `value`)
 clusters             one row a topic with subscribers up at the end of the measure phase: topic,
                      subscribers, clusters (connected components of the links among them), largest
@@ -66,11 +67,25 @@ from analysis.trials import TrialRecord, host_frame, trial_frame
 from emulator.experiment.rundir import RunDirectory
 
 Tables = dict[str, DataFrame]
-_HOPS = (
-    "trial trace span parent message host sender peer depth topic interested delivered hops bytes event "
-    "session graceful sent_s handled_s delay_ms"
-).split()
-_POINTS = "trial host file name at_s value peer neighbour kind message traffic".split()
+_HOPS = [
+    *(
+        "trial",
+        "trace",
+        "span",
+        "parent",
+        "message",
+        "host",
+        "sender",
+        "peer",
+        "depth",
+        "topic",
+        "interested",
+    ),
+    *("delivered", "hops", "bytes", "event", "session", "graceful", "sent_s", "handled_s", "delay_ms"),
+]
+_POINTS = [
+    *("trial", "host", "file", "name", "at_s", "value", "peer", "neighbour", "kind", "message", "traffic"),
+]
 
 
 def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialRecord]) -> Tables:

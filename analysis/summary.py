@@ -1,0 +1,78 @@
+"""`summary.json`: the measures of each trial and variant, and what became of the paper's claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from analysis.catalogue import describe
+from analysis.claims import judge
+from analysis.measures import Values
+from analysis.trials import TrialRecord
+from analysis.variants import variant_results
+from emulator.experiment.rundir import RunDirectory, write_whole
+from emulator.experiment.spec import ExperimentSpec
+
+
+def summarize(
+    run: RunDirectory,
+    experiment: ExperimentSpec,
+    records: Sequence[TrialRecord],
+    measured: Mapping[str, Values],
+) -> dict[str, Any]:
+    """Write `summary.json` and return it. `measured` has the trials that could be analysed.
+
+    A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole.
+    """
+    trials = [_trial(record, measured.get(record.name)) for record in records]
+    variants = variant_results(records, measured)
+    reasons = [f"{t['trial']}: {reason}" for t in trials for reason in t["reasons"]]
+    statuses = [r.status for r in records if r.status]
+    names = dict.fromkeys(name for values in measured.values() for name in values)
+    summary = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": next((s["command"] for s in statuses if s.get("command")), ""),
+        "versions": next((s["versions"] for s in statuses if s.get("versions")), {}),
+        "machine": next((s["machine"] for s in statuses if s.get("machine")), {}),
+        "valid": all(t["valid"] for t in trials),
+        "reasons": reasons,
+        "trials": trials,
+        "variants": [
+            {
+                "variant": v.name,
+                "values": v.values,
+                "measures": {name: asdict(e) for name, e in v.measures.items()},
+            }
+            for v in variants
+        ],
+        "measures": {name: asdict(describe(name)) for name in names},
+        "claims": [asdict(verdict) for verdict in judge(experiment.claims, variants)],
+    }
+    write_whole(run.summary, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    return summary
+
+
+def _trial(record: TrialRecord, values: Values | None) -> dict[str, Any]:
+    reasons = list(record.status.get("reasons") or record.fidelity.get("reasons") or [])
+    if values is None:
+        reasons = reasons or [f"it is {record.state}, without telemetry"]
+    elif values.get("lost_telemetry"):
+        reasons.append(f"{values['lost_telemetry']:.0f} bytes of telemetry could not be read")
+    elif not record.valid and not reasons:
+        reasons.append(f"it is {record.state}")
+    return {
+        "trial": record.name,
+        "variant": record.variant,
+        "values": record.values,
+        "seed": record.spec.seed,
+        "state": record.state,
+        "valid": record.valid and not reasons,
+        "reasons": reasons,
+        "fidelity": record.fidelity,
+        "measures": values or {},
+    }
