@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
-_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = {
+    "ms": Decimal("0.001"),
+    "s": Decimal(1),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86400),
+}
+_LONGEST = 1e15
 _FORM = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -17,14 +25,16 @@ def parse_duration(value: Any) -> float:
     if form is None or form[2] not in _SECONDS:
         units = ", ".join(_SECONDS)
         raise ValueError(f'a duration needs a number and a unit ({units}), such as "30 s"')
-    return float(form[1]) * _SECONDS[form[2]]
+    if float(form[1]) > _LONGEST:
+        raise ValueError("no duration is that long")
+    return float(Decimal(form[1]) * _SECONDS[form[2]])
 
 
 def format_duration(seconds: float) -> str:
     """The shortest exact way to write it: 90.0 -> "90 s", 0.25 -> "250 ms"."""
-    if 0 < seconds < 1:
-        return f"{seconds * 1000:.12g} ms"
-    return f"{seconds:.12g} s"
+    exact = Decimal(repr(seconds))
+    number, unit = (exact * 1000, "ms") if 0 < seconds < 1 else (exact, "s")
+    return f"{number.normalize():f} {unit}"
 
 
 Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(format_duration)]

@@ -155,6 +155,7 @@ def _visit(document: Document, key: Key, node: Node) -> None:
                 place = Place(document.source, line)
                 text = f"is there twice, first in line {first.start_mark.line + 1}. Keep one"
                 document.problems.append(Problem(place, dotted((*key, part)), text))
+                continue  # the first one is what was read
         elif isinstance(name, int):
             line, part = child.start_mark.line + 1, name
         else:
