@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from trellis.v1.pubsub_pb2 import ProfileExchange
 
 from emulator import identifiers
-from emulator.gossip.descriptor import Descriptor, bits
+from emulator.gossip.descriptor import Descriptor, bits, decode
 from emulator.identifiers import HALF, MASK, SPACE
 from emulator.overlays.small_world import Link
 
@@ -19,21 +19,28 @@ from emulator.overlays.small_world import Link
 class _Neighbour:
     """A neighbour's proposals for the topics that this peer shares with it."""
 
-    __slots__ = ("own", "proposals", "revision", "theirs")
+    __slots__ = ("descriptor", "own", "proposals", "revision", "theirs")
 
-    def __init__(self, own: Descriptor, other: Descriptor) -> None:
-        shared = bits(own.topic_set & other.topic_set)
-        self.own = [own.topics.index(topic) for topic in shared]
-        self.theirs = [other.topics.index(topic) for topic in shared]
+    def __init__(self) -> None:
+        self.descriptor: Descriptor | None = None
+        """Whose topics the positions in `theirs` are of: hearsay may know of a newer one."""
+        self.own: list[int] = []
+        self.theirs: list[int] = []
         self.revision: int | None = None
         self.proposals: list[tuple[int, int, int, int]] = []
         """(own topic's position, gateway, parent, hops)"""
 
-    def read(self, profile: ProfileExchange) -> None:
+    def read(self, own: Descriptor, profile: ProfileExchange) -> None:
+        other = decode(profile.profile)
+        if other is not self.descriptor:
+            self.descriptor = other
+            shared = bits(own.topic_set & other.topic_set)
+            self.own = [own.topics.index(topic) for topic in shared]
+            self.theirs = [other.topics.index(topic) for topic in shared]
         gateways, parents, hops = profile.gateways, profile.parents, profile.hops
         self.proposals = [
-            (own, gateways[theirs], parents[theirs], hops[theirs])
-            for own, theirs in zip(self.own, self.theirs, strict=True)
+            (position, gateways[theirs], parents[theirs], hops[theirs])
+            for position, theirs in zip(self.own, self.theirs, strict=True)
         ]
         self.revision = profile.revision
 
@@ -98,10 +105,10 @@ class GatewayElection:
             neighbour = self._neighbours.get(peer)
             link = links[peer]
             if neighbour is None:
-                neighbour = self._neighbours[peer] = _Neighbour(own, link.descriptor)
+                neighbour = self._neighbours[peer] = _Neighbour()
             if neighbour.revision != revision:
                 assert link.profile is not None
-                neighbour.read(link.profile)
+                neighbour.read(own, link.profile)
             for position, gateway, parent, far in neighbour.proposals:
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
                 if parent != peer and (parent in links or parent == self_peer):
