@@ -1,0 +1,262 @@
+"""The command: exit statuses, first lines, messages for users, interrupts."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+import uuid
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.experiment import sweep
+from emulator.experiment.rundir import RunDirectory
+
+FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
+
+EXPERIMENT = """\
+name: small
+system: {name: vitis}
+peers: 10
+repeat: 2
+workload:
+  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+@pytest.fixture
+def trellis(tmp_path, monkeypatch):
+    """Calls the command in an empty folder, with fake trials and a fake analysis."""
+
+    def analyze(run, progress):
+        progress("counting")
+        statuses = [trial.read_status() for trial in run.trials()]
+        reasons = [f"{s['trial']}: {why}" for s in statuses for why in s["reasons"]]
+        summary = {"valid": all(s["state"] == "valid" for s in statuses), "reasons": reasons}
+        run.summary.write_text(json.dumps(summary))
+        return summary
+
+    def write_report(run):
+        run.report.parent.mkdir(exist_ok=True)
+        run.report.write_text("report")
+        return run.report
+
+    def compare(a, b, out):
+        (out or Path("compare.html")).write_text("page")
+        return []
+
+    for name, function in (("pipeline", analyze), ("report", write_report), ("compare", compare)):
+        module = types.ModuleType(f"analysis.{name}")
+        setattr(module, function.__name__, function)
+        monkeypatch.setitem(sys.modules, f"analysis.{name}", module)
+    monkeypatch.setattr(sweep, "run_sweep", functools.partial(sweep.run_sweep, program=FAKE))
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def behave(monkeypatch, **behaviours: str) -> None:
+    monkeypatch.setenv("FAKE_TRIAL", json.dumps({f"vitis-{k[1:]}": v for k, v in behaviours.items()}))
+
+
+def the_run() -> Path:
+    (path,) = Path("runs").iterdir()
+    return path
+
+
+def test_a_valid_run_says_so_first_and_then_where_the_report_is(trellis, file):
+    result = trellis("run", file)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["valid", f"report: {the_run()}/report/index.html"]
+    assert "vitis-1: valid" in result.stderr
+    assert "counting" in result.stderr
+    assert "gateway_hops: 5" in (the_run() / "experiment.yaml").read_text()
+
+
+def test_an_invalid_trial_is_the_first_line_and_the_exit_status(trellis, file, monkeypatch):
+    behave(monkeypatch, t2="invalid")
+    result = trellis("run", file)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0] == "INVALID: vitis-2: lateness: 200 ms, limit 100 ms"
+    assert result.stdout.splitlines()[1].startswith("report: ")
+
+
+def test_a_failed_trial_is_resumed_by_naming_the_run(trellis, file, monkeypatch):
+    behave(monkeypatch, t1="crash")
+    assert trellis("run", file).exit_code == 1
+    behave(monkeypatch)
+    result = trellis("run", the_run())
+    assert result.exit_code == 0
+    assert "vitis-2: valid (kept)" in result.stderr
+
+
+def test_a_run_is_resumed_with_its_file_only_if_it_is_the_same(trellis, file):
+    trellis("plan", file)
+    assert trellis("run", file, "--resume", the_run()).exit_code == 0
+    result = trellis("run", file, "--resume", the_run(), "--set", "peers=20")
+    assert result.exit_code == 2
+    assert "was made from another experiment: peers" in result.stderr
+
+
+def test_a_plan_is_drawn_and_then_run(trellis, file):
+    result = trellis("plan", file, "--set", "peers=12")
+    assert result.exit_code == 0
+    run = RunDirectory(the_run())
+    assert result.stdout.strip() == f"run it with: trellis run {run.path}"
+    assert [trial.read_status()["state"] for trial in run.trials()] == ["planned", "planned"]
+    assert (run.trial("vitis-1").plan / "publications.parquet").exists()
+    assert trellis("run", run.path).exit_code == 0
+    assert trellis("plan", run.path).exit_code == 0
+
+
+def test_bad_input_is_told_with_lines_and_nothing_is_started(trellis, file):
+    file.write_text(EXPERIMENT.replace("peers: 10", "peers: ten\nperes: 3"))
+    for command in ("run", "plan", "validate"):
+        result = trellis(command, file)
+        assert result.exit_code == 2
+        assert f"{file}:3: peers: is " in result.stderr
+        assert f"{file}:4: peres: is not a known key" in result.stderr
+        assert "2 problems" in result.stderr
+    assert not Path("runs").exists()
+
+
+def test_validate_says_what_would_run(trellis, file):
+    result = trellis("validate", file, "--set", "vary.peers=[10, 20, 30]")
+    assert result.exit_code == 0
+    assert result.stdout.strip() == "valid: 6 trials (3 variants, 2 seeds)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run",), "name an experiment file or a run directory"),
+        (("run", "."), "is not a run directory"),
+        (("run", "nothing.yaml"), "no such file"),
+        (("analyze", "nothing"), "there is no such folder"),
+        (("compare", "nothing", "nothing"), "there is no such folder"),
+    ],
+)
+def test_what_is_not_there_is_bad_input(trellis, arguments, told):
+    result = trellis(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_options_do_not_change_a_run(trellis, file):
+    trellis("plan", file)
+    result = trellis("run", the_run(), "--set", "peers=3")
+    assert result.exit_code == 2
+    assert "Start a new run" in result.stderr
+
+
+def test_analysis_and_report_can_be_repeated(trellis, file, monkeypatch):
+    behave(monkeypatch, t1="invalid")
+    trellis("plan", file)
+    assert trellis("report", the_run()).exit_code == 2
+    trellis("run", the_run())
+    for command in ("analyze", "report"):
+        result = trellis(command, the_run())
+        assert result.exit_code == 1
+        assert result.stdout.startswith("INVALID: vitis-1: ")
+
+
+def test_two_runs_are_compared(trellis, file):
+    trellis("run", file)
+    assert trellis("compare", the_run(), the_run(), "--out", "page.html").exit_code == 0
+    assert Path("page.html").exists()
+
+
+def test_systems_are_listed_with_parameters_and_paper(trellis):
+    result = trellis("systems")
+    assert result.exit_code == 0
+    for word in ("vitis", "rvr", "gateway_hops", "duration", "IPDPS 2011"):
+        assert word in result.stdout
+
+
+def test_traces_asks_which_trial_and_refuses_what_is_no_endpoint(trellis, file):
+    trellis("plan", file)
+    assert "this run has none" in trellis("traces", the_run(), "--to", "http://localhost").stderr
+    for trial in RunDirectory(the_run()).trials():
+        trial.telemetry.mkdir()
+        (trial.telemetry / "virtual-traces-0.otlp").touch()
+    result = trellis("traces", the_run(), "--to", "http://localhost")
+    assert result.exit_code == 2
+    assert "choose one with --trial: vitis-1, vitis-2" in result.stderr
+    result = trellis("traces", the_run(), "--to", "localhost:4317", "--trial", "vitis-1")
+    assert result.exit_code == 2
+    assert "is not an endpoint" in result.stderr
+
+
+def test_a_full_disk_is_a_message(trellis, file, monkeypatch):
+    from emulator.experiment import runs
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "runs/x")
+
+    monkeypatch.setattr(runs, "create_run", full)
+    result = trellis("run", file)
+    assert result.exit_code == 1
+    assert "the disk is full: runs/x" in result.stderr
+
+
+def test_a_keyboard_interrupt_ends_a_real_run_with_130_and_no_process(file, tmp_path):
+    mark = uuid.uuid4().hex
+    options = ["--set", "peers=50", "--set", "phases.measure=20 h", "--jobs", "2"]
+    process = subprocess.Popen(
+        [*TRELLIS, "run", str(file), "--out", str(tmp_path / "runs"), *options],
+        env=os.environ | {"TRELLIS_TEST_MARK": mark},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("runs/*/trials/*/telemetry"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    (run,) = (tmp_path / "runs").iterdir()
+    assert f"Go on with: trellis run {run}" in said
+    assert "Traceback" not in said
+    assert [trial.read_status()["state"] for trial in RunDirectory(run).trials()] == ["planned", "planned"]
+    assert not _marked(mark)
+
+
+def _marked(mark: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            alive = entry.name.isdigit() and "\nState:\tZ" not in (entry / "status").read_text()
+            if alive and mark.encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_text())
+    return found
+
+
+def test_help_and_validate_start_without_spark_or_grpc(file):
+    code = f"""
+import sys
+from typer.testing import CliRunner
+from emulator.cli import app
+assert CliRunner().invoke(app, ["--help"]).exit_code == 0
+assert not set(sys.modules) & {{"pydantic", "numpy", "pyarrow", "grpc", "pyspark"}}
+assert CliRunner().invoke(app, ["validate", {str(file)!r}]).exit_code == 0
+assert not set(sys.modules) & {{"grpc", "pyspark", "pandas"}}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
