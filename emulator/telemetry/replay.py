@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import grpc
 import zstandard
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -141,26 +142,27 @@ def _offset_ns(directory: TrialDirectory) -> int:
 
 def _starts(file: Path) -> Iterator[int]:
     for record in _records(file, Sent()):
-        for resource in TracesData.FromString(record).resource_spans:
+        for resource in record.resource_spans:
             for attribute in resource.resource.attributes:
                 if attribute.key == names.START:
                     yield attribute.value.int_value
 
 
-def _records(file: Path, sent: Sent) -> Iterator[bytes]:
+def _records(file: Path, sent: Sent) -> Iterator[TracesData]:
     """All whole records; what is lost is noted."""
     _, cut = scan_records(file)
     if cut is not None:
         sent.losses.append(f"{file.name} is cut off: its last {cut.lost_bytes:,} bytes are no whole record")
     try:
-        yield from read_records(file)
-    except zstandard.ZstdError as error:
+        for record in read_records(file):
+            yield TracesData.FromString(record)
+    except (zstandard.ZstdError, DecodeError) as error:
         sent.losses.append(f"{file.name} is damaged and was read only to there: {error}")
 
 
-def _requests(record: bytes, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
+def _requests(record: TracesData, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
     """Requests of a bounded number of spans, with times and trace ids changed."""
-    for resource in TracesData.FromString(record).resource_spans:
+    for resource in record.resource_spans:
         for attribute in resource.resource.attributes:
             if attribute.key == names.START:
                 attribute.value.int_value += offset

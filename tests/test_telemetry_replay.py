@@ -1,0 +1,199 @@
+"""Replaying a trial's traces to a backend."""
+
+import time
+from concurrent import futures
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
+    TraceServiceServicer,
+    add_TraceServiceServicer_to_server,
+)
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from emulator.experiment.fidelity import Fidelity
+from emulator.experiment.rundir import TrialDirectory
+from emulator.telemetry import names
+from emulator.telemetry import replay as module
+from emulator.telemetry.otlp import FileSink
+from emulator.telemetry.replay import BadEndpoint, ReplayError, replay
+
+START = 1_000_000_000 * 10**9
+
+
+class Collector(TraceServiceServicer):
+    """Keeps requests; `answers` are given first: a status to fail with, or a response."""
+
+    def __init__(self):
+        self.requests = []
+        self.answers = []
+
+    def Export(self, request, context):
+        answer = self.answers.pop(0) if self.answers else ExportTraceServiceResponse()
+        if isinstance(answer, grpc.StatusCode):
+            context.abort(answer, "not now")
+        self.requests.append(request)
+        return answer
+
+    @property
+    def spans(self):
+        return [
+            span
+            for request in self.requests
+            for resource in request.resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+
+@pytest.fixture
+def collector():
+    with futures.ThreadPoolExecutor(1) as pool:
+        server = grpc.server(pool)
+        collector = Collector()
+        add_TraceServiceServicer_to_server(collector, server)
+        collector.endpoint = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        yield collector
+        server.stop(None).wait()
+
+
+@pytest.fixture
+def trial(tmp_path):
+    directory = TrialDirectory(tmp_path / "run" / "trials" / "vitis-1")
+    directory.telemetry.mkdir(parents=True)
+    Fidelity("virtual", "virtual clock").write(directory.fidelity)
+    directory.write_status(state="valid", progress={"trial_end": 90.0})
+    return directory
+
+
+def write(trial, spans_of_records, host="virtual"):
+    sink = FileSink(trial.telemetry / f"{host}-traces-0.otlp")
+    number = 0
+    for count in spans_of_records:
+        data = TracesData()
+        resource = data.resource_spans.add()
+        resource.resource.attributes.add(key=names.START).value.int_value = START
+        scope = resource.scope_spans.add()
+        for _ in range(count):
+            number += 1
+            scope.spans.add(
+                trace_id=number.to_bytes(16, "big"),
+                span_id=number.to_bytes(8, "big"),
+                name=f"span {number}",
+                start_time_unix_nano=START + number,
+                end_time_unix_nano=START + number + 5,
+            )
+        sink.write(data.SerializeToString(), count)
+    sink.close()
+
+
+def test_all_spans_arrive_in_bounded_requests(trial, collector, monkeypatch):
+    monkeypatch.setattr(module, "SPANS_A_REQUEST", 10)
+    write(trial, [25, 3])
+    write(trial, [1], host="another")
+    sent = replay(trial, collector.endpoint)
+    assert sent.whole
+    assert (sent.spans, sent.requests) == (29, 5)
+    assert sent.lines() == ["sent 29 spans in 5 requests"]
+    sizes = [len(r.resource_spans[0].scope_spans[0].spans) for r in collector.requests]
+    assert sizes == [1, 10, 10, 5, 3]
+    assert sorted(span.name for span in collector.spans) == sorted(
+        ["span 1", *(f"span {n}" for n in range(1, 29))]
+    )
+
+
+def test_a_virtual_trial_is_moved_to_end_now(trial, collector):
+    write(trial, [3])
+    replay(trial, collector.endpoint)
+    (start,) = {r.resource_spans[0].resource.attributes[0].value.int_value for r in collector.requests}
+    assert abs(start + 90 * 10**9 - time.time_ns()) < 60 * 10**9
+    assert [s.start_time_unix_nano - start for s in collector.spans] == [1, 2, 3]
+    assert [s.end_time_unix_nano - s.start_time_unix_nano for s in collector.spans] == [5, 5, 5]
+
+
+def test_times_are_kept_if_asked_and_for_real_time(trial, collector):
+    write(trial, [1])
+    replay(trial, collector.endpoint, shift=False)
+    Fidelity("processes", "delay line").write(trial.fidelity)
+    replay(trial, collector.endpoint)
+    assert [s.start_time_unix_nano for s in collector.spans] == [START + 1, START + 1]
+
+
+def test_trials_with_one_seed_do_not_share_traces(trial, collector, tmp_path):
+    other = TrialDirectory(trial.path.with_name("rvr-1"))
+    other.telemetry.mkdir(parents=True)
+    for directory in (trial, other):
+        write(directory, [2])
+        replay(directory, collector.endpoint, shift=False)
+    replay(trial, collector.endpoint, shift=False)
+    ids = [span.trace_id for span in collector.spans]
+    assert len(set(ids)) == 4
+    assert ids[:2] == ids[4:]
+    assert all(len(i) == 16 for i in ids)
+
+
+def test_an_unavailable_backend_is_asked_again_after_growing_pauses(trial, collector):
+    write(trial, [2])
+    collector.answers = [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAVAILABLE]
+    pauses, notes = [], []
+    assert replay(trial, collector.endpoint, notes.append, sleep=pauses.append).spans == 2
+    assert pauses == [0.5, 1.0]
+    assert "attempt 2 of 6 in 0.5 s" in notes[0]
+
+
+def test_a_backend_that_stays_unavailable_is_an_error(trial, collector):
+    write(trial, [2, 2])
+    collector.answers = [ExportTraceServiceResponse()] + [grpc.StatusCode.UNAVAILABLE] * 6
+    with pytest.raises(ReplayError, match=r"after 6 attempts \(2 sent\): UNAVAILABLE: not now"):
+        replay(trial, collector.endpoint, sleep=lambda _: None)
+
+
+def test_a_refusal_is_not_repeated(trial, collector):
+    write(trial, [2])
+    collector.answers = [grpc.StatusCode.UNIMPLEMENTED]
+    with pytest.raises(ReplayError, match="UNIMPLEMENTED"):
+        replay(trial, collector.endpoint, sleep=lambda _: pytest.fail("slept"))
+    assert collector.requests == []
+
+
+def test_rejected_spans_are_counted(trial, collector):
+    write(trial, [5])
+    answer = ExportTraceServiceResponse()
+    answer.partial_success.rejected_spans = 2
+    answer.partial_success.error_message = "too old"
+    collector.answers = [answer]
+    sent = replay(trial, collector.endpoint)
+    assert not sent.whole
+    assert (sent.spans, sent.rejected) == (3, 2)
+    assert sent.lines()[0] == "the backend rejected 2 spans: too old"
+
+
+def test_a_cut_off_file_is_sent_to_its_last_whole_record(trial, collector):
+    write(trial, [4, 4])
+    (file,) = module.traces_of(trial)
+    file.write_bytes(file.read_bytes()[:-7])
+    sent = replay(trial, collector.endpoint)
+    assert sent.spans == 4
+    assert not sent.whole
+    assert "virtual-traces-0.otlp is cut off: its last" in sent.lines()[0]
+
+
+def test_a_damaged_file_is_sent_up_to_the_damage(trial, collector):
+    write(trial, [4, 4])
+    (file,) = module.traces_of(trial)
+    data = bytearray(file.read_bytes())
+    data[-20:] = bytes(20)
+    file.write_bytes(data)
+    sent = replay(trial, collector.endpoint)
+    assert sent.spans == 4
+    assert "is damaged" in sent.lines()[0]
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:4317", "ftp://a:1", "http://", "http://a:99999", "http://a:1/v1/traces"]
+)
+def test_what_is_no_endpoint_is_refused(trial, endpoint):
+    with pytest.raises(BadEndpoint, match="4317"):
+        replay(trial, endpoint)
