@@ -13,7 +13,7 @@ from emulator.gossip.descriptor import Descriptor, decode
 from emulator.gossip.newscast import Newscast
 from emulator.protocol import Contact
 
-SELF = 0
+SELF = 50
 VIEW = 4
 
 
