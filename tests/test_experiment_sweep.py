@@ -145,6 +145,7 @@ def test_an_interrupt_leaves_no_process_and_a_run_that_resumes(run, spec, behave
         run_sweep(run, spec, 1, lambda _: None, program=FAKE)
     thread.join()
     assert processes(mark) == []
+    assert (run.trial("vitis-2").path / "ended-itself").exists() == (manner == "hang")
     assert run.trial("vitis-1").read_status()["state"] == "valid"
     assert run.trial("vitis-2").read_status()["state"] == "planned"
     behave()

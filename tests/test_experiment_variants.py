@@ -90,3 +90,8 @@ def test_the_first_value_stands_in_for_a_varied_key_that_is_missing(tmp_path):
     )
     spec = load(tmp_path / "a.yaml")
     assert (spec.peers, spec.system.name) == (20, "rvr")
+
+
+def test_values_that_look_alike_still_get_names_of_their_own(spec):
+    made = variants(spec("vary: {network.jitter: ['1 ms', '1  ms']}\n"))
+    assert [v.name for v in made] == ["vitis.jitter=1ms", "vitis.jitter=1ms.2"]
