@@ -28,7 +28,7 @@ from emulator.registry import SYSTEMS
 from emulator.runtime.clock import TrialClock
 from emulator.runtime.controller import Contacts, Controller
 from emulator.runtime.links import OPTIONS, Links
-from emulator.runtime.observer import Observer, fidelity_of, progress_of
+from emulator.runtime.observer import Observer, progress_of
 from emulator.runtime.realtime import Host
 from emulator.runtime.script import Script
 from emulator.telemetry.otlp import BackgroundSink
@@ -151,7 +151,7 @@ class _Member:
                 recorder.close()
             except OSError as failure:
                 error = _unwritable(failure)
-        result = fidelity_of(host, controller)
+        result = observer.fidelity(controller)
         result.host = name
         result.clock_offset_ns = await measure_clock_offset(self._stub, name)
         result.error = error
@@ -162,9 +162,10 @@ class _Member:
         links = Links(host, addresses)
         wire_pb2_grpc.add_LinksServicer_to_server(links, self._server)  # type: ignore[no-untyped-call]
         await self._server.start()
-        # What exists now stays: the collector need not look at it again and again.
+        # What exists now stays, and what peers keep lives long: the collector need not look often.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         host.agenda.start()
         work: list[Coroutine[Any, Any, None]]
         work = [links.run(), controller.run(), self._report_progress(host), self._await_stop()]

@@ -13,7 +13,7 @@ from emulator.runtime.distribution import Distribution
 
 _TURN_LIMIT = 0.005
 """Seconds of due calls after which the event loop gets its turn."""
-_QUANTUM = 0.001
+_QUANTUM = 0.002
 """Seconds between turns at least: calls that fall due meanwhile share one."""
 _HEARTBEAT = 0.050
 """Seconds between turns at most, so that a stalled event loop shows."""

@@ -11,10 +11,8 @@ import grpc.aio
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 from emulator.runtime.passage import Passage
-from emulator.runtime.realtime import Host
+from emulator.runtime.realtime import GATHERING, Host
 
-_GATHERING = 0.003
-"""Wall seconds for which a batch is gathered."""
 _BATCH_LIMIT = 2000
 """Envelopes in a batch."""
 _QUEUE_LIMIT = 20_000
@@ -72,7 +70,7 @@ class _Link:
         call = stub.Send()
         while True:
             await self._wanted.wait()
-            await asyncio.sleep(_GATHERING)
+            await asyncio.sleep(GATHERING)
             while self._queue:
                 passages = self._queue[:_BATCH_LIMIT]
                 batch = wire_pb2.Batch()

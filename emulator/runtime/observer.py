@@ -24,10 +24,12 @@ class Observer:
         self._host = host
         self._spec = spec
         self._random = random
+        self._cpu_before = 0.0
         self._own_peers = [peer for peer, index in enumerate(host.host_of) if index == host.index]
 
     def follow(self) -> None:
         """Put the measurements of the whole trial on the agenda."""
+        self._cpu_before = time.process_time()
         agenda, phases = self._host.agenda, self._spec.phases
         agenda.add(phases.measure_start, self._write_snapshot)
         agenda.add(phases.measure_end, self._write_snapshot)
@@ -39,6 +41,24 @@ class Observer:
         """Write the metrics of the whole trial."""
         host = self._host
         host.recorder.write_interval(host.clock.now_ns(), len(host.sessions), host.dropped.total())
+
+    def fidelity(self, controller: Controller) -> control_pb2.HostFidelity:
+        """What the emulation did at this host, at the end of the trial."""
+        host = self._host
+        return control_pb2.HostFidelity(
+            timer_lateness=_encode(host.agenda.lateness),
+            session_error=_encode(controller.session_error),
+            loop_stall_s=host.agenda.longest_stall,
+            dropped=dict(host.dropped),
+            lost_spans=host.recorder.lost_spans,
+            sent=host.sent,
+            sent_to_other_hosts=host.sent_to_other_hosts,
+            bounced=host.bounced,
+            publications_missed=controller.publications_missed,
+            probes=host.probes,
+            cpu_s=time.process_time() - self._cpu_before,
+            memory_bytes=psutil.Process().memory_info().rss,
+        )
 
     def _probe(self) -> None:
         host = self._host
@@ -71,24 +91,6 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         dropped=host.dropped.total(),
         lost_spans=host.recorder.lost_spans,
         timer_lateness_max_s=host.agenda.lateness.maximum,
-    )
-
-
-def fidelity_of(host: Host, controller: Controller) -> control_pb2.HostFidelity:
-    """What the emulation did at this host, at the end of the trial."""
-    return control_pb2.HostFidelity(
-        timer_lateness=_encode(host.agenda.lateness),
-        session_error=_encode(controller.session_error),
-        loop_stall_s=host.agenda.longest_stall,
-        dropped=dict(host.dropped),
-        lost_spans=host.recorder.lost_spans,
-        sent=host.sent,
-        sent_to_other_hosts=host.sent_to_other_hosts,
-        bounced=host.bounced,
-        publications_missed=controller.publications_missed,
-        probes=host.probes,
-        cpu_s=time.process_time(),
-        memory_bytes=psutil.Process().memory_info().rss,
     )
 
 

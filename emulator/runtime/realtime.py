@@ -23,6 +23,8 @@ from emulator.runtime.session import Session
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
 
+GATHERING = 0.008
+"""Wall seconds for which a batch of messages to one host is gathered."""
 _WAITING_LIMIT = 500_000
 """Messages and timers of a host that may wait at a time; messages beyond are dropped and counted."""
 _PROBE_LIMIT = 100_000
@@ -70,6 +72,8 @@ class Host:
         self.dropped: Counter[str] = Counter()
         """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
         self.probes: list[control_pb2.Probe] = []
+        self._head_start = GATHERING / 2 / clock.scale
+        """Trial seconds that a message to another host leaves early: batches are late by as much."""
         self._random = random
         self._failed = failed
         self._last: Message | None = None
@@ -81,11 +85,18 @@ class Host:
         if message is not self._last:
             self._last = message
             self._payload = message.SerializeToString()
-            self._type = type(message).__name__
+            self._type = message.__class__.__name__
         sender = session.peer
         context = self.context
         self.sent += 1
-        self.recorder.count_sent(sender, self._type, context is not None, len(self._payload))
+        counters = session.counters.get(self._type)
+        if counters is None:
+            count = self.recorder.counter
+            counters = count(sender, self._type, traced=False), count(sender, self._type, traced=True)
+            session.counters[self._type] = counters
+        counter = counters[context is not None]
+        counter[0] += 1
+        counter[1] += len(self._payload)
         delay = self.network.delay(sender, receiver, self._random)
         if delay is None:
             return
@@ -97,14 +108,14 @@ class Host:
         passage = Passage(
             sender, receiver, message, self._payload, self._type, int(now * 1e9), int(due * 1e9), context
         )
-        self.agenda.add(due, self._arrive, passage)
+        self._take(passage, due)
 
     def probe(self, sender: int, receiver: int) -> None:
         """Measure the way from a peer of this host to another peer; nothing of it reaches a protocol."""
         now = self.clock.now()
         due = now + self.network.one_way(sender, receiver)
         passage = Passage(sender, receiver, None, b"", PROBE, int(now * 1e9), int(due * 1e9), None)
-        self.agenda.add(due, self._arrive, passage)
+        self._take(passage, due)
 
     def receive(self, batch: wire_pb2.Batch) -> None:
         """Handle what another host sent."""
@@ -121,13 +132,19 @@ class Host:
             if not passage.bounced and passage.type != PROBE:
                 self._report_unreachable(passage)
 
+    def _take(self, passage: Passage, due: float) -> None:
+        """Put a message into the delay line."""
+        if self.host_of[passage.receiver] == self.index:
+            self.agenda.add(due, self._arrive, passage)
+        else:
+            self.agenda.add(due - self._head_start, self._depart, passage)
+
+    def _depart(self, passage: Passage) -> None:
+        self.sent_to_other_hosts += 1
+        if self.wire is not None:
+            self.wire.offer(self.host_of[passage.receiver], passage)
+
     def _arrive(self, passage: Passage) -> None:
-        host = self.host_of[passage.receiver]
-        if host != self.index:
-            self.sent_to_other_hosts += 1
-            if self.wire is not None:
-                self.wire.offer(host, passage)
-            return
         if passage.type == PROBE:
             self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
             return
@@ -150,6 +167,9 @@ class Host:
         kind = envelope.type
         context = read_context(envelope)
         sender, receiver, sent_ns = envelope.sender, envelope.receiver, envelope.sent_ns
+        if sender >= len(self.host_of):
+            self.dropped["unknown sender"] += 1
+            return
         if envelope.bounced:
             self._report_unreachable(
                 Passage(sender, receiver, None, b"", kind, sent_ns, envelope.due_ns, context)
@@ -161,7 +181,7 @@ class Host:
         session = self.sessions.get(receiver)
         if session is None:
             self.bounced += 1
-            if self.wire is not None and 0 <= sender < len(self.host_of):
+            if self.wire is not None:
                 answer = Passage(sender, receiver, None, b"", kind, sent_ns, envelope.due_ns, context, True)
                 self.wire.offer(self.host_of[sender], answer)
             return

@@ -30,6 +30,8 @@ class Session:
         """What the peer subscribes to now."""
         self.handlers: dict[type[Message], Handler] = {}
         self.message_classes: dict[str, type[Message]] = {}
+        self.counters: dict[str, tuple[list[int], list[int]]] = {}
+        """[messages, bytes] sent by message type, of maintenance and of operations."""
         self._host = host
         self._component: PubSub | None = None
 
