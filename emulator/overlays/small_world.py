@@ -6,7 +6,7 @@ the neighbour whose identifier is closest to the key.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -20,6 +20,7 @@ from emulator import identifiers
 from emulator.gossip.descriptor import Descriptor, Sighting, decode
 from emulator.gossip.newscast import Newscast
 from emulator.gossip.tman import TMan
+from emulator.identifiers import MASK
 from emulator.overlays.neighbour_selection import FRIEND, NeighbourSelection
 from emulator.protocol import Contact, Environment, Handler, Overlay
 from emulator.quantities import Duration
@@ -85,9 +86,8 @@ class SmallWorld(Overlay):
         """Peers that have this one in their table, or lately had or were in this one's."""
         self._kinds: dict[str, list[int]] = {}
         self._silent: dict[int, float] = {}
-        self._route_ids: list[int] = []
-        self._route_peers: list[int | None] = []
-        self._next_hops: dict[int, int | None] = {}
+        self._region_starts: list[int] = [0]
+        self._region_peers: list[int | None] = [None]
         self._selection = NeighbourSelection(
             own(),
             parameters.routing_table,
@@ -144,17 +144,8 @@ class SmallWorld(Overlay):
         return self.table | self.incoming
 
     def next_hop(self, key: int) -> int | None:
-        hops = self._next_hops
-        if key in hops:
-            return hops[key]
-        ids = self._route_ids
-        index = bisect_left(ids, key)
-        after = index if index < len(ids) else 0
-        before = index - 1
-        distance = identifiers.distance
-        nearer = after if distance(ids[after], key) <= distance(ids[before], key) else before
-        hop = hops[key] = self._route_peers[nearer]
-        return hop
+        # Index -1, before the first border, is the region that goes over the end of the ring.
+        return self._region_peers[bisect_right(self._region_starts, key) - 1]
 
     def route(self, key: int, message: Message) -> None:
         self._pass_on(
@@ -283,10 +274,16 @@ class SmallWorld(Overlay):
                 self.application.update(peer, True)
 
     def _rebuild_routes(self) -> None:
-        routes: list[tuple[int, int | None]] = [(identifiers.of_peer(self._peer), None)]
-        routes += [(link.descriptor.identifier, peer) for peer, link in self.table.items()]
-        routes.sort(key=lambda route: route[0])
-        self._next_hops.clear()
+        """Cut the ring into regions: what is closest to a neighbour goes to it."""
+        ring: list[tuple[int, int | None]] = [(identifiers.of_peer(self._peer), None)]
+        ring += [(link.descriptor.identifier, peer) for peer, link in self.table.items()]
+        ring.sort(key=lambda entry: entry[0])
+        regions = sorted(
+            ((before + ((identifier - before) & MASK) // 2 + 1) & MASK, index)
+            for index, (identifier, before) in enumerate(
+                (identifier, ring[index - 1][0]) for index, (identifier, _) in enumerate(ring)
+            )
+        )
+        self._region_starts = [start for start, _ in regions]
+        self._region_peers = [ring[index][1] for _, index in regions]
         self.routes_version += 1
-        self._route_ids = [identifier for identifier, _ in routes]
-        self._route_peers = [peer for _, peer in routes]

@@ -23,8 +23,7 @@ class _Below:
     __slots__ = ("ends", "request", "topics")
 
     def __init__(self) -> None:
-        self.topics: dict[int, int] = {}
-        """Topic -> hops of the longest path through that peer to here."""
+        self.topics: set[int] = set()
         self.ends = 0.0
         self.request: RelayRequest | None = None
         """The request that says all this, if one does."""
@@ -44,23 +43,23 @@ class RelayTrees:
         self._lifetime = lifetime
         self._wanted: set[int] = set()
         self._below: dict[int, _Below] = {}
-        self._above: dict[int, int] = {}
+        self._above: dict[int, set[int]] = {}
+        """Next hop -> the topics that it is asked for."""
+        self._asked: set[int] = set()
+        """All topics that this peer relays or wants."""
         self._requests: dict[int, RelayRequest] = {}
         self._routes_version = -1
         self._changed = False
-        # Links that are renewed no more: (when they end, topic -> peer).
-        self._fading: deque[tuple[float, dict[int, int]]] = deque()
+        # Links that are renewed no more: (when they end, peer, topics).
+        self._fading: deque[tuple[float, int, set[int]]] = deque()
 
     def handlers(self) -> dict[type[Message], Handler]:
         return {RelayRequest: self._on_request}
 
     def clear(self) -> None:
         """Forget all paths."""
-        self._wanted = set()
-        self._below.clear()
-        self._above.clear()
-        self._requests.clear()
-        self._fading.clear()
+        for state in (self._wanted, self._below, self._above, self._asked, self._requests, self._fading):
+            state.clear()
         self._changed = True
 
     def refresh(self, wanted: set[int]) -> None:
@@ -81,100 +80,77 @@ class RelayTrees:
         """The peers next to this one on the topic's relay paths."""
         now = self._environment.now
         linked = {peer for peer, below in self._below.items() if topic in below.topics and below.ends >= now}
-        linked.update([peers[topic] for ends, peers in self._fading if ends >= now and topic in peers])
-        if topic in self._above:
-            linked.add(self._above[topic])
+        linked.update([peer for ends, peer, topics in self._fading if ends >= now and topic in topics])
+        linked.update([hop for hop, topics in self._above.items() if topic in topics])
         return linked
 
     def on_unreachable(self, peer: int) -> None:
         """Take another next hop at once for the topics that were relayed through `peer`."""
-        for _, peers in self._fading:
-            for topic in [topic for topic, other in peers.items() if other == peer]:
-                del peers[topic]
-        cut_off = {topic for topic, hop in self._above.items() if hop == peer}
-        self._changed = self._changed or bool(cut_off) or peer in self._below
-        self._below.pop(peer, None)
+        self._fading = deque(link for link in self._fading if link[1] != peer)
+        if self._below.pop(peer, None):
+            self._changed = True
         self._requests.pop(peer, None)
-        for topic in cut_off:
-            del self._above[topic]
-        self._add({topic: hops for topic, hops in self._longest().items() if topic in cut_off})
+        self._add(self._above.pop(peer, set()))
 
-    def path_hops(self) -> list[int]:
-        """Hops of the longest relay path of each topic that this peer is the rendezvous node of."""
-        next_hop = self._overlay.next_hop
-        return [
-            hops for topic, hops in self._longest().items() if next_hop(identifiers.of_topic(topic)) is None
-        ]
-
-    def _longest(self) -> dict[int, int]:
-        """Topic -> hops of the longest path from a gateway to here, 0 if this is the only one."""
-        longest = dict.fromkeys(self._wanted, 0)
-        known = longest.get
-        for below in self._below.values():
-            for topic, hops in below.topics.items():
-                if hops > known(topic, -1):
-                    longest[topic] = hops
-        return longest
+    def relayed(self) -> set[int]:
+        """The topics that this peer relays for others."""
+        return set().union(*[below.topics for below in self._below.values()])
 
     def _prepare_requests(self) -> None:
         self._changed = False
         self._routes_version = self._overlay.routes_version
         above, self._above = self._above, {}
-        self._requests = self._assign(self._longest(), addition=False)
-        self._fade({topic: hop for topic, hop in above.items() if self._above.get(topic) != hop})
+        self._asked = self._wanted | self.relayed()
+        self._requests = self._assign(self._asked, addition=False)
+        for hop, topics in above.items():
+            self._fade(hop, topics - self._above.get(hop, set()))
 
-    def _add(self, topics: dict[int, int]) -> None:
+    def _add(self, topics: set[int]) -> None:
         """Ask at once; the next round's requests will include it."""
         if topics:
             self._changed = True
+            self._asked |= topics
             for hop, request in self._assign(topics, addition=True).items():
                 self._environment.send(hop, request)
 
-    def _assign(self, topics: dict[int, int], *, addition: bool) -> dict[int, RelayRequest]:
+    def _assign(self, topics: set[int], *, addition: bool) -> dict[int, RelayRequest]:
         """Choose the next hop of each topic; the requests to send, by next hop."""
         next_hop = self._overlay.next_hop
         of_topic = identifiers.of_topic
-        above = self._above
-        by_hop: dict[int, tuple[list[int], list[int]]] = {}
-        for topic, hops in topics.items():
+        by_hop: dict[int | None, list[int]] = {}
+        for topic in topics:
             hop = next_hop(of_topic(topic))
-            if hop is None:
-                continue
-            above[topic] = hop
-            asked = by_hop.get(hop)
-            if asked is None:
-                by_hop[hop] = ([topic], [hops + 1])
+            if hop in by_hop:
+                by_hop[hop].append(topic)
             else:
-                asked[0].append(topic)
-                asked[1].append(hops + 1)
-        return {
-            hop: RelayRequest(topics=asked, hops=hops, addition=addition)
-            for hop, (asked, hops) in by_hop.items()
-        }
+                by_hop[hop] = [topic]
+        requests = {}
+        for hop, asked in by_hop.items():
+            if hop is not None:
+                self._above.setdefault(hop, set()).update(asked)
+                requests[hop] = RelayRequest(topics=asked, addition=addition)
+        return requests
 
     def _on_request(self, sender: int, message: RelayRequest) -> None:
-        below = self._below.get(sender)
         ends = self._environment.now + self._lifetime
+        below = self._below.get(sender)
         if below is None:
             below = self._below[sender] = _Below()
         elif message is below.request or message == below.request:
             below.ends = ends
             return
-        asked = dict(zip(message.topics, message.hops, strict=True))
+        below.ends = ends
+        asked = set(message.topics)
         if message.addition:
-            below.topics = below.topics | asked
+            below.topics |= asked
             below.request = None
         else:
-            self._fade(dict.fromkeys(below.topics.keys() - asked.keys(), sender))
+            self._fade(sender, below.topics - asked)
             below.topics = asked
             below.request = message
-        below.ends = ends
         self._changed = True
-        self._add({topic: hops for topic, hops in asked.items() if not self._relays(topic)})
+        self._add(asked - self._asked)
 
-    def _relays(self, topic: int) -> bool:
-        return topic in self._above or topic in self._wanted
-
-    def _fade(self, links: dict[int, int]) -> None:
-        if links:
-            self._fading.append((self._environment.now + self._lifetime, links))
+    def _fade(self, peer: int, topics: set[int]) -> None:
+        if topics:
+            self._fading.append((self._environment.now + self._lifetime, peer, topics))

@@ -107,11 +107,8 @@ class RendezvousPubSub(PubSub):
         return self._overlay.neighbours()
 
     def gauges(self) -> dict[str, float]:
-        gauges = self._overlay.gauges()
-        paths = self._relays.path_hops()
-        if paths:
-            gauges["relay_path_hops"] = sum(paths) / len(paths)
-        return gauges
+        relayed = self._relays.relayed() - self._rates.keys()
+        return self._overlay.gauges() | {"relayed_topics": float(len(relayed))}
 
     def forward(self, key: int, message: Message, next_hop: int) -> bool:
         """An event on its way to the rendezvous node is spread by the first peer that can."""

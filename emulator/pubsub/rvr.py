@@ -24,6 +24,9 @@ class RVR(RendezvousPubSub):
         super().__init__(environment, parameters, parameters.routing_table - 2)
         self._profiles: dict[bool, ProfileExchange] = {}
 
+    def gauges(self) -> dict[str, float]:
+        return super().gauges() | {"gateway_topics": float(len(self._rates))}
+
     def _round(self) -> None:
         self._relays.refresh(set(self._rates))
 
