@@ -163,3 +163,19 @@ def test_a_drawn_distance_reaches_afar_where_a_draw_among_candidates_stays_near(
     far = median(shares(neighbourhood, "distance"))
     near = median(shares(neighbourhood, "candidates"))
     assert far > 4 * near
+
+
+def test_the_peer_nearest_to_the_drawn_point_is_taken() -> None:
+    """Between peers at 1 % and 50 % of the ring the border is half-way: 89 % of what is drawn clockwise."""
+
+    def peer_at(share: float) -> int:
+        return min(range(1, 4000), key=lambda peer: abs(clockwise(peer) / SPACE - share))
+
+    near, far = peer_at(0.01), peer_at(0.5)
+    known = strangers([peer_at(0.001), near, far, peer_at(0.999)])
+    taken = [
+        peers(selection(3, 1, seed=seed).select(descriptor(SELF), known, {})[SMALL_WORLD])[0]
+        for seed in range(400)
+    ]
+    assert set(taken) == {near, far}
+    assert taken.count(near) / len(taken) == pytest.approx(0.89 / 2, abs=0.08)
