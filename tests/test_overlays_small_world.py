@@ -292,7 +292,7 @@ def test_an_unreachable_peer_leaves_the_random_sample() -> None:
     tested.overlay.on_unreachable(101)
     tested.rounds(1)
     assert tested.table() == set()
-    assert not tested.environment.take(TManExchange)
+    assert not tested.environment.outbox
 
 
 def test_a_graceful_stop_says_goodbye_in_both_directions() -> None:

@@ -198,7 +198,7 @@ def test_proposals_follow_the_own_subscriptions() -> None:
     assert tested.round({200: (best, 301, 1)}) == (best, 200, 2)
     tested.vitis.unsubscribe(TopicInterest(2))
     tested.vitis.subscribe(TopicInterest(90))
-    assert tested.round({200: (best, 301, 1)}) == (best, 200, 2)
+    assert tested.proposes() == (best, 200, 2)
     assert tested.proposes(90) == (SELF, SELF, 0)
 
 
