@@ -23,8 +23,6 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
         self._started = asyncio.Event()
-        self.changed = asyncio.Event()
-        """Set whenever a host has registered or finished."""
 
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
         """Start a server; `host:0` takes a free port. Gives the server and its address.
@@ -43,7 +41,6 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         except ControlError as error:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
             raise
-        self.changed.set()
         return assignment
 
     async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
@@ -66,7 +63,6 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
 
     async def Finish(self, request: control_pb2.HostFidelity, context: Any) -> control_pb2.Finished:
         self._coordinator.finish(request, unix_ns())
-        self.changed.set()
         return control_pb2.Finished()
 
 

@@ -1,0 +1,125 @@
+"""Links between two hosts over real gRPC streams in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc.aio
+import pytest
+from trellis.v1 import wire_pb2, wire_pb2_grpc
+
+from emulator.runtime import links
+from emulator.runtime.links import Links
+from emulator.runtime.passage import Passage
+
+
+class FakeHost:
+    """What links need of a host."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.received: list[wire_pb2.Envelope] = []
+        self.given_up: list[Passage] = []
+        self.dropped: dict[str, int] = {"link full": 0}
+        self.wire: Any = None
+
+    def receive(self, batch: wire_pb2.Batch) -> None:
+        self.received.extend(batch.envelopes)
+
+    def give_up(self, passages: Sequence[Passage]) -> None:
+        self.given_up.extend(passages)
+
+
+def passage(number: int) -> Passage:
+    return Passage(0, number, None, b"payload", "EventData", 5, 9, None)
+
+
+async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
+    deadline = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterator[tuple[Any, str]]:
+    server = grpc.aio.server(options=links.OPTIONS)
+    wire_pb2_grpc.add_LinksServicer_to_server(Links(host, []), server)  # type: ignore[arg-type,no-untyped-call]
+    port = server.add_insecure_port(address)
+    await server.start()
+    try:
+        yield server, f"127.0.0.1:{port}"
+    finally:
+        await server.stop(0)
+
+
+@asynccontextmanager
+async def linked(here: FakeHost, address: str) -> AsyncIterator[Links]:
+    mine = Links(here, ["", address])  # type: ignore[arg-type]
+    task = asyncio.create_task(mine.run())
+    try:
+        yield mine
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def test_envelopes_arrive_in_order_and_whole() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            for number in range(5000):
+                mine.offer(1, passage(number))
+            await until(lambda: len(there.received) == 5000)
+        assert [envelope.receiver for envelope in there.received] == list(range(5000))
+        assert there.received[0].payload == b"payload"
+        assert not here.given_up
+
+    asyncio.run(live())
+
+
+def test_a_queue_is_bounded_and_what_it_drops_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_QUEUE_LIMIT", 10)
+
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            for number in range(25):
+                mine.offer(1, passage(number))
+            await until(lambda: len(there.received) == 10)
+        assert here.dropped == {"link full": 15}
+
+    asyncio.run(live())
+
+
+def test_what_is_for_a_host_that_is_gone_is_given_up_until_it_is_back() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (server, address), linked(here, address) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
+            await server.stop(0)
+            await until(lambda: mine.offer(1, passage(2)) or here.given_up)
+            assert here.given_up[0].receiver == 2
+            async with listening(there, address):
+                await until(lambda: mine.offer(1, passage(3)) or len(there.received) > 1)
+
+    asyncio.run(live())
+
+
+def test_a_host_that_never_was_there_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_CONNECT_LIMIT", 0.1)
+
+    async def live() -> None:
+        here = FakeHost(0)
+        async with linked(here, "127.0.0.1:1") as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: here.given_up)
+            mine.offer(1, passage(2))
+            assert [p.receiver for p in here.given_up] == [1, 2]
+
+    asyncio.run(live())
