@@ -148,7 +148,10 @@ class LiveStep(Step):
             refresh_per_second=5,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._whole = self._progress.add_task(self._title, total=self._total or None, said="")
+        if self._total:
+            self._screen.say(self._title)
+        name = "all trials" if self._total else self._title
+        self._whole = self._progress.add_task(name, total=self._total or None, said="")
         self._progress.start()
 
     def __exit__(self, *_: object) -> None:
