@@ -9,12 +9,31 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from emulator.gossip.descriptor import Descriptor, Sighting
 from emulator.identifiers import HALF, MASK, SPACE
 
 SUCCESSOR, PREDECESSOR, SMALL_WORLD, FRIEND = "successor", "predecessor", "small-world", "friend"
+
+
+_REMEMBERED_BEATEN = 1024
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What the last selection was made for, and what it takes to change it."""
+
+    own: Descriptor
+    peers: set[int]
+    successor: int
+    predecessor: int
+    places: list[tuple[int, int]]
+    """For each small-world link the point that it is for, clockwise from here, and how far off it is."""
+    last_friend: tuple[float, bool, int] | None
+    beaten: set[Descriptor] = field(default_factory=set)
+    """Newcomers that would not change it."""
 
 
 class NeighbourSelection:
@@ -37,10 +56,12 @@ class NeighbourSelection:
         self._small_world_links = small_world_links
         self._friends = size - 2 - small_world_links
         self._random = rng
-        self._select_small_world: Callable[[list[tuple[int, Sighting]]], list[Sighting]] = (
+        self._select_small_world: Callable[[list[tuple[int, Sighting]], int], list[Sighting]] = (
             self._nearest_to_drawn if draw == "distance" else self._drawn_from_candidates
         )
         self._drawn = [(rng.random(), rng.random() < 0.5) for _ in range(small_world_links)]
+        self._fixed_draw = draw == "distance"
+        self._bounds: _Bounds | None = None
 
     def select(
         self, own: Descriptor, candidates: Mapping[int, Sighting], current: Mapping[int, object]
@@ -54,16 +75,56 @@ class NeighbourSelection:
             chosen[SUCCESSOR] = [ring.pop(0)[1]]
         if ring:
             chosen[PREDECESSOR] = [ring.pop()[1]]
+        self._places: list[tuple[int, int]] = []
         if ring and self._small_world_links:
-            self._gap = self._ring_gap(chosen)
-            chosen[SMALL_WORLD] = self._select_small_world(ring)
+            chosen[SMALL_WORLD] = self._select_small_world(ring, self._ring_gap(chosen))
         if ring and self._friends > 0:
-            utility = own.utility
-            ranked = sorted(
-                [(-utility(s[1]), s[1].peer not in current, s[1].identifier ^ identifier, s) for _, s in ring]
-            )
+            rank = self._rank
+            ranked = sorted([(*rank(own, s[1], s[1].peer in current), s) for _, s in ring])
             chosen[FRIEND] = [entry[3] for entry in ranked[: self._friends]]
+        self._bounds = self._find_bounds(own, chosen)
         return chosen
+
+    def keeps(self, own: Descriptor, current: Mapping[int, object], newcomers: Iterable[Descriptor]) -> bool:
+        """Whether `select` would choose the `current` neighbours again if `newcomers` were added to them.
+
+        True only if the last selection chose them; this is much cheaper than selecting.
+        """
+        bounds = self._bounds
+        if bounds is None or bounds.own is not own or bounds.peers != current.keys():
+            return False
+        identifier, beaten = self._identifier, bounds.beaten
+        for newcomer in newcomers:
+            if newcomer in beaten:
+                continue
+            clockwise = (newcomer.identifier - identifier) & MASK
+            if not bounds.successor <= clockwise <= bounds.predecessor:
+                return False
+            for target, away in bounds.places:
+                if abs(clockwise - target) < away:
+                    return False
+            if bounds.last_friend is not None and self._rank(own, newcomer, False) < bounds.last_friend:
+                return False
+            if len(beaten) >= _REMEMBERED_BEATEN:
+                beaten.clear()
+            beaten.add(newcomer)
+        return True
+
+    def _rank(self, own: Descriptor, other: Descriptor, current: bool) -> tuple[float, bool, int]:
+        """Less is better: more utility, then neighbours, then an order that differs from peer to peer."""
+        return (-own.utility(other), not current, other.identifier ^ self._identifier)
+
+    def _find_bounds(self, own: Descriptor, chosen: Mapping[str, list[Sighting]]) -> _Bounds | None:
+        """What a newcomer has to beat; None unless the table is full."""
+        peers = {sighting[1].peer for sightings in chosen.values() for sighting in sightings}
+        if len(peers) < self._friends + self._small_world_links + 2 or not self._fixed_draw:
+            return None
+        successor, predecessor = (
+            (chosen[kind][0][1].identifier - self._identifier) & MASK for kind in (SUCCESSOR, PREDECESSOR)
+        )
+        friends = chosen[FRIEND]
+        last_friend = self._rank(own, friends[-1][1], True) if friends else None
+        return _Bounds(own, peers, successor, predecessor, self._places, last_friend)
 
     def _ring_gap(self, chosen: Mapping[str, list[Sighting]]) -> int:
         """The mean distance between ring neighbours here: 1/n of the ring."""
@@ -71,21 +132,23 @@ class NeighbourSelection:
         span = ((ends[0] - self._identifier) & MASK) + ((self._identifier - ends[1]) & MASK)
         return max(1, min(span // 2, HALF // 2))
 
-    def _nearest_to_drawn(self, ring: list[tuple[int, Sighting]]) -> list[Sighting]:
+    def _nearest_to_drawn(self, ring: list[tuple[int, Sighting]], gap: int) -> list[Sighting]:
         selected = []
-        spread = math.log(HALF / self._gap)
+        spread = math.log(HALF / gap)
         for position, clockwise in self._drawn:
             if not ring:
                 break
-            drawn = int(self._gap * math.exp(spread * position))
+            drawn = int(gap * math.exp(spread * position))
             target = drawn if clockwise else SPACE - drawn
             index = bisect_left(ring, (target,))
             if index == len(ring) or (index and target - ring[index - 1][0] <= ring[index][0] - target):
                 index -= 1
-            selected.append(ring.pop(index)[1])
+            clockwise_distance, sighting = ring.pop(index)
+            self._places.append((target, abs(clockwise_distance - target)))
+            selected.append(sighting)
         return selected
 
-    def _drawn_from_candidates(self, ring: list[tuple[int, Sighting]]) -> list[Sighting]:
+    def _drawn_from_candidates(self, ring: list[tuple[int, Sighting]], gap: int) -> list[Sighting]:
         selected = []
         for _ in range(min(self._small_world_links, len(ring))):
             weights = [1 / min(clockwise, SPACE - clockwise) for clockwise, _ in ring]

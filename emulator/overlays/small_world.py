@@ -53,6 +53,13 @@ class Link:
         self.profile: ProfileExchange | None = None
         """The last one that it sent to this peer."""
 
+    def hear(self, heard: float, descriptor: Descriptor) -> None:
+        """Take over what is newer."""
+        if heard > self.heard:
+            self.heard = heard
+            if descriptor.version > self.descriptor.version:
+                self.descriptor = descriptor
+
 
 class SmallWorld(Overlay):
     """One peer of the overlay.
@@ -238,25 +245,28 @@ class SmallWorld(Overlay):
         candidates.pop(self._peer, None)
         oldest = self._environment.now - self._stale
         silent = self._silent
+        table = self.table
         live = {
             peer: sighting
             for peer, sighting in candidates.items()
             if sighting[0] >= oldest and (peer not in silent or sighting[0] > silent[peer])
         }
-        table = self.table
+        if table.keys() <= live.keys():
+            newcomers = [sighting[1] for peer, sighting in live.items() if peer not in table]
+            if self._selection.keeps(self._own(), table, newcomers):
+                for peer, link in table.items():
+                    link.hear(*live[peer])
+                return
         chosen = self._selection.select(self._own(), live, table)
         selected: dict[int, Link] = {}
         for sightings in chosen.values():
             for heard, descriptor in sightings:
                 peer = descriptor.peer
-                link = table.get(peer, self.incoming.get(peer))
-                self.incoming.pop(peer, None)
+                link = self.incoming.pop(peer, None) or table.get(peer)
                 if link is None:
                     link = Link(heard, descriptor)
-                elif heard > link.heard:
-                    link.heard = heard
-                    if descriptor.version > link.descriptor.version:
-                        link.descriptor = descriptor
+                else:
+                    link.hear(heard, descriptor)
                 selected[peer] = link
         self._kinds = {kind: [s[1].peer for s in sightings] for kind, sightings in chosen.items()}
         if selected.keys() == table.keys():

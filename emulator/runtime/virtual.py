@@ -10,8 +10,6 @@ import gc
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
-from heapq import heappop, heappush
-from typing import Any
 
 from google.protobuf.message import Message
 
@@ -23,6 +21,7 @@ from emulator.experiment.streams import stream
 from emulator.network.model import Network, build_network
 from emulator.protocol import Contact, Event, Handler, PubSub
 from emulator.registry import SYSTEMS
+from emulator.runtime.event_queue import Entry, EventQueue
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
 from emulator.telemetry import names
@@ -119,9 +118,8 @@ class VirtualPeer:
             delay = drawn
         world.order += 1
         now = world.now
-        heappush(
-            world.heap,
-            (now + delay, world.order, world.peers[peer], message, self, self.life, now, size, context),
+        world.queue.push(
+            (now + delay, world.order, world.peers[peer], message, self, self.life, now, size, context)
         )
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
@@ -142,15 +140,12 @@ class VirtualPeer:
         self._world.delivered += 1
 
 
-_Entry = tuple[Any, ...]
-
-
 class VirtualWorld:
     """The clock, the links and the peers of one trial."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         self.now = 0.0
-        self.heap: list[_Entry] = []
+        self.queue = EventQueue()
         self.order = 0
         self.context: TraceContext | None = None
         self.messages = 0
@@ -182,7 +177,7 @@ class VirtualWorld:
     def schedule(self, at: float, timer: VirtualTimer, peer: VirtualPeer) -> None:
         """Call the timer at trial time `at` if the peer is still in the same life."""
         self.order += 1
-        heappush(self.heap, (at, self.order, None, timer, peer, peer.life))
+        self.queue.push((at, self.order, None, timer, peer, peer.life))
 
     def contacts(self, peer: int) -> list[Contact]:
         """A random few live peers, as a tracker would tell."""
@@ -196,9 +191,8 @@ class VirtualWorld:
 
     def run_until(self, end: float) -> None:
         """Handle everything that is due up to trial time `end`."""
-        heap = self.heap
-        while heap and heap[0][0] <= end:
-            entry = heappop(heap)
+        pop = self.queue.pop
+        while (entry := pop(end)) is not None:
             self.now = entry[0]
             receiver = entry[2]
             self.handled += 1
@@ -228,12 +222,12 @@ class VirtualWorld:
 
     def _at(self, at: float, call: Callable[[], None]) -> None:
         self.order += 1
-        heappush(self.heap, (at, self.order, None, VirtualTimer(call, None, 0.0), None, 0))
+        self.queue.push((at, self.order, None, VirtualTimer(call, None, 0.0), None, 0))
 
     def _ns(self) -> int:
         return int(self.now * 1e9)
 
-    def _fire(self, entry: _Entry) -> None:
+    def _fire(self, entry: Entry) -> None:
         timer: VirtualTimer = entry[3]
         peer: VirtualPeer | None = entry[4]
         callback = timer.callback
@@ -245,7 +239,7 @@ class VirtualWorld:
         if peer is not None and timer.period and timer.callback is not None and peer.life == entry[5]:
             self.schedule(self.now + timer.period, timer, peer)
 
-    def _handle_traced(self, entry: _Entry, handler: Handler, context: TraceContext) -> None:
+    def _handle_traced(self, entry: Entry, handler: Handler, context: TraceContext) -> None:
         _, _, receiver, message, sender, _, sent, size, _ = entry
         inner = TraceContext(context.trace_id, self.recorder.next_span_id(), context.depth + 1, context.topic)
         self.context = inner
@@ -265,7 +259,7 @@ class VirtualWorld:
             self.delivered_hops,
         )
 
-    def _bounce(self, entry: _Entry) -> None:
+    def _bounce(self, entry: Entry) -> None:
         """The receiver is down: its sender learns so after the network's time-out."""
         _, _, receiver, _, sender, life, sent, _, context = entry
 
