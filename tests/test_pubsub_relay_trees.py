@@ -1,0 +1,244 @@
+"""Relay paths towards rendezvous nodes: made by requests, kept by repetition, faded by silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fake_environment import FakeEnvironment
+from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+from trellis.v1.pubsub_pb2 import RelayRequest
+
+from emulator.identifiers import of_topic
+from emulator.protocol import Contact, Overlay
+from emulator.pubsub.relay_trees import RelayTrees
+
+SELF, ABOVE, OTHER, BELOW, BESIDE = 50, 1, 2, 3, 4
+TOPIC = 7
+LIFETIME = 5.0
+
+
+class Routes(Overlay):
+    """An overlay whose next hops the test sets: for each topic, or for all."""
+
+    def __init__(self, hop: int | None) -> None:
+        self.hop = hop
+        self.by_topic: dict[int, int | None] = {}
+
+    def change(self, hop: int | None) -> None:
+        self.hop = hop
+        self.routes_version += 1
+
+    def start(self, bootstrap: Sequence[Contact]) -> None: ...
+
+    def stop(self, graceful: bool) -> None: ...
+
+    def route(self, key: int, message: Message) -> None: ...
+
+    def next_hop(self, key: int) -> int | None:
+        return self.by_topic.get(key, self.hop)
+
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
+        return {}
+
+
+class Relay:
+    """One peer's relay trees in their world."""
+
+    def __init__(self, peer: int = SELF, hop: int | None = ABOVE) -> None:
+        self.environment = FakeEnvironment(peer)
+        self.routes = Routes(hop)
+        self.trees = RelayTrees(self.environment, self.routes, LIFETIME)
+
+    def receive(self, sender: int, *topics: int, addition: bool = False) -> None:
+        request = RelayRequest(topics=topics, addition=addition)
+        self.trees.handlers()[RelayRequest](sender, request)
+
+    def round(self, *wanted: int) -> dict[int, set[int]]:
+        """A round passes; what is asked of whom in it."""
+        self.environment.advance(1.0)
+        self.trees.refresh(set(wanted))
+        return self.asked()
+
+    def asked(self) -> dict[int, set[int]]:
+        return {peer: set(message.topics) for peer, message in self.environment.take(RelayRequest)}
+
+
+def test_asks_the_next_hop_for_what_is_wanted_each_round() -> None:
+    relay = Relay()
+    assert relay.round(TOPIC) == {ABOVE: {TOPIC}}
+    assert relay.round(TOPIC) == {ABOVE: {TOPIC}}
+    assert relay.trees.links(TOPIC) == {ABOVE}
+
+
+def test_asks_each_next_hop_for_its_own_topics() -> None:
+    relay = Relay()
+    relay.routes.by_topic = {of_topic(8): OTHER, of_topic(9): None}
+    assert relay.round(7, 8, 9) == {ABOVE: {7}, OTHER: {8}}
+
+
+def test_who_is_asked_asks_its_own_next_hop_at_once() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    assert relay.asked() == {ABOVE: {TOPIC}}
+    assert relay.trees.links(TOPIC) == {ABOVE, BELOW}
+
+
+def test_a_second_request_for_a_relayed_topic_goes_no_further() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    relay.asked()
+    relay.receive(BESIDE, TOPIC)
+    assert not relay.environment.outbox
+    assert relay.trees.links(TOPIC) == {ABOVE, BELOW, BESIDE}
+
+
+def test_the_rendezvous_node_asks_nobody() -> None:
+    relay = Relay(hop=None)
+    relay.receive(BELOW, TOPIC)
+    assert relay.round() == {}
+    assert relay.trees.links(TOPIC) == {BELOW}
+
+
+def test_what_is_asked_from_below_is_renewed_above_each_round() -> None:
+    relay = Relay()
+    for _ in range(12):
+        relay.receive(BELOW, TOPIC)
+        relay.asked()
+        assert relay.round() == {ABOVE: {TOPIC}}
+
+
+def test_an_addition_adds_and_a_whole_request_replaces() -> None:
+    relay = Relay()
+    relay.receive(BELOW, 1)
+    relay.receive(BELOW, 2, addition=True)
+    assert relay.trees.links(1) == relay.trees.links(2) == {ABOVE, BELOW}
+    relay.asked()
+    assert relay.round() == {ABOVE: {1, 2}}
+    relay.receive(BELOW, 2)
+    assert relay.round() == {ABOVE: {2}}
+
+
+def test_a_link_ends_after_its_lifetime_without_renewal() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    for _ in range(int(LIFETIME)):
+        relay.round()
+        assert BELOW in relay.trees.links(TOPIC)
+    relay.round()
+    assert BELOW not in relay.trees.links(TOPIC)
+
+
+def test_a_link_that_is_renewed_does_not_end() -> None:
+    relay = Relay()
+    for _ in range(20):
+        relay.receive(BELOW, TOPIC)
+        relay.round()
+        assert BELOW in relay.trees.links(TOPIC)
+
+
+def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
+    """Who stops asking uses the link as long as who was asked."""
+    asker, asked = Relay(peer=BELOW, hop=SELF), Relay(peer=SELF, hop=None)
+
+    def step(*wanted: int) -> tuple[bool, bool]:
+        asker.environment.advance(1.0)
+        asked.environment.advance(1.0)
+        asker.trees.refresh(set(wanted))
+        for _, request in asker.environment.take(RelayRequest):
+            hand_over_to(asked, request)
+        asked.trees.refresh(set())
+        return SELF in asker.trees.links(TOPIC), BELOW in asked.trees.links(TOPIC)
+
+    def hand_over_to(relay: Relay, request: RelayRequest) -> None:
+        relay.trees.handlers()[RelayRequest](BELOW, request)
+
+    assert step(TOPIC, 8) == (True, True)
+    assert [step(8) for _ in range(8)] == [(True, True)] * 6 + [(False, False)] * 2
+
+
+def test_relay_state_of_a_path_that_nobody_needs_fades_hop_by_hop() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    for _ in range(12):
+        asked = relay.round()
+    assert asked == {}
+    assert relay.trees.links(TOPIC) == set()
+
+
+def test_a_changed_route_is_taken_in_the_next_round_and_the_old_link_fades() -> None:
+    relay = Relay()
+    relay.round(TOPIC)
+    relay.routes.change(OTHER)
+    assert relay.round(TOPIC) == {OTHER: {TOPIC}}
+    assert relay.trees.links(TOPIC) == {ABOVE, OTHER}
+    for _ in range(6):
+        relay.round(TOPIC)
+    assert relay.trees.links(TOPIC) == {OTHER}
+
+
+def test_another_next_hop_is_asked_at_once_when_one_is_unreachable() -> None:
+    relay = Relay()
+    relay.receive(BELOW, 8)
+    relay.round(TOPIC)
+    relay.routes.change(OTHER)
+    relay.trees.on_unreachable(ABOVE)
+    assert relay.asked() == {OTHER: {TOPIC, 8}}
+    assert relay.trees.links(TOPIC) == {OTHER}
+    assert relay.round(TOPIC) == {OTHER: {TOPIC, 8}}
+
+
+def test_an_unreachable_peer_below_is_relayed_to_no_more() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    relay.receive(BELOW, 8)
+    relay.trees.on_unreachable(BELOW)
+    assert BELOW not in relay.trees.links(TOPIC) | relay.trees.links(8)
+    relay.asked()
+    assert relay.round() == {}
+
+
+def test_the_topics_relayed_for_others_are_told() -> None:
+    relay = Relay()
+    relay.receive(BELOW, 1, 2)
+    relay.receive(BESIDE, 2, 3)
+    relay.round(9)
+    assert relay.trees.relayed() == {1, 2, 3}
+
+
+def test_a_cleared_relay_has_no_links_and_asks_for_nothing() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC)
+    relay.round(8)
+    relay.trees.clear()
+    assert relay.trees.links(TOPIC) == relay.trees.links(8) == set()
+    assert relay.round() == {}
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=6, max_size=6),
+    st.sets(st.integers(0, 5), min_size=1),
+    st.integers(0, 3),
+)
+def test_requests_make_a_path_from_everyone_to_the_rendezvous_node(
+    hops: list[int], wanting: set[int], rounds: int
+) -> None:
+    """Peers 0 to 5; each routes to a peer with a lower number, 0 is the rendezvous node."""
+    relays = [Relay(peer, hop=None if peer == 0 else hops[peer] % peer) for peer in range(6)]
+    for _ in range(1 + rounds):
+        for peer, relay in enumerate(relays):
+            relay.environment.advance(1.0)
+            relay.trees.refresh({TOPIC} if peer in wanting else set())
+        while any(relay.environment.outbox for relay in relays):
+            for peer, relay in enumerate(relays):
+                for receiver, request in relay.environment.take(RelayRequest):
+                    relays[receiver].trees.handlers()[RelayRequest](peer, request)
+    for peer in wanting:
+        here = peer
+        while here:
+            above = relays[here].routes.hop
+            assert above is not None
+            assert above in relays[here].trees.links(TOPIC)
+            assert here in relays[above].trees.links(TOPIC)
+            here = above
