@@ -262,12 +262,10 @@ class SmallWorld(Overlay):
         for sightings in chosen.values():
             for heard, descriptor in sightings:
                 peer = descriptor.peer
-                link = self.incoming.pop(peer, None) or table.get(peer)
-                if link is None:
-                    link = Link(heard, descriptor)
-                else:
-                    link.hear(heard, descriptor)
-                selected[peer] = link
+                former = self.incoming.pop(peer, None)
+                chosen_link = table.get(peer) or former or Link(heard, descriptor)
+                chosen_link.hear(heard, descriptor)
+                selected[peer] = chosen_link
         self._kinds = {kind: [s[1].peer for s in sightings] for kind, sightings in chosen.items()}
         if selected.keys() == table.keys():
             return
