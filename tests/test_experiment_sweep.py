@@ -92,6 +92,7 @@ def test_trials_run_in_parallel_and_report_progress(run, spec, behave):
     states = [(u.trial, u.state) for u in news if u.progress is None]
     assert states[:2] == [("vitis-1", "running"), ("vitis-2", "running")]
     assert any(u.progress and u.progress.phase == "measure" for u in news)
+    assert [(run.trial(o.trial).path / "log.txt").read_text() for o in outcomes] == [""] * 3
     status = run.trial("vitis-3").read_status()
     assert status["command"] == "trellis run a.yaml"
     assert status["seed"] == 3

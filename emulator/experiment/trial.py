@@ -159,7 +159,8 @@ class _Pipe:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1):  # unbuffered: a lock on the buffer would break the exit
+        pass
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(_LAST_WORDS)
     os._exit(130)
