@@ -126,8 +126,29 @@ def test_a_link_ends_after_its_lifetime_without_renewal() -> None:
     for _ in range(int(LIFETIME)):
         relay.round()
         assert BELOW in relay.trees.links(TOPIC)
-    relay.round()
+    relay.environment.advance(0.5)
     assert BELOW not in relay.trees.links(TOPIC)
+
+
+def test_a_fading_link_ends_between_two_rounds() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC, 8)
+    relay.receive(BELOW, 8)
+    assert BELOW in relay.trees.links(TOPIC)
+    relay.environment.advance(LIFETIME + 0.5)
+    assert BELOW not in relay.trees.links(TOPIC)
+
+
+def test_an_addition_that_is_not_repeated_fades() -> None:
+    relay = Relay()
+    relay.receive(BELOW, 1)
+    relay.receive(BELOW, 2, addition=True)
+    for _ in range(8):
+        relay.receive(BELOW, 1)
+        asked = relay.round()
+    assert asked == {ABOVE: {1}}
+    assert relay.trees.links(1) == {ABOVE, BELOW}
+    assert relay.trees.links(2) == set()
 
 
 def test_a_link_that_is_renewed_does_not_end() -> None:

@@ -1,0 +1,150 @@
+"""Small trials on the virtual clock: a plan by hand, and what the telemetry files say afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from emulator.experiment.fidelity import Fidelity
+from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.spec import TrialSpec
+from emulator.runtime.virtual import EPOCH_UNIX_NS, run_virtual
+from emulator.telemetry import names
+from emulator.telemetry.otlp import read_records
+
+Session = tuple[int, float, float]
+"""(peer, start, end)"""
+Subscription = tuple[int, int, float, float]
+"""(peer, topic, start, end)"""
+Publication = tuple[float, int, int]
+"""(at, publisher, topic)"""
+
+
+def trial_spec(system: str, peers: int, end: float, **fields: Any) -> TrialSpec:
+    """A trial of `end` seconds over links of 50 ms."""
+    network = {"latency": {"kind": "constant", "rtt": "100 ms"}, "unreachable_after": "2 s"}
+    return TrialSpec.model_validate(
+        {
+            "system": {"name": system},
+            "peers": peers,
+            "network": network | fields.pop("network", {}),
+            "workload": {"subscriptions": {"kind": "random", "topics": 10, "per_peer": 1, "buckets": 1}},
+            "phases": {"join": "0 s", "settle": "0 s", "measure": f"{end} s", "drain": "0 s"},
+        }
+        | fields
+    )
+
+
+def make_plan(
+    peers: int,
+    sessions: Iterable[Session],
+    subscriptions: Iterable[Subscription] = (),
+    publications: Iterable[Publication] = (),
+    graceful: bool = False,
+    locations: Iterable[int] | None = None,
+) -> Plan:
+    """Events are numbered in order of time."""
+    counts: Counter[int] = Counter()
+    session_rows = []
+    for peer, start, end in sorted(sessions):
+        session_rows.append((peer, counts[peer], start, end, graceful, "base"))
+        counts[peer] += 1
+    return Plan(
+        peers=_table(PEERS, enumerate(locations if locations is not None else [0] * peers)),
+        sessions=_table(SESSIONS, session_rows),
+        subscriptions=_table(SUBSCRIPTIONS, [(p, t, 1.0, s, e) for p, t, s, e in sorted(subscriptions)]),
+        publications=_table(
+            PUBLICATIONS, [(n, at, p, topic, 8) for n, (at, p, topic) in enumerate(sorted(publications))]
+        ),
+    )
+
+
+def _table(schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Times in s of trial time."""
+
+    name: str
+    trace: bytes
+    span: bytes
+    parent: bytes
+    start: float
+    end: float
+    attributes: dict[str, Any]
+
+
+class Outcome:
+    """A finished trial."""
+
+    def __init__(self, directory: TrialDirectory, fidelity: Fidelity) -> None:
+        self.directory = directory
+        self.fidelity = fidelity
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        return [
+            Span(
+                span.name,
+                span.trace_id,
+                span.span_id,
+                span.parent_span_id,
+                (span.start_time_unix_nano - EPOCH_UNIX_NS) / 1e9,
+                (span.end_time_unix_nano - EPOCH_UNIX_NS) / 1e9,
+                {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in span.attributes},
+            )
+            for path in sorted(self.directory.telemetry.glob("*-traces-*.otlp"))
+            for record in read_records(path)
+            for resource in TracesData.FromString(record).resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+    def deliveries(self) -> Counter[tuple[int, int]]:
+        """How often each (event, peer) was delivered; a publisher's own delivery is no message."""
+        events = {s.trace: s.attributes[names.EVENT] for s in self.spans if s.name == "publish"}
+        return Counter(
+            (events[span.trace], span.attributes[names.PEER])
+            for span in self.spans
+            if span.attributes.get(names.DELIVERED)
+        )
+
+    def relayed(self) -> int:
+        """Copies of events that reached peers which did not ask for them."""
+        return sum(s.name == "EventData" and not s.attributes[names.INTERESTED] for s in self.spans)
+
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in sorted(self.directory.telemetry.iterdir())}
+
+
+def run(spec: TrialSpec, plan: Plan, path: Path) -> Outcome:
+    """Run the trial in `path`, which must be empty."""
+    directory = TrialDirectory(path / "run" / "trials" / f"{spec.system.name}-{spec.seed}")
+    directory.path.mkdir(parents=True)
+    return Outcome(directory, run_virtual(spec, plan, directory, lambda progress: None))
+
+
+def expected(plan: Plan) -> set[tuple[int, int]]:
+    """(event, peer) of the peers that are up and subscribed when the event is published."""
+
+    def holds(rows: list[dict[str, Any]], at: float) -> set[int]:
+        return {row["peer"] for row in rows if row["start_s"] <= at < row["end_s"]}
+
+    sessions, subscriptions = plan.sessions.to_pylist(), plan.subscriptions.to_pylist()
+    return {
+        (row["event"], peer)
+        for row in plan.publications.to_pylist()
+        for peer in holds(sessions, row["at_s"])
+        & holds([s for s in subscriptions if s["topic"] == row["topic"]], row["at_s"])
+        if peer != row["publisher"]
+    }
