@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from emulator.exits import INVALID, VALID, UserError, endings, err, resumable
+
 if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
     from emulator.experiment.spec import ExperimentSpec
     from emulator.terminal import Screen
-
-VALID, INVALID, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 app = typer.Typer(
     help="Runs peer-to-peer overlays and publish/subscribe systems as real programs.",
@@ -30,7 +26,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
 
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file, or a run directory.")]
 Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
@@ -58,13 +53,13 @@ def run(
     ] = None,
 ) -> None:
     """Plan, run, analyze and report an experiment."""
-    with _endings():
+    with endings():
         from emulator.experiment.sweep import default_jobs, run_sweep
         from emulator.experiment.variants import trials
 
         directory, spec = _find_run(target, options or [], folder, resume)
         screen = _screen()
-        with _resumable(directory):
+        with resumable(directory):
             total = len(trials(spec))
             with screen.step(f"running {spec.name} in {directory.path}", total) as step:
                 command = _command_of(directory)
@@ -83,7 +78,7 @@ def run(
 @app.command()
 def plan(target: Target, options: Options = None, folder: Out = Path("runs")) -> None:
     """Draw the plans of all trials into a run directory, without running them."""
-    with _endings():
+    with endings():
         from emulator.experiment.sweep import Update, about, prepare
         from emulator.experiment.trial import plan_trial
         from emulator.experiment.variants import trials
@@ -91,7 +86,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
         directory, spec = _find_run(target, options or [], folder, None)
         screen = _screen()
         every = trials(spec)
-        with _resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
+        with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
             for trial in every:
                 there = directory.trial(trial.name)
                 if not there.status.exists():
@@ -99,7 +94,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
                 try:
                     plan_trial(trial.spec, there)
                 except ValueError as error:
-                    raise _UserError(f"{trial.name}: {error}") from None
+                    raise UserError(f"{trial.name}: {error}") from None
                 step.update(Update(trial.name, "planned"))
         out.print(
             f"run it with: trellis run {shlex.quote(str(directory.path))}", markup=False, soft_wrap=True
@@ -109,7 +104,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
 @app.command()
 def analyze(target: Run) -> None:
     """Make the tables and summary.json of a run from its telemetry."""
-    with _endings():
+    with endings():
         directory = _open(target)
         _analyze(directory, _screen())
         raise typer.Exit(VALID if _say_summary(directory) else INVALID)
@@ -118,7 +113,7 @@ def analyze(target: Run) -> None:
 @app.command()
 def report(target: Run) -> None:
     """Write the report of an analyzed run."""
-    with _endings():
+    with endings():
         directory = _open(target)
         _need_summary(directory)
         _report(directory, _screen())
@@ -128,7 +123,7 @@ def report(target: Run) -> None:
 @app.command()
 def validate(target: Target, options: Options = None) -> None:
     """Check an experiment file whole and say what it would run."""
-    with _endings():
+    with endings():
         from emulator.experiment.load import load
         from emulator.experiment.variants import trials, variants
 
@@ -153,7 +148,7 @@ def compare(
     page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
 ) -> None:
     """Show the measures of two runs side by side."""
-    with _endings():
+    with endings():
         from analysis.compare import compare as compare_runs
 
         runs = [_open(a), _open(b)]
@@ -174,7 +169,7 @@ def traces(
     ] = False,
 ) -> None:
     """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
-    with _endings():
+    with endings():
         from emulator.telemetry.replay import BadEndpoint, ReplayError, replay, traces_of
 
         directory = _open(target)
@@ -182,23 +177,19 @@ def traces(
         chosen = trial or (names[0] if len(names) == 1 else None)
         if chosen not in names:
             what = f"there is no trial {trial} with traces" if trial else "choose one with --trial"
-            raise _UserError(f"{what}: {', '.join(names) or 'this run has none'}")
+            raise UserError(f"{what}: {', '.join(names) or 'this run has none'}")
         screen = _screen()
         try:
             with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
                 sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
         except BadEndpoint as error:
-            raise _UserError(str(error)) from None
+            raise UserError(str(error)) from None
         except ReplayError as error:
             err.print(str(error), style="red", markup=False, soft_wrap=True)
             raise typer.Exit(INVALID) from None
         for line in sent.lines():
             out.print(line, markup=False, soft_wrap=True)
         raise typer.Exit(VALID if sent.whole else INVALID)
-
-
-class _UserError(Exception):
-    """Something that the user has to change; its text says what."""
 
 
 def _screen() -> Screen:
@@ -215,18 +206,18 @@ def _find_run(
 
     if target is not None and target.is_dir():
         if resume is not None and resume.resolve() != target.resolve():
-            raise _UserError(f"{target} and {resume} are two run directories. Name one")
+            raise UserError(f"{target} and {resume} are two run directories. Name one")
         target, resume = None, target
     if resume is None:
         if target is None:
-            raise _UserError("name an experiment file or a run directory")
+            raise UserError("name an experiment file or a run directory")
         spec = load(target, options)
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
     if target is not None:
         check_same(directory, spec, load(target, options), target)
     elif options:
-        raise _UserError(
+        raise UserError(
             f"--set changes an experiment file, and {resume} is a run. Start a new run from a file"
         )
     return directory, spec
@@ -250,7 +241,7 @@ def _command_of(directory: RunDirectory) -> str:
 
 def _need_summary(directory: RunDirectory) -> None:
     if not directory.summary.is_file():
-        raise _UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
+        raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
 
 
 def _analyze(directory: RunDirectory, screen: Screen) -> None:
@@ -285,44 +276,6 @@ def _say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> No
         out.print(f"report: {directory.report}", markup=False, soft_wrap=True)
     else:
         out.print(f"run: {directory.path}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _resumable(directory: RunDirectory) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        again = f"trellis run {shlex.quote(str(directory.path))}"
-        err.print(f"interrupted; finished trials are kept. Go on with: {again}", markup=False, soft_wrap=True)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-@contextmanager
-def _endings() -> Iterator[None]:
-    """Errors of the user and of the machine become a message and an exit status, without a traceback."""
-    from emulator.experiment.document import ExperimentError
-    from emulator.experiment.runs import NoRun
-    from emulator.experiment.sweep import RunBusy
-
-    status = BAD_INPUT
-    try:
-        yield
-        return
-    except ExperimentError as error:
-        count = len(error.problems)
-        message = f"{error}\n{count} problem{'s' if count > 1 else ''}; nothing was started"
-    except (_UserError, NoRun, RunBusy) as error:
-        message = str(error)
-    except KeyboardInterrupt:
-        message, status = "interrupted", INTERRUPTED
-    except PermissionError as error:
-        message = f"{error.filename}: {error.strerror}"
-    except OSError as error:
-        if error.errno not in _DISK:
-            raise
-        message, status = f"the disk is full: {error.filename or 'a file'} could not be written", INVALID
-    err.print(message, style="red", markup=False, soft_wrap=True)
-    raise typer.Exit(status)
 
 
 def main() -> None:
