@@ -254,8 +254,12 @@ def _analyze(directory: RunDirectory, screen: Screen) -> None:
 def _report(directory: RunDirectory, screen: Screen) -> None:
     with screen.step("writing the report", 0):
         from analysis.report import write_report
+        from analysis.results import ResultsError
 
-        write_report(directory)
+        try:
+            write_report(directory)
+        except ResultsError as error:
+            raise UserError(str(error)) from None
 
 
 def _say_summary(directory: RunDirectory) -> bool:

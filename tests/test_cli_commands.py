@@ -174,6 +174,19 @@ def test_analysis_and_report_can_be_repeated(trellis, file, monkeypatch):
         assert result.stdout.startswith("INVALID: vitis-1: ")
 
 
+def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypatch):
+    from analysis.results import ResultsError
+
+    def incomplete(run):
+        raise ResultsError("the table x is missing; write it with: trellis analyze RUN")
+
+    trellis("run", file)
+    monkeypatch.setattr(sys.modules["analysis.report"], "write_report", incomplete)
+    result = trellis("report", the_run())
+    assert result.exit_code == 2
+    assert "trellis analyze RUN" in result.stderr
+
+
 def test_two_runs_are_compared(trellis, file):
     trellis("run", file)
     assert trellis("compare", the_run(), the_run(), "--out", "page.html").exit_code == 0
