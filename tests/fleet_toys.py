@@ -70,9 +70,7 @@ class Flood(PubSub):
         if message.event not in self.seen:
             self.seen.add(message.event)
             if message.topic in self.topics:
-                self.world.deliver(
-                    Event(message.event, message.publisher, message.topic, hops=message.hops)
-                )
+                self.world.deliver(Event(message.event, message.publisher, message.topic, hops=message.hops))
             self.world.set_timer(0.001, lambda: self.pass_on(message))
 
     def pass_on(self, message: pubsub_pb2.EventData) -> None:

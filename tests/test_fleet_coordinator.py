@@ -163,11 +163,7 @@ def test_a_trial_without_flaw_is_valid(coordinator: Coordinator, tmp_path: Path)
     ("fields", "reason"),
     [
         (
-            {
-                "timer_lateness": control_pb2.Distribution(
-                    buckets=[0, 500], counts=[98, 2], maximum_s=0.9
-                )
-            },
+            {"timer_lateness": control_pb2.Distribution(buckets=[0, 500], counts=[98, 2], maximum_s=0.9)},
             "timer lateness",
         ),
         ({"loop_stall_s": 1.5}, "event-loop stall, longest: 1500 ms, limit 1000 ms"),

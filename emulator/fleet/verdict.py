@@ -90,7 +90,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         "messages_between_hosts": float(sum(result.sent_to_other_hosts for result in results)),
         "messages_bounced": float(sum(result.bounced for result in results)),
         "host_cpu_max_share": max((result.cpu_s for result in results), default=0.0) / _wall(coordinator),
-        "host_memory_max_bytes": float(max((result.memory_bytes for result in results), default=0)),
+        "hosts_memory_bytes": float(sum(result.memory_bytes for result in results)),
     }
     measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
     return Fidelity("processes", "delay line", checks, [_report(coordinator, m) for m in members], measured)
