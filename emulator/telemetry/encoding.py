@@ -45,7 +45,7 @@ def key_value(key: str, value: bool | int | float | str) -> bytes:
     return field(1, key.encode()) + field(2, _value(value))
 
 
-@lru_cache(maxsize=_KEPT_VALUES)
+@lru_cache(maxsize=_KEPT_VALUES, typed=True)
 def span_attribute(key: str, value: bool | int | str) -> bytes:
     """An attribute as a field of `Span`."""
     return field(9, key_value(key, value))
