@@ -165,6 +165,19 @@ def test_a_sender_learns_that_a_peer_is_down_after_the_time_out(diary: type[Diar
     assert receiver.received == []
 
 
+def test_a_peer_that_left_gets_nothing(diary: type[Diary], tmp_path: Path) -> None:
+    def send_twice(peer: Diary) -> None:
+        if peer.peer == 0:
+            for delay in (1.0, 4.0 - LATENCY / 2):
+                peer.environment.set_timer(delay, lambda: peer.environment.send(1, Pull()))
+
+    diary.on_start = staticmethod(send_twice)
+    run(diary_spec(), make_plan(2, [(0, 0.0, 10.0), (1, 0.0, 4.0)]), tmp_path)
+    sender, receiver = diary.lives
+    assert [at for at, _, _ in receiver.received] == [pytest.approx(1.0 + LATENCY)]
+    assert sender.unreachable == [(pytest.approx(6.0 - LATENCY / 2), 1)]
+
+
 def test_who_crashed_does_not_learn_that_others_were_unreachable(diary: type[Diary], tmp_path: Path) -> None:
     diary.on_start = staticmethod(lambda peer: peer.environment.send(1, Pull()))
     run(diary_spec(), make_plan(2, [(0, 1.0, 2.0), (0, 2.5, 10.0)]), tmp_path)
@@ -310,6 +323,34 @@ def test_a_trace_does_not_follow_periodic_timers(diary: type[Diary], tmp_path: P
     assert len(diary.lives[1].received) in (5, 6)
 
 
+def test_maintenance_between_the_messages_of_operations_is_not_traced(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    peers = range(1, 12)
+
+    def publish(peer: Diary, event: Event) -> None:
+        for other in peers:
+            peer.environment.send(other, EventData(event=event.number))
+
+    def answer(peer: Diary, sender: int, message: Message) -> None:
+        if isinstance(message, Pull):
+            peer.environment.send(sender, Notification(event=0))
+        elif isinstance(message, EventData):
+            peer.environment.set_timer(0.013, peer.tick)
+
+    def begin(peer: Diary) -> None:
+        if peer.peer:
+            peer.environment.every(0.3, lambda: peer.environment.send(0, Pull(event=0)))
+
+    diary.on_publish, diary.on_message = staticmethod(publish), staticmethod(answer)
+    diary.on_start = staticmethod(begin)
+    publications = [(3.0 + number * 0.37, 0, 7) for number in range(12)]
+    plan = make_plan(12, [(peer, 0.0, 10.0) for peer in range(12)], [], publications)
+    outcome = run(diary_spec(12), plan, tmp_path)
+    assert {name for name, _, _, _ in hops(outcome)} == {"EventData"}
+    assert all(len(peer.ticks) == 12 for peer in diary.lives if peer.peer)
+
+
 def test_what_follows_from_an_unreachable_peer_belongs_to_the_trace(
     diary: type[Diary], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,17 +363,38 @@ def test_what_follows_from_an_unreachable_peer_belongs_to_the_trace(
     assert hops(outcome) == [("Pull", 6.0, 6.0 + LATENCY, 1)]
 
 
-def test_a_delivery_is_marked_on_the_span_of_its_message(diary: type[Diary], tmp_path: Path) -> None:
-    diary.on_publish = staticmethod(
-        lambda peer, event: peer.environment.send(1, EventData(event=event.number))
-    )
-    diary.on_message = staticmethod(
-        lambda peer, sender, message: peer.environment.deliver(Event(message.event, 0, 7, hops=3))
-    )
+def test_a_delivery_is_marked_on_the_span_of_its_message_alone(diary: type[Diary], tmp_path: Path) -> None:
+    def publish(peer: Diary, event: Event) -> None:
+        peer.environment.send(1, EventData(event=event.number))
+        peer.environment.send(1, Pull(event=event.number))
+
+    def deliver(peer: Diary, sender: int, message: Message) -> None:
+        if isinstance(message, EventData):
+            peer.environment.deliver(Event(message.event, 0, 7, hops=3))
+
+    diary.on_publish = staticmethod(publish)
+    diary.on_message = staticmethod(deliver)
     outcome = publish_once(diary, tmp_path)
-    (span,) = [span for span in outcome.spans if span.name == "EventData"]
-    assert (span.attributes[names.DELIVERED], span.attributes[names.HOPS]) == (True, 3)
+    (span,) = [span for span in outcome.spans if span.attributes.get(names.DELIVERED)]
+    assert (span.name, span.attributes[names.HOPS]) == ("EventData", 3)
     assert outcome.deliveries() == {(0, 1): 1}
+
+
+def test_spans_say_who_is_interested_at_the_time(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, Notification(event=0)))
+    publications = [(at, 0, 7) for at in (1.0, 3.0, 5.0)]
+    plan = make_plan(2, both_up(10.0), [(1, 7, 2.0, 4.0)], publications)
+    outcome = run(diary_spec(), plan, tmp_path)
+    told = sorted((s.end, s.attributes[names.INTERESTED]) for s in outcome.spans if s.name == "Notification")
+    assert [interested for _, interested in told] == [False, True, False]
+
+
+def test_interests_of_an_earlier_life_are_forgotten(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, Notification(event=0)))
+    plan = make_plan(2, [(0, 0.0, 10.0), (1, 0.0, 1.0), (1, 3.0, 10.0)], [(1, 7, 0.0, 2.0)], [(4.0, 0, 7)])
+    outcome = run(diary_spec(), plan, tmp_path)
+    (span,) = [span for span in outcome.spans if span.name == "Notification"]
+    assert not span.attributes[names.INTERESTED]
 
 
 def test_operations_of_the_plan_reach_the_protocol_in_order(diary: type[Diary], tmp_path: Path) -> None:

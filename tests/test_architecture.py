@@ -1,0 +1,188 @@
+"""Who may know whom: the rooms of the house, and what protocols must not touch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SANS_IO = (
+    "emulator.gossip",
+    "emulator.overlays",
+    "emulator.pubsub",
+    "emulator.protocol",
+    "emulator.identifiers",
+)
+FORBIDDEN = {
+    "asyncio",
+    "concurrent",
+    "datetime",
+    "grpc",
+    "kubernetes",
+    "multiprocessing",
+    "numpy",
+    "opentelemetry",
+    "os",
+    "secrets",
+    "select",
+    "selectors",
+    "socket",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+"""What reads a clock, does input or output, or draws randomness of its own."""
+
+FLOORS: list[set[str]] = [
+    {
+        "emulator.experiment.streams",
+        "emulator.identifiers",
+        "emulator.protocol",
+        "emulator.quantities",
+        "emulator.trace_error",
+    },
+    {"emulator.gossip"},
+    {"emulator.overlays"},
+    {"emulator.pubsub"},
+    {"emulator.registry"},
+    {"emulator.churn"},
+    {"emulator.network", "emulator.workload"},
+    {"emulator.experiment"},
+    {"emulator.telemetry"},
+    {"emulator.runtime"},
+    {"emulator.fleet"},
+    {"emulator.experiment.sweep", "emulator.experiment.trial", "emulator.experiment.worker"},
+    {"emulator.exits", "emulator.systems_table", "emulator.terminal"},
+    {"analysis"},
+    {"emulator.cli", "services"},
+]
+"""From the cellar up: a room may know those on the floors below it. The longest name that fits a
+module says where it is: what draws randomness and what runs trials are apart from their room."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for package in ("emulator", "analysis", "services"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(module: str) -> set[str]:
+    """Modules that it imports, however late in it; of `from a import b` the module b if it is one."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            base = node.module or ""
+            found |= {f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names}
+    return found
+
+
+def reachable(module: str) -> dict[str, list[str]]:
+    """All that it imports through modules of the project, with the way there."""
+    ways = {module: [module]}
+    waiting = [module]
+    while waiting:
+        here = waiting.pop()
+        for imported in imports(here) if here in MODULES else ():
+            if imported not in ways:
+                ways[imported] = [*ways[here], imported]
+                waiting.append(imported)
+    return ways
+
+
+def inside(module: str, rooms: tuple[str, ...] | set[str]) -> bool:
+    return any(module == room or module.startswith(room + ".") for room in rooms)
+
+
+PROTOCOL_MODULES = [module for module in MODULES if inside(module, SANS_IO)]
+
+
+def place(module: str) -> tuple[int, str]:
+    """(floor, the entry of `FLOORS` that says so)."""
+    fitting = [
+        (name, number) for number, names in enumerate(FLOORS) for name in names if inside(module, {name})
+    ]
+    assert fitting, f"{module} has no floor"
+    name, number = max(fitting, key=lambda entry: len(entry[0]))
+    return number, name
+
+
+def test_there_are_protocols_to_check() -> None:
+    assert {"emulator.pubsub.vitis", "emulator.overlays.small_world", "emulator.gossip.newscast"} <= set(
+        PROTOCOL_MODULES
+    )
+
+
+@pytest.mark.parametrize("module", PROTOCOL_MODULES)
+def test_protocols_do_no_input_or_output_and_read_no_clock(module: str) -> None:
+    offences = [
+        " -> ".join(way) for name, way in reachable(module).items() if name.split(".")[0] in FORBIDDEN
+    ]
+    assert not offences
+
+
+def global_randomness(tree: ast.AST) -> Iterator[str]:
+    """Uses of the module `random` other than its class `Random`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "random":
+            yield from (f"from random import {a.name}" for a in node.names if a.name != "Random")
+        elif isinstance(node, ast.Import):
+            yield from (f"random as {a.asname}" for a in node.names if a.name == "random" and a.asname)
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "random"
+            and node.attr != "Random"
+        ):
+            yield f"random.{node.attr}, line {node.lineno}"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"random.Random", "Random"}:
+            yield f"{ast.unparse(node)}, line {node.lineno}"
+
+
+@pytest.mark.parametrize("module", PROTOCOL_MODULES)
+def test_protocols_draw_no_randomness_of_their_own(module: str) -> None:
+    assert not list(global_randomness(ast.parse(MODULES[module].read_text())))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random\nrandom.random()",
+        "import random\nrandom.seed(1)",
+        "import random as r",
+        "from random import choice",
+        "import random\nrandom.Random()",
+    ],
+)
+def test_randomness_of_its_own_would_be_noticed(code: str) -> None:
+    assert list(global_randomness(ast.parse(code)))
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m != "emulator"])
+def test_a_room_knows_only_the_rooms_below_it(module: str) -> None:
+    here, room = place(module)
+    for imported in imports(module) & MODULES.keys():
+        floor, other_room = place(imported)
+        same_package = imported.rpartition(".")[0] == module.rpartition(".")[0] != "emulator"
+        allowed = floor < here or room == other_room or (same_package and floor == here)
+        assert allowed, f"{module} imports {imported}, which is not below it"
+
+
+def test_only_the_registry_names_the_systems() -> None:
+    """Adding a system is adding a file and a line in the registry."""
+    for module in MODULES:
+        if module != "emulator.registry" and not inside(module, ("emulator.pubsub",)):
+            assert not [name for name in imports(module) if inside(name, ("emulator.pubsub",))], module

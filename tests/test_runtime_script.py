@@ -1,0 +1,84 @@
+"""The plan as a runtime follows it: each peer's actions in order of time."""
+
+from __future__ import annotations
+
+from small_trial import make_plan
+
+from emulator.protocol import TopicInterest
+from emulator.runtime.script import Join, Leave, Publish, Script, Subscribe, Unsubscribe
+
+END = 10.0
+PLAN = make_plan(
+    3,
+    sessions=[(0, 0.0, 4.0), (0, 6.0, END), (1, 1.0, END), (2, 2.0, 3.0)],
+    subscriptions=[(0, 7, 0.0, END), (0, 8, 0.0, 5.0), (1, 9, 3.0, 8.0)],
+    publications=[(2.5, 1, 7), (7.0, 0, 9)],
+    graceful=True,
+)
+
+
+def told(script: Script) -> list[tuple[float, int, object]]:
+    return [(step.at, step.peer, step.action) for step in script.steps]
+
+
+def test_steps_are_in_order_of_time() -> None:
+    steps = told(Script(PLAN, END))
+    assert [at for at, _, _ in steps] == sorted(at for at, _, _ in steps)
+    assert [(at, peer, type(action)) for at, peer, action in steps] == [
+        (0.0, 0, Join),
+        (1.0, 1, Join),
+        (2.0, 2, Join),
+        (2.5, 1, Publish),
+        (3.0, 2, Leave),
+        (3.0, 1, Subscribe),
+        (4.0, 0, Leave),
+        (5.0, 0, Unsubscribe),
+        (6.0, 0, Join),
+        (7.0, 0, Publish),
+        (8.0, 1, Unsubscribe),
+    ]
+
+
+def test_the_end_of_the_trial_is_no_leave_and_no_unsubscribe() -> None:
+    actions = [action for at, _, action in told(Script(PLAN, END)) if at >= END]
+    assert actions == []
+    assert not [a for _, peer, a in told(Script(PLAN, 3.0)) if peer == 2 and isinstance(a, Leave)]
+
+
+def test_a_leave_says_which_session_ends_and_how() -> None:
+    leaves = [
+        action for _, peer, action in told(Script(PLAN, END)) if isinstance(action, Leave) and peer == 0
+    ]
+    assert leaves == [Leave(session=0, graceful=True)]
+    joins = [action for _, peer, action in told(Script(PLAN, END)) if isinstance(action, Join) and peer == 0]
+    assert joins == [Join(0), Join(1)]
+
+
+def test_a_publication_carries_its_event() -> None:
+    first, second = (action.event for _, _, action in told(Script(PLAN, END)) if isinstance(action, Publish))
+    assert (first.number, first.publisher, first.topic, first.hops) == (0, 1, 7, 0)
+    assert (second.number, second.publisher, second.topic) == (1, 0, 9)
+    assert len(first.payload) == 8
+
+
+def test_interests_are_those_held_at_the_time() -> None:
+    script = Script(PLAN, END)
+    assert script.interests(0, 0.0) == [TopicInterest(7), TopicInterest(8)]
+    assert script.interests(0, 5.0) == [TopicInterest(7)]
+    assert script.interests(1, 2.9) == []
+    assert script.interests(1, 3.0) == [TopicInterest(9)]
+    assert script.interests(2, 1.0) == []
+
+
+def test_a_host_gets_the_part_of_its_peers_alone() -> None:
+    whole = told(Script(PLAN, END))
+    part = Script(PLAN, END, peers={0, 2})
+    assert told(part) == [step for step in whole if step[1] != 1]
+    assert part.interests(1, 4.0) == []
+    assert Script(PLAN, END, peers=[]).steps == []
+
+
+def test_a_topic_given_up_and_taken_up_at_one_time_is_held() -> None:
+    plan = make_plan(1, [(0, 0.0, END)], [(0, 7, 0.0, 5.0), (0, 7, 5.0, END)])
+    changes = [type(a) for at, _, a in told(Script(plan, END)) if at == 5.0]
+    assert changes == [Unsubscribe, Subscribe]
