@@ -95,15 +95,15 @@ class Buffer:
         while len(rest):
             offset, length = int(offsets[rest[0]]), int(lengths[rest[0]])
             content = self.data[offset : offset + length]
-            same = lengths[rest] == length
+            alike = np.flatnonzero(lengths[rest] == length)
             for start in range(0, length, _WORD):
                 part = content[start : start + _WORD]
-                words = self._words[offsets[rest] + start]
+                words = self._words[offsets[rest[alike]] + start]
                 if len(part) < _WORD:
                     words = words & np.uint64((1 << 8 * len(part)) - 1)
-                same &= words == np.uint64(int.from_bytes(part, "little"))
-            yield content, rest[same]
-            rest = rest[~same]
+                alike = alike[words == np.uint64(int.from_bytes(part, "little"))]
+            yield content, rest[alike]
+            rest = np.delete(rest, alike)
 
     def _field(self, tag: int, rows: Rows, bodies: Integers) -> tuple[Field, Integers]:
         """The field with this tag, whose body is at `bodies`, and where the next one begins."""

@@ -20,9 +20,17 @@ def sessions(planned: DataFrame, tables: Tables, hosts: DataFrame) -> DataFrame:
     """The table of that name, from the plan's sessions and the joins and leaves that happened."""
     keys = ["trial", "peer", "session"]
     operations = tables["operations"]
-    joins = operations.where("operation = 'join'").select(*keys, "host", F.col("at_s").alias("start_s"))
-    leaves = operations.where("operation = 'leave'").select(
-        *keys, F.col("at_s").alias("left_s"), F.col("graceful").alias("said_goodbye")
+    joins = (
+        operations.where("operation = 'join'")
+        .groupBy(*keys)
+        .agg(F.min(F.struct("at_s", "host")).alias("joined"))
+        .select(*keys, "joined.host", F.col("joined.at_s").alias("start_s"))
+    )
+    leaves = (
+        operations.where("operation = 'leave'")
+        .groupBy(*keys)
+        .agg(F.min(F.struct("at_s", "graceful")).alias("left"))
+        .select(*keys, F.col("left.at_s").alias("left_s"), F.col("left.graceful").alias("said_goodbye"))
     )
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     over_s = F.least(F.coalesce("left_s", "planned_end_s"), F.col("trial_end_s"))

@@ -34,7 +34,7 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 """
 _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.adaptive.enabled": "false",

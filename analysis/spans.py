@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from analysis.columns import BYTES, FIXED64, Buffer, Field, Rows, submessages
@@ -168,7 +169,10 @@ class _Columns:
 
 @lru_cache(maxsize=64)
 def _resource(encoded: bytes) -> Resource:
-    resource = Resource.FromString(encoded)
+    try:
+        resource = Resource.FromString(encoded)
+    except DecodeError as error:
+        raise ValueError(f"a damaged resource: {error}") from error
     missing = {names.HOST, names.TRIAL, names.START} - {a.key for a in resource.attributes}
     if missing:
         raise ValueError(f"the resource lacks {', '.join(sorted(missing))}")

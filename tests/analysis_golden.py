@@ -1,0 +1,162 @@
+"""A trial small enough to be counted by hand, recorded by the real recorder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.protocol import Component, Contact
+from emulator.telemetry import names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+
+EXPERIMENT = """
+name: golden
+system: {name: vitis}
+peers: 5
+workload: {subscriptions: {kind: random, topics: 2, per_peer: 1}}
+phases: {join: 10 s, settle: 10 s, measure: 20 s, drain: 10 s}
+claims: [V1]
+"""
+TRIAL = "vitis-1"
+START = 1_700_000_000_000_000_000
+
+
+class _Peer(Component):
+    def start(self, bootstrap: Sequence[Contact]) -> None: ...
+
+    def stop(self, graceful: bool) -> None: ...
+
+    def gauges(self) -> dict[str, float]:
+        return {"gateway_topics": 1.0}
+
+
+class Trace:
+    """One operation under way; times in seconds."""
+
+    def __init__(self, recorder: Recorder, root: TraceContext) -> None:
+        self._recorder = recorder
+        self._root = root
+
+    def hop(
+        self,
+        message: str,
+        sender: int,
+        peer: int,
+        sent: float,
+        handled: float,
+        *,
+        interested: bool = True,
+        hops: int | None = None,
+        by: Recorder | None = None,
+    ) -> None:
+        """A message of 100 bytes; `hops` if it delivered the event, `by` where another host handled it."""
+        recorder = by or self._recorder
+        context = TraceContext(self._root.trace_id, recorder.next_span_id(), 1, self._root.topic)
+        times = (round(sent * 1e9), round(handled * 1e9))
+        recorder.hop(context, self._root.span_id, message, sender, peer, *times, 100, interested, hops)
+
+
+class Host:
+    """Records what happens on one host."""
+
+    def __init__(self, directory: Path, host: str = "virtual", trial: str = TRIAL, seed: int = 1) -> None:
+        self.recorder = Recorder(
+            directory, host, experiment="golden", trial=trial, seed=seed, start_unix_ns=START
+        )
+
+    def join(self, peer: int, at: float) -> None:
+        self.recorder.begin("join", peer, round(at * 1e9), {names.SESSION: 0})
+
+    def crash(self, peer: int, at: float) -> None:
+        attributes = {names.SESSION: 0, names.GRACEFUL: False}
+        self.recorder.begin("leave", peer, round(at * 1e9), attributes)
+
+    def publish(self, event: int, peer: int, at: float, topic: int = 0) -> Trace:
+        attributes = {names.EVENT: event, names.INTERESTED: True}
+        return Trace(self.recorder, self.recorder.begin("publish", peer, round(at * 1e9), attributes, topic))
+
+    def maintain(self, peer: int, messages: int) -> None:
+        """Send messages of 10 bytes."""
+        for _ in range(messages):
+            self.recorder.count_sent(peer, "TManExchange", False, 10)
+
+    def interval(self, at: float, peers_up: int = 5) -> None:
+        self.recorder.write_interval(round(at * 1e9), peers_up, 0)
+
+    def snapshot(self, at: float, links: Mapping[int, Sequence[int]]) -> None:
+        peers = [(peer, _Peer(), {"friend": others}) for peer, others in links.items()]
+        self.recorder.write_snapshot(round(at * 1e9), peers)
+
+
+def _table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+
+
+def write_plan(trial: TrialDirectory) -> None:
+    """Five peers; 0, 1, 3 and 4 subscribe to topic 0, 2 to topic 1; 3 comes late, 4 crashes at 32 s."""
+    sessions = [(0, 1.0, 50.0), (1, 1.0, 50.0), (2, 1.0, 50.0), (3, 15.0, 50.0), (4, 1.0, 32.0)]
+    Plan(
+        peers=_table(PEERS, *((peer, 0) for peer in range(5))),
+        sessions=_table(SESSIONS, *((p, 0, start, end, False, "base") for p, start, end in sessions)),
+        subscriptions=_table(SUBSCRIPTIONS, *((peer, int(peer == 2), 1.0, 0.0, 50.0) for peer in range(5))),
+        publications=_table(PUBLICATIONS, (0, 21.0, 0, 0, 64), (1, 30.0, 1, 0, 64)),
+    ).write(trial.plan)
+
+
+def write_outcome(trial: TrialDirectory, hosts: Sequence[Mapping[str, Any]], valid: bool = True) -> None:
+    """fidelity.json and status.json."""
+    reasons = [] if valid else ["hosts lost: 1 hosts, limit 0 hosts"]
+    trial.fidelity.write_text(json.dumps({"hosts": list(hosts), "valid": valid, "reasons": reasons}))
+    trial.write_status(
+        state="valid" if valid else "invalid", reasons=reasons, command="trellis run golden.yaml"
+    )
+
+
+def record_golden(host: Host, host_of_3: Host | None = None) -> None:
+    """What `golden_run` tells; peer 3 may join on a host of its own."""
+    for peer in (0, 1, 2, 4):
+        host.join(peer, 1.0)
+    (host_of_3 or host).join(3, 15.0)
+    for peer in range(5):
+        host.maintain(peer, 10)
+    host.interval(20.0)
+    host.snapshot(20.0, {peer: [] for peer in range(5)})
+    first = host.publish(0, 0, 21.0)
+    first.hop("Notification", 0, 2, 21.0, 21.05, interested=False)
+    first.hop("EventData", 0, 2, 21.05, 21.1, interested=False)
+    first.hop("EventData", 2, 1, 21.1, 21.2, hops=2)
+    first.hop("EventData", 2, 4, 21.1, 21.3, hops=2)
+    first.hop("EventData", 4, 3, 21.3, 21.4, hops=3)
+    second = host.publish(1, 1, 30.0)
+    second.hop("EventData", 1, 0, 30.0, 30.1, hops=1)
+    second.hop("EventData", 1, 0, 30.1, 30.2)
+    host.crash(4, 32.0)
+    for peer in range(4):
+        host.maintain(peer, 20)
+    host.maintain(4, 6)
+    host.interval(40.0)
+    host.snapshot(40.0, {0: [1], 1: [], 2: [3], 3: [2]})
+
+
+def golden_run(folder: Path) -> RunDirectory:
+    """One recorded trial.
+
+    Event 0 (21 s, by 0): due to 1 and 4, who get it in 2 hops; not yet to 3, who gets it in 3; 2 relays.
+    Event 1 (30 s, by 1): due to 0, who gets it twice, in 1 hop, and to 3, who does not; no longer to 4.
+    """
+    run = RunDirectory(folder)
+    trial = run.trial(TRIAL)
+    write_plan(trial)
+    run.experiment.write_text(EXPERIMENT)
+    host = Host(trial.telemetry)
+    record_golden(host)
+    host.recorder.close()
+    write_outcome(trial, [{"host": "virtual", "peers": 5, "state": "finished", "lost_at_s": None}])
+    return run

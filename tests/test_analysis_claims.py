@@ -1,0 +1,132 @@
+"""Claims hold, do not hold, or cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.claims import CLAIMS, judge
+from analysis.series import count_clusters
+from analysis.variants import VariantResult, estimate
+
+
+def variant(
+    system: str,
+    pattern: str = "high",
+    *,
+    friends: int = 12,
+    table: int = 15,
+    alpha: float | None = None,
+    churn: str = "static",
+    **measures: float,
+) -> VariantResult:
+    parameters = {"routing_table": table} | ({"friends": friends} if system == "vitis" else {})
+    rates: dict[str, Any] = {"kind": "power-law", "alpha": alpha} if alpha else {"kind": "uniform"}
+    setting = {
+        "system": {"name": system, "parameters": parameters},
+        "workload": {"subscriptions": {"kind": pattern}, "publications": {"rates": rates}},
+        "churn": {"model": {"kind": churn}, "flash_crowd": None},
+        "seed": 1,
+    }
+    name = f"{system}.{pattern}.{friends}.{table}.{alpha}"
+    trials: dict[int, Any] = {1: measures, 2: measures}
+    return VariantResult(name, {}, setting, {k: estimate([v, v]) for k, v in measures.items()}, trials)
+
+
+def verdict(name: str, *variants: VariantResult) -> tuple[bool | None, str]:
+    (found,) = judge([name], variants)
+    return found.holds, found.why
+
+
+def test_full_hit_ratio_admits_no_loss() -> None:
+    vitis = variant("vitis", hit_ratio=1.0)
+    assert verdict("V1", vitis, variant("rvr", hit_ratio=1.0)) == (True, "")
+    holds, why = verdict("V1", vitis, variant("rvr", hit_ratio=0.9999))
+    assert holds is False and "99.99" in why
+
+
+def test_overhead_must_be_saved_most_with_high_correlation() -> None:
+    rvr = [variant("rvr", p, overhead=0.6) for p in ("high", "random")]
+    few = variant("vitis", "high", friends=4, overhead=0.9)
+    good = [variant("vitis", "high", overhead=0.06), variant("vitis", "random", overhead=0.12)]
+    assert verdict("V2", *rvr, *good, few) == (True, "")
+    (found,) = judge(["V2"], [*rvr, *good])
+    assert found.measured["saving, high"]["mean"] == pytest.approx(0.9)
+    bad = [variant("vitis", "high", overhead=0.3), variant("vitis", "random", overhead=0.12)]
+    assert verdict("V2", *rvr, *bad) == (False, "the saving is largest with random correlation")
+    assert verdict("V10", *rvr, *good)[0] is True
+
+
+def test_delay_falls_with_friends_but_rises_for_random_subscriptions() -> None:
+    def curve(pattern: str, first: float, last: float) -> list[VariantResult]:
+        delays = ((2, first), (12, last))
+        return [variant("vitis", pattern, friends=f, delay_hops=d) for f, d in delays]
+
+    assert verdict("V3", *curve("high", 5, 3), *curve("random", 5, 6)) == (True, "")
+    assert verdict("V3", *curve("high", 5, 3), *curve("random", 6, 5))[0] is False
+
+
+def test_loaded_peers_are_compared_with_a_third() -> None:
+    rvr = variant("rvr", overhead_above_20=0.9)
+    assert verdict("V4", variant("vitis", overhead_above_20=0.29), rvr)[0] is True
+    assert verdict("V4", variant("vitis", overhead_above_20=0.31), rvr)[0] is False
+
+
+def test_larger_tables_lower_both_and_vitis_overtakes() -> None:
+    def curve(system: str, last_delay: float) -> list[VariantResult]:
+        sizes = ((15, 0.5, 6.0), (35, 0.4, last_delay))
+        return [
+            variant(system, "random", table=t, friends=t - 3, overhead=o, delay_hops=d) for t, o, d in sizes
+        ]
+
+    assert verdict("V5", *curve("vitis", 3.0), *curve("rvr", 4.0)) == (True, "")
+    assert verdict("V5", *curve("vitis", 5.0), *curve("rvr", 4.0))[0] is False
+
+
+def test_skewed_rates_close_the_gap() -> None:
+    def curve(pattern: str, first: float, last: float) -> list[VariantResult]:
+        values = ((0.3, first), (3.0, last))
+        return [variant("vitis", pattern, alpha=a, overhead=v, delay_hops=v) for a, v in values]
+
+    assert verdict("V6", *curve("high", 0.1, 0.1), *curve("random", 0.4, 0.15)) == (True, "")
+    assert verdict("V6", *curve("high", 0.1, 0.1), *curve("random", 0.4, 0.5))[0] is False
+
+
+def test_churn_asks_for_the_worst_interval() -> None:
+    def pair(vitis: float, rvr: float) -> list[VariantResult]:
+        lowest = {"vitis": vitis, "rvr": rvr}
+        return [
+            variant(s, churn="skype", hit_ratio=1.0, hit_ratio_lowest=value) for s, value in lowest.items()
+        ]
+
+    assert verdict("V9", *pair(0.995, 0.87)) == (True, "")
+    assert verdict("V9", *pair(0.98, 0.87))[0] is False
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claim_without_its_variants_cannot_be_told(name: str) -> None:
+    holds, why = verdict(name, variant("vitis", hit_ratio=1.0))
+    assert holds is None and why.startswith("the run has no")
+
+
+def test_unknown_claim_is_named() -> None:
+    assert verdict("V77")[0] is None
+
+
+def test_interval_is_students() -> None:
+    found = estimate([1.0, 2.0, 3.0])
+    assert (found.mean, found.n) == (2.0, 3)
+    assert found.ci95 == pytest.approx(4.302653 / 3**0.5)
+    assert estimate([1.0]).ci95 is None
+
+
+def test_clusters_are_components_of_each_topic() -> None:
+    links = [(7, 1, 1), (7, 2, 2), (7, 3, 3), (7, 2, 1), (8, 1, 1), (8, 2, 2)]
+    frame = pd.DataFrame([("t", *link) for link in links], columns=["trial", "topic", "peer", "neighbour"])
+    found = count_clusters(frame)
+    assert found[["topic", "subscribers", "clusters", "largest"]].to_numpy().tolist() == [
+        [7, 3, 2, 2],
+        [8, 2, 2, 1],
+    ]

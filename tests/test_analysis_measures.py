@@ -1,0 +1,154 @@
+"""A trial whose measures were counted by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from analysis_golden import (
+    TRIAL,
+    Host,
+    golden_run,
+    record_golden,
+    write_outcome,
+)
+from pyspark.sql import SparkSession
+
+from analysis.pipeline import analyze
+from emulator.experiment.rundir import RunDirectory
+
+
+@pytest.fixture(scope="module")
+def golden(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[RunDirectory, dict[str, Any]]:
+    run = golden_run(tmp_path_factory.mktemp("golden") / "run")
+    return run, analyze(run, lambda _: None, spark)
+
+
+def rows(run: RunDirectory, table: str) -> list[dict[str, Any]]:
+    found = ds.dataset(run.tables / table, partitioning="hive").to_table().to_pylist()
+    return [{k: v for k, v in row.items() if k != "trial"} for row in found]
+
+
+def test_measures_are_those_counted_by_hand(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    _, summary = golden
+    measures = summary["trials"][0]["measures"]
+    expected = {
+        "hit_ratio": 3 / 4,
+        "expected": 4,
+        "overhead": 1 / 6,
+        "overhead_mean": 1 / 5,
+        "overhead_messages": 2 / 7,
+        "overhead_above_10": 1 / 5,
+        "overhead_above_20": 1 / 5,
+        "delay_hops": 2,
+        "delay_hops_max": 3,
+        "delay_ms": 250,
+        "delay_ms_median": 250,
+        "duplicates": 1 / 4,
+        "messages_per_event": 7 / 2,
+        "bytes_per_event": 350,
+        "relays_per_event": 1 / 2,
+        "relay_load": 2 / 5,
+        "peers_up": 92 / 20,
+        "published": 2,
+        "maintenance_messages_per_s": 86 / 92,
+        "maintenance_bytes_per_s": 860 / 92,
+        "clusters_per_topic": 3 / 2,
+        "gateways_per_topic": 4 / 2,
+        "neighbours": 1,
+        "state.gateway_topics": 1,
+        "lost_spans": 0,
+        "lost_telemetry": 0,
+    }
+    assert {name: measures[name] for name in expected} == pytest.approx(expected)
+
+
+def test_each_due_delivery_is_a_row(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    found = {(r["event"], r["peer"]): r for r in rows(golden[0], "deliveries")}
+    outcome = {key: (r["expected"], r["delivered"], r["hops"], r["copies"]) for key, r in found.items()}
+    assert outcome == {
+        (0, 1): (True, True, 2, 1),
+        (0, 4): (True, True, 2, 1),
+        (0, 3): (False, True, 3, 1),
+        (1, 0): (True, True, 1, 2),
+        (1, 3): (True, False, None, 0),
+    }
+    assert found[0, 4]["delay_ms"] == pytest.approx(300)
+
+
+def test_sessions_tell_how_they_ended(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    ended = {r["peer"]: (r["start_s"], r["end_s"], r["ended"]) for r in rows(golden[0], "sessions")}
+    assert ended[4] == (1.0, 32.0, "crash")
+    assert ended[3] == (15.0, 50.0, "trial end")
+
+
+def test_series_and_distributions_add_up(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    run, _ = golden
+    series = sorted(rows(run, "series"), key=lambda r: r["start_s"])
+    assert [(r["start_s"], r["end_s"]) for r in series] == [(20, 25), (25, 30), (30, 35), (35, 40)]
+    assert [r["hit_ratio"] for r in series] == [1.0, None, 0.5, None]
+    assert [r["peers_up"] for r in series] == pytest.approx([5, 5, 4.4, 4])
+    histogram = sorted(rows(run, "overhead_histogram"), key=lambda r: r["low"])
+    assert sum(r["peers"] for r in histogram) == 5
+    assert (histogram[0]["share"], histogram[0]["above"]) == (0.8, 1.0)
+    assert (histogram[-1]["share"], histogram[-1]["above"]) == (0.2, 0.2)
+    hops = {r["value"]: r["share"] for r in rows(run, "delay_cdf") if r["unit"] == "hops"}
+    assert hops == {1.0: 0.25, 2.0: 0.75, 3.0: 1.0}
+
+
+def test_summary_is_written_with_its_claims(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    run, summary = golden
+    assert json.loads(run.summary.read_text()) == summary
+    assert summary["valid"] and summary["command"] == "trellis run golden.yaml"
+    assert summary["variants"][0]["measures"]["hit_ratio"] == {"mean": 0.75, "ci95": None, "n": 1}
+    assert summary["measures"]["hit_ratio"]["better"] == "higher"
+    assert [(c["id"], c["holds"]) for c in summary["claims"]] == [("V1", None)]
+
+
+def data_files(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(run.tables.rglob("*")):
+        if path.is_file():
+            yield str(path.relative_to(run.tables)), path.read_bytes()
+
+
+def test_same_telemetry_gives_the_same_bytes(
+    golden: tuple[RunDirectory, dict[str, Any]], spark: SparkSession, tmp_path: Path
+) -> None:
+    again = golden_run(tmp_path / "elsewhere")
+    analyze(again, lambda _: None, spark)
+    first, second = dict(data_files(golden[0])), dict(data_files(again))
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+    assert all(name.endswith("part-00000.parquet") for name in first)
+
+
+def test_lost_host_and_damaged_files_are_told_and_the_rest_is_measured(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = golden_run(tmp_path / "run")
+    trial = run.trial(TRIAL)
+    for file in trial.telemetry.iterdir():
+        file.unlink()
+    host, other = Host(trial.telemetry, "a"), Host(trial.telemetry, "b")
+    record_golden(host, other)
+    host.recorder.close()
+    other.recorder.close()
+    traces = trial.telemetry / "a-traces-0.otlp"
+    traces.write_bytes(traces.read_bytes() + b"\0\0\1\0cut off")
+    hosts = [
+        {"host": "a", "peers": 4, "state": "finished", "lost_at_s": None},
+        {"host": "b", "peers": 1, "state": "lost", "lost_at_s": 31.0},
+    ]
+    write_outcome(trial, hosts, valid=False)
+    summary = analyze(run, lambda _: None, spark)
+    assert not summary["valid"]
+    assert "hosts lost" in summary["reasons"][0] and "11 bytes of telemetry" in summary["reasons"][1]
+    assert [(r["file"], r["lost_bytes"]) for r in rows(run, "losses")] == [("a-traces-0.otlp", 11)]
+    assert {r["peer"]: r["ended"] for r in rows(run, "sessions") if r["host"] == "b"} == {3: "host lost"}
+    assert summary["trials"][0]["measures"]["hit_ratio"] == 1.0
