@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.draw import draw_plan
@@ -71,6 +72,19 @@ def spans_in(directory: Path) -> dict[str, list[Span]]:
                 for scope in resource_spans.scope_spans:
                     found.setdefault(file.name.split("-traces")[0], []).extend(scope.spans)
     return found
+
+
+def states_in(directory: Path, host: str, metric: str) -> list[float]:
+    (file,) = (directory / "telemetry").glob(f"{host}-metrics-*.otlp")
+    return [
+        point.as_double
+        for record in read_records(file)
+        for resource_metrics in MetricsData.FromString(record).resource_metrics
+        for scope in resource_metrics.scope_metrics
+        for found in scope.metrics
+        if found.name == metric
+        for point in found.gauge.data_points
+    ]
 
 
 def hosts_of(parent: int) -> list[psutil.Process]:
@@ -179,6 +193,7 @@ def test_a_killed_host_invalidates_and_the_others_go_on_to_the_end(tmp_path: Pat
     end = max(span.end_time_unix_nano for span in spans_in(tmp_path)["host-0"])
     start = min(span.start_time_unix_nano for span in spans_in(tmp_path)["host-0"])
     assert end - start > 10e9
+    assert max(states_in(tmp_path, "host-0", "trellis.state.unreachable")) > 0
 
 
 def test_an_overloaded_machine_invalidates_with_timer_lateness(tmp_path: Path) -> None:
@@ -254,3 +269,37 @@ def test_no_process_is_left_however_the_parent_ends(tmp_path: Path, number: sign
                 process.kill()
         runner.kill()
         runner.wait()
+
+
+def test_hosts_that_are_started_elsewhere_take_part(tmp_path: Path) -> None:
+    trial = TrialDirectory(tmp_path)
+    draw_plan(spec_of()).write(trial.plan)
+    spec_file = tmp_path / "spec.json"
+    spec_file.write_text(spec_of().model_dump_json())
+    coordinator = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "services.coordinator"),
+            *("--trial", str(tmp_path), "--spec", str(spec_file)),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert coordinator.stdout is not None
+    address = coordinator.stdout.readline().split()[2].decode().rstrip(",")
+    started = [coordinator]
+    for name in ("host-0", "host-1"):
+        settings = {
+            "TRELLIS_HOST": name,
+            "TRELLIS_COORDINATOR": address,
+            "TRELLIS_TELEMETRY": str(trial.telemetry),
+        }
+        command = [sys.executable, "-m", "services.peer", "--systems", "fleet_toys"]
+        started.append(subprocess.Popen(command, env=os.environ | settings))
+    try:
+        assert [process.wait(60) for process in started] == [0, 0, 0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+        coordinator.stdout.close()
+    assert json.loads(trial.fidelity.read_text())["valid"] is True
+    assert sorted(spans_in(tmp_path)) == ["host-0", "host-1"]
