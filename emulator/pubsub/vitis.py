@@ -51,7 +51,8 @@ class Vitis(RendezvousPubSub):
         self._both = parameters.links == "both"
         self._proposals_live = _PROPOSALS_LIVE * parameters.period
         self._election = GatewayElection(self._peer, parameters.gateway_hops)
-        self._revision = 0
+        # Beyond those of an earlier life, which a neighbour may still hold.
+        self._revision = int(environment.now * 1000)
         self._profiles: dict[bool, ProfileExchange] = {}
 
     def start(self, bootstrap: Sequence[Contact]) -> None:
