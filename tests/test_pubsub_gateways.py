@@ -8,11 +8,11 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep, hand_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trellis.v1.pubsub_pb2 import ProfileExchange, RelayRequest
+from trellis.v1.pubsub_pb2 import Notification, ProfileExchange, RelayRequest
 
 from emulator.gossip.descriptor import Descriptor, decode
 from emulator.identifiers import distance, of_peer, of_topic
-from emulator.protocol import TopicInterest
+from emulator.protocol import Event, TopicInterest
 from emulator.pubsub.vitis import Vitis, VitisParameters
 
 TOPIC = 7
@@ -278,3 +278,27 @@ def test_a_long_cluster_has_several_gateways() -> None:
     gateways = {peer for peer, (gateway, _, _) in settled.items() if gateway == peer}
     assert len(gateways) >= 3
     assert all(abs(peer - gateway) < D for peer, (gateway, _, _) in settled.items())
+
+
+def test_a_peer_that_came_back_is_believed_over_its_earlier_life() -> None:
+    """Its first profile now is as young as the one that was heard before."""
+    other, topic = 200, 23
+    tested = Subscriber(topics=(TOPIC, topic))
+
+    def first_profile_of(*topics: int) -> ProfileExchange:
+        environment = FakeEnvironment(other)
+        environment.now = tested.environment.now
+        vitis = Vitis(environment, VitisParameters())
+        for asked in topics:
+            vitis.subscribe(TopicInterest(asked))
+        vitis.start([])
+        hand_over(vitis, SELF, ProfileExchange(profile=Descriptor.make(SELF, 1, {}).encoded))
+        ((_, answer),) = environment.take(ProfileExchange)
+        return answer
+
+    hand_over(tested.vitis, other, first_profile_of(TOPIC))
+    assert tested.proposes(topic) == (SELF, SELF, 0)
+    hand_over(tested.vitis, other, first_profile_of(topic))
+    assert tested.proposes(topic) == (other, other, 1)
+    tested.vitis.publish(Event(1, SELF, TOPIC))
+    assert not tested.environment.take(Notification)
