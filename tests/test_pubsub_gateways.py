@@ -8,11 +8,11 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep, hand_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trellis.v1.pubsub_pb2 import Notification, ProfileExchange, RelayRequest
+from trellis.v1.pubsub_pb2 import ProfileExchange, RelayRequest
 
 from emulator.gossip.descriptor import Descriptor, decode
 from emulator.identifiers import distance, of_peer, of_topic
-from emulator.protocol import Event, TopicInterest
+from emulator.protocol import TopicInterest
 from emulator.pubsub.vitis import Vitis, VitisParameters
 
 TOPIC = 7
@@ -300,5 +300,3 @@ def test_a_peer_that_came_back_is_believed_over_its_earlier_life() -> None:
     assert tested.proposes(topic) == (SELF, SELF, 0)
     hand_over(tested.vitis, other, first_profile_of(topic))
     assert tested.proposes(topic) == (other, other, 1)
-    tested.vitis.publish(Event(1, SELF, TOPIC))
-    assert not tested.environment.take(Notification)

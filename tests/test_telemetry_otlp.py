@@ -129,3 +129,24 @@ def test_in_the_background_a_full_disk_is_kept_and_counted(tmp_path: Path, full_
     assert sink.lost_spans == 10 * (20 - len(kept)) > 0
     _, cut = scan_records(tmp_path / "f.otlp")
     assert cut is None or cut.lost_bytes > 0
+
+
+def test_in_the_background_nothing_is_written_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows a record that was written in part could not be read."""
+    whole_write = FileSink.write
+
+    def write_but_fail_at_second(sink: FileSink, message: bytes, spans: int) -> None:
+        if message == b"2":
+            raise OSError("no space left")
+        whole_write(sink, message, spans)
+
+    monkeypatch.setattr(FileSink, "write", write_but_fail_at_second)
+    sink = BackgroundSink(tmp_path / "f.otlp")
+    for message in (b"1", b"2", b"3"):
+        sink.write(message, 10)
+    with pytest.raises(OSError, match="no space left"):
+        sink.close()
+    assert list(read_records(tmp_path / "f.otlp")) == [b"1"]
+    assert sink.lost_spans == 20

@@ -140,6 +140,14 @@ def test_topic_and_peer_zero_are_told(tmp_path: Path) -> None:
         assert (read(span.attributes)[names.TOPIC], read(span.attributes)[names.PEER]) == (0, 0)
 
 
+def test_a_delivery_without_a_hop_is_told(tmp_path: Path) -> None:
+    tested = recorder(tmp_path)
+    hop(tested, tested.begin("publish", 1, 0, {}, topic=7), delivered_hops=0)
+    tested.close()
+    attributes = read(spans(tmp_path)[1].attributes)
+    assert (attributes[names.DELIVERED], attributes[names.HOPS]) == (True, 0)
+
+
 def test_ids_are_distinct_between_spans_hosts_and_starts(tmp_path: Path) -> None:
     for host, incarnation in (("a", 0), ("b", 0), ("a", 1)):
         tested = recorder(tmp_path, host, incarnation=incarnation)
