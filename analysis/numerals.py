@@ -1,0 +1,69 @@
+"""Numbers as a reader wants them: three significant digits, percent for shares, the unit beside them."""
+
+from __future__ import annotations
+
+import math
+
+THIN_SPACE = "\u2009"
+MINUS = "\u2212"
+_SHARES = frozenset({"share", "ratio", "fraction"})
+
+
+def is_share(unit: str) -> bool:
+    """Whether values of `unit` lie between 0 and 1 and are shown in percent."""
+    return unit in _SHARES
+
+
+def shown_unit(unit: str) -> str:
+    """The unit that stands beside a shown number: "%" for shares."""
+    return "%" if is_share(unit) else unit
+
+
+def shown(value: float, unit: str = "") -> float:
+    """`value` on the scale on which it is shown."""
+    return value * 100 if is_share(unit) else value
+
+
+def decimals_for(value: float) -> int:
+    """Decimals that leave about three significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(max(2 - math.floor(math.log10(abs(value))), 0), 6)
+
+
+def number(value: float | None, decimals: int | None = None) -> str:
+    """ "12,345", "0.0312", "\N{EM DASH}" for nothing measured.
+
+    Trailing zeros go unless `decimals` is given.
+    """
+    if value is None or math.isnan(value):
+        return "\N{EM DASH}"
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else MINUS + "\N{INFINITY}"
+    text = f"{abs(value):,.{decimals_for(value) if decimals is None else decimals}f}"
+    if decimals is None and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    negative = value < 0 and any(digit in text for digit in "123456789")
+    return MINUS + text if negative else text
+
+
+def quantity(value: float | None, unit: str = "") -> str:
+    """A number with its unit: "41.2 ms", "3.1 %"."""
+    if value is None or math.isnan(value):
+        return "\N{EM DASH}"
+    text = number(shown(value, unit))
+    return f"{text}\N{NO-BREAK SPACE}{shown_unit(unit)}" if unit else text
+
+
+def estimate(mean: float | None, half: float | None, unit: str = "") -> str:
+    """A mean and the half width of its interval, both with as many decimals as the interval needs."""
+    if mean is None or math.isnan(mean):
+        return "\N{EM DASH}"
+    if half is None or math.isnan(half):
+        return number(shown(mean, unit))
+    mean, half = shown(mean, unit), shown(half, unit)
+    decimals = (
+        decimals_for(mean) if half == 0 else min(max(decimals_for(half) - 1, 0), decimals_for(mean) + 1)
+    )
+    shown_half = number(half, decimals) if half else "0"
+    return f"{number(mean, decimals)}{THIN_SPACE}\N{PLUS-MINUS SIGN}{THIN_SPACE}{shown_half}"

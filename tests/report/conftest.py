@@ -1,0 +1,198 @@
+"""A small analyzed run, made up by the schema of `analysis.tables`, without Spark."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from emulator.experiment.rundir import RunDirectory
+
+EXPERIMENT = """\
+name: friends
+title: {title}
+system: {{name: vitis, parameters: {{}}}}
+peers: 200
+network: {{latency: {{kind: king, hosts: 1740, mean_rtt: 180 ms}}, loss: 0.0, jitter: 0 s}}
+workload:
+  subscriptions: {{kind: high, topics: 5000, per_peer: 50, buckets: 100}}
+  publications: {{events: 100, rates: {{kind: uniform}}, payload_bytes: 256}}
+churn:
+  model: {{kind: skype, compress: 60}}
+  flash_crowd: {{at: 55 s, peers: 40, within: 1 s}}
+phases: {{join: 10 s, settle: 30 s, measure: 30 s, drain: 10 s}}
+runtime: {{kind: virtual}}
+seed: 1
+repeat: 2
+vary:
+  system.name: [vitis, rvr]
+  system.parameters.friends: [4, 8, 12]
+"""
+
+MEASURES = {
+    "hit_ratio": ("hit ratio", "share", "higher", "Deliveries made of those that were expected."),
+    "overhead": ("traffic overhead", "share", "lower", "Received events that were not asked for."),
+    "hops": ("delay in hops", "hops", "lower", "Mean overlay hops of a delivery."),
+    "delay_ms": ("delay", "ms", "lower", "Mean time from publication to delivery."),
+    "maintenance_bytes": ("maintenance traffic", "bytes/s", "lower", "Sent by a peer in a second."),
+    "friend_utility": ("mean utility of friends", "", "higher", "Shared subscriptions weighted by rate."),
+}
+HOPS = [
+    # span, parent, message, sender, peer, depth, interested, delivered, sent, handled
+    (1, None, "publish", None, 10, 0, True, False, 50.000, 50.000),
+    (2, 1, "Notification", 10, 11, 1, True, False, 50.000, 50.020),
+    (3, 2, "Pull", 11, 10, 2, True, False, 50.020, 50.040),
+    (4, 3, "EventData", 10, 11, 3, True, True, 50.040, 50.060),
+    (5, 1, "EventData", 10, 12, 1, False, False, 50.000, 50.050),
+    (6, 5, "EventData", 12, 13, 2, True, True, 50.050, 50.090),
+    (7, 5, "EventData", 12, 11, 2, True, False, 50.050, 50.120),
+    (8, 4, "Notification", 11, 13, 4, True, False, 50.060, 50.100),
+]
+"""A publication: 10 -> 11 (pulled), 10 -> 12 (relay) -> 13; a second copy at 11, a vain notification at 13."""
+
+
+def hop_rows() -> list[dict[str, Any]]:
+    """`HOPS` as rows of the table `hops`."""
+    return [
+        {
+            "trace": b"\1" * 16, "span": span, "parent": parent, "message": message, "host": "virtual",
+            "sender": sender, "peer": peer, "depth": depth, "topic": 7, "interested": interested,
+            "delivered": delivered, "hops": 1 if delivered else None, "bytes": 300,
+            "event": 5 if parent is None else None, "sent_s": sent, "handled_s": handled,
+            "delay_ms": (handled - sent) * 1000,
+        }
+        for span, parent, message, sender, peer, depth, interested, delivered, sent, handled in HOPS
+    ]  # fmt: skip
+
+
+def check(name: str, measured: float, limit: float, unit: str = "ms", detail: str = "") -> dict[str, Any]:
+    return {
+        "name": name,
+        "measured": measured,
+        "limit": limit,
+        "unit": unit,
+        "detail": detail,
+        "ok": measured <= limit,
+    }
+
+
+def _write(run: RunDirectory, table: str, trial: str, rows: list[dict[str, Any]]) -> None:
+    folder = run.tables / table / f"trial={trial}"
+    folder.mkdir(parents=True)
+    schema = None
+    if table == "hops":
+        schema = pa.Table.from_pylist(rows).schema.set(0, pa.field("trace", pa.binary(16)))
+    if table == "operations":
+        schema = pa.schema([("trace", pa.binary(16)), ("operation", pa.string()), ("event", pa.int32())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part-00000.parquet")
+
+
+def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: float) -> None:
+    above = [math.exp(-low / 20 / level) for low in range(20)]
+    _write(run, "overhead_histogram", trial, [
+        {"low": i / 20, "high": (i + 1) / 20, "peers": 1, "share": 0.05, "above": above[i]} for i in range(20)
+    ])  # fmt: skip
+    delays = [{"unit": "ms", "value": 10.0 * i, "share": 1 - math.exp(-i / 40 / level)} for i in range(400)]
+    hops = [{"unit": "hops", "value": float(i), "share": 1 - math.exp(-i / 8 / level)} for i in range(1, 15)]
+    _write(run, "delay_cdf", trial, delays + hops)
+    _write(run, "series", trial, [
+        {
+            "start_s": 40.0 + i, "end_s": 41.0 + i, "peers_up": 150 + draw.random() * 10 + 40 * (i > 15),
+            "hit_ratio": 1 - 0.1 * draw.random() * level, "overhead": level * (0.4 + draw.random() / 10),
+            "hops": 4.0, "delay_ms": 300 * level + draw.random() * 40,
+        }
+        for i in range(30)
+    ])  # fmt: skip
+    kinds = ("ProfileExchange", "ViewExchange", "TManExchange", "RelayRequest")
+    _write(run, "messages", trial, [
+        {"message": kind, "traffic": "maintenance", "messages": 10, "bytes": int(4e5 * level * (i + 1))}
+        for i, kind in enumerate(kinds)
+    ] + [{"message": "EventData", "traffic": "operation", "messages": 10, "bytes": 1_000_000}])  # fmt: skip
+    _write(run, "traffic", trial, [{"peer": i, "up_s": 30.0} for i in range(200)])
+    _write(run, "deliveries", trial, [
+        {"event": 5, "publisher": 10, "peer": peer, "expected": True, "delivered": peer != 14}
+        for peer in (10, 11, 13, 14)
+    ])  # fmt: skip
+    _write(run, "operations", trial, [{"trace": b"\1" * 16, "operation": "publish", "event": 5}])
+    _write(run, "hops", trial, hop_rows())
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
+    """Make an analyzed run: `make_run(name, title=..., factor=..., invalid=...)`."""
+
+    def make(
+        name: str = "run", title: str = "Friends against overhead", factor: float = 1.0, invalid: bool = False
+    ) -> RunDirectory:
+        run = RunDirectory(tmp_path / name)
+        run.path.mkdir()
+        run.experiment.write_text(EXPERIMENT.format(title=json.dumps(title)))
+        trials: list[dict[str, Any]] = []
+        variants: list[dict[str, Any]] = []
+        for system, cost in (("vitis", 0.3), ("rvr", 0.9)):
+            for friends in (4, 8, 12):
+                draw = random.Random(f"{system}{friends}")
+                level = cost * (1.1 - friends / 20)
+                variant = f"{system}.friends={friends}"
+                values = {"system.name": system, "system.parameters.friends": friends}
+                means = {
+                    "hit_ratio": 0.995 if system == "vitis" else 0.93, "overhead": level * factor,
+                    "hops": 4 + 4 * level, "delay_ms": 900 * level, "maintenance_bytes": 1500.0 + friends,
+                    "friend_utility": None,
+                }  # fmt: skip
+                for seed in (1, 2):
+                    trial = f"{variant}-{seed}"
+                    late = 240.0 if invalid and trial == "vitis.friends=4-2" else 3.0 + draw.random()
+                    checks = [
+                        check("timer lateness, 99th percentile", late, 100, "ms", "use fewer peers"),
+                        check("spans lost", 0, 0, "spans"),
+                    ]
+                    bad = late > 100
+                    reason = "timer lateness, 99th percentile: 240 ms, limit 100 ms (use fewer peers)"
+                    trials.append({
+                        "trial": trial, "variant": variant, "values": values, "seed": seed,
+                        "state": "invalid" if bad else "valid", "valid": not bad,
+                        "reasons": [reason] if bad else [],
+                        "fidelity": {
+                            "runtime": "virtual", "enforced_by": "virtual clock", "checks": checks,
+                            "hosts": [{
+                                "host": "virtual", "peers": 200, "clock_offset_start_ns": 0,
+                                "clock_offset_end_ns": 0, "state": "finished", "lost_at_s": None,
+                            }],
+                            "measured": {"messages_per_s": 51234.5},
+                        },
+                        "measures": means,
+                    })  # fmt: skip
+                    _write_tables(run, trial, draw, level)
+                measured = {
+                    key: {"mean": mean, "ci95": None if mean is None else mean * 0.06, "n": 2}
+                    for key, mean in means.items()
+                }
+                variants.append({"variant": variant, "values": values, "measures": measured})
+        keys = ("title", "unit", "better", "about")
+        summary = {
+            "experiment": "friends", "title": title, "created": "2026-11-21T10:00:00+00:00",
+            "command": "trellis run experiments/friends.yaml --set peers=200",
+            "versions": {"trellis": "0.1.0", "python": "3.11.2"},
+            "machine": {"cores": 2, "memory": "24 GiB"},
+            "valid": not invalid,
+            "reasons": [f"vitis.friends=4-2: {reason}"] if invalid else [],
+            "trials": trials, "variants": variants,
+            "measures": {k: dict(zip(keys, v, strict=True)) for k, v in MEASURES.items()},
+            "claims": [{
+                "id": "V2", "statement": "Overhead of Vitis is below that of RVR.", "paper": "down by 88 %",
+                "measured": {"vitis": {"mean": 0.15, "ci95": 0.01, "n": 2}, "difference": -0.66},
+                "holds": True, "why": "the intervals do not overlap",
+            }],
+        }  # fmt: skip
+        run.summary.write_text(json.dumps(summary))
+        return run
+
+    return make
