@@ -119,9 +119,9 @@ def test_the_first_peer_has_no_contacts_and_later_ones_have_live_others(coordina
     assert list(reply.joining[0].peers) == [2]
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 39))))
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 7))))
 def test_contacts_are_live_distinct_others(changes: list[tuple[bool, int]]) -> None:
-    coordinator = Coordinator(spec_of(40), plan_of(40), "experiment", "trial")
+    coordinator = Coordinator(spec_of(8), plan_of(8), "experiment", "trial")
     live: set[int] = set()
     for joins, peer in changes:
         request = control_pb2.TrackRequest(host="host-0", **{"joining" if joins else "left": [peer]})
