@@ -59,7 +59,8 @@ class Fidelity:
     def reasons(self) -> list[str]:
         """A sentence for each failed check."""
         return [
-            f"{c.name}: {c.measured:g} {c.unit}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
+            f"{c.name}: {c.measured:g} {c.unit}, limit {c.limit:g} {c.unit}"
+            + (f" ({c.detail})" if c.detail else "")
             for c in self.checks
             if not c.ok
         ]

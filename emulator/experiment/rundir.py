@@ -1,17 +1,16 @@
 """The run directory: everything of a run, movable and complete.
 
-    runs/<experiment>-<time>/
-      experiment.yaml            resolved, with every default written out
-      trials/<variant>-<seed>/   plan/, telemetry/, fidelity.json, status.json
-      tables/                    Parquet, partitioned by trial
-      summary.json
-      report/index.html
+runs/<experiment>-<time>/
+  experiment.yaml            resolved, with every default written out
+  trials/<variant>-<seed>/   plan/, telemetry/, fidelity.json, status.json
+  tables/                    Parquet, partitioned by trial
+  summary.json
+  report/index.html
 """
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ def write_whole(path: Path, text: str) -> None:
     """Replace a file at once, so that a reader or a crash never sees half of it."""
     draft = path.with_name(path.name + ".new")
     draft.write_text(text)
-    os.replace(draft, path)
+    draft.replace(path)
 
 
 @dataclass(frozen=True, slots=True)
