@@ -35,7 +35,9 @@ def main(peers: int = 10_000, publications: int = 1000, system: str = "vitis") -
     def report(progress: Progress) -> None:
         if progress.trial_time % 10 == 0:
             seconds = time.perf_counter() - began
-            print(f"  {progress.trial_time:.0f} of {progress.trial_end:.0f} s after {seconds:.0f} s", flush=True)
+            print(
+                f"  {progress.trial_time:.0f} of {progress.trial_end:.0f} s after {seconds:.0f} s", flush=True
+            )
 
     with tempfile.TemporaryDirectory() as folder:
         directory = RunDirectory(Path(folder)).trial(f"{system}-1")
