@@ -102,6 +102,19 @@ def test_next_hop_is_the_closest_known_peer(known: set[int], keys: list[int]) ->
         assert away == min(distance(of_peer(peer), key) for peer in {SELF, *known})
 
 
+@given(PEERS)
+def test_next_hop_is_right_up_to_the_border_between_two_peers(known: set[int]) -> None:
+    tested = knowing(known)
+    ring = sorted(of_peer(peer) for peer in {SELF, *known})
+    for index, after in enumerate(ring):
+        before = ring[index - 1]
+        half_way = before + (after - before) % SPACE // 2
+        for key in ((half_way + step) % SPACE for step in (-1, 0, 1, 2)):
+            hop = tested.overlay.next_hop(key)
+            away = distance(of_peer(SELF if hop is None else hop), key)
+            assert away == min(distance(identifier, key) for identifier in ring)
+
+
 @given(PEERS, PEERS, st.lists(KEYS, min_size=1, max_size=10))
 def test_next_hop_forgets_who_is_gone(known: set[int], gone: set[int], keys: list[int]) -> None:
     tested = knowing(known)
