@@ -141,8 +141,8 @@ class Component(ABC):
 class OverlayApplication(Interface):
     """The upcalls of the common API for structured overlays (Dabek et al., IPTPS 2003)."""
 
-    def forward(self, key: int, message: Message, next_hop: int) -> bool:
-        """A message is about to go on to `next_hop`; false stops it here."""
+    def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
+        """A message that came here in `hops` is about to go on to `next_hop`; false stops it here."""
         ...
 
     def deliver(self, key: int, message: Message, origin: int, hops: int) -> None:

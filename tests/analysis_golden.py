@@ -92,7 +92,7 @@ class Host:
 
     def snapshot(self, at: float, links: Mapping[int, Sequence[int]]) -> None:
         peers = [(peer, _Peer(), {"friend": others}) for peer, others in links.items()]
-        self.recorder.write_snapshot(round(at * 1e9), peers)
+        assert list(self.recorder.write_snapshot(round(at * 1e9), peers))
 
 
 def _table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:

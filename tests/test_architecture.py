@@ -40,7 +40,7 @@ FORBIDDEN = {
 
 FLOORS: list[set[str]] = [
     {
-        "emulator.experiment.streams",
+        "emulator.streams",
         "emulator.identifiers",
         "emulator.protocol",
         "emulator.quantities",

@@ -13,8 +13,9 @@ from trellis.v1 import control_pb2
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.control import clock_exchange
-from emulator.fleet.coordinator import BOOTSTRAP_CONTACTS, ControlError, Coordinator, decode_table
+from emulator.fleet.coordinator import ControlError, Coordinator, decode_table
 from emulator.fleet.verdict import judge
+from emulator.runtime.tracker import CONTACTS
 
 SECOND = 10**9
 VERSIONS = {"trellis": "1"}
@@ -128,7 +129,7 @@ def test_contacts_are_live_distinct_others(changes: list[tuple[bool, int]]) -> N
         coordinator.track(request, SECOND)
         live = live | {peer} if joins else live - {peer}
     asked = coordinator.track(control_pb2.TrackRequest(host="host-0", asking=[3]), SECOND).asking[0].peers
-    assert len(set(asked)) == len(asked) == min(BOOTSTRAP_CONTACTS, len(live - {3}))
+    assert len(set(asked)) == len(asked) == min(CONTACTS, len(live - {3}))
     assert set(asked) <= live - {3}
 
 

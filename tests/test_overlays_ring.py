@@ -29,7 +29,7 @@ class Rendezvous:
         self.peer = peer
         self.ends = ends
 
-    def forward(self, key: int, message: Message, next_hop: int) -> bool:
+    def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         assert distance(of_peer(next_hop), key) < distance(of_peer(self.peer), key)
         return True
 

@@ -31,7 +31,7 @@ class Application:
         self.delivered: list[tuple[int, Message, int, int]] = []
         self.changes: list[tuple[int, bool]] = []
 
-    def forward(self, key: int, message: Message, next_hop: int) -> bool:
+    def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         self.forwarded.append((key, message, next_hop))
         return self.passes
 

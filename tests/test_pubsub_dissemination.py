@@ -128,6 +128,17 @@ def test_the_event_is_pulled_elsewhere_when_its_source_does_not_answer(how: str)
         assert peer.pulled_from() == [source + 1]
 
 
+def test_a_silent_source_is_asked_again_but_not_for_ever() -> None:
+    peer = Peer()
+    peer.receive(2, notification())
+    asked = peer.pulled_from()
+    for _ in range(20):
+        peer.environment.advance(PULL_TIMEOUT)
+        asked += peer.pulled_from()
+    assert 2 <= len(asked) <= 5
+    assert set(asked) == {2}
+
+
 def test_who_is_unreachable_but_was_not_asked_changes_nothing() -> None:
     peer = Peer()
     for sender in (2, 3):

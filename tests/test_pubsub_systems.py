@@ -10,6 +10,7 @@ import pytest
 from small_trial import Outcome, Publication, Session, Subscription, expected, make_plan, run, trial_spec
 
 from emulator.experiment.plan import Plan
+from emulator.telemetry import names
 
 PEERS = 60
 TOPICS = 12
@@ -73,6 +74,7 @@ def test_an_event_of_a_peer_that_is_not_interested_reaches_all(system: str, tmp_
     outcome = trial(system, plan, tmp_path)
     assert outcome.deliveries().keys() == expected(plan)
     assert set(outcome.deliveries().values()) == {1}
+    assert all(s.attributes[names.HOPS] > 0 for s in outcome.spans if s.attributes.get(names.DELIVERED))
 
 
 @systems

@@ -230,7 +230,7 @@ def test_a_snapshot_tells_counters_states_and_links_of_each_peer(tmp_path: Path)
     tested.count_sent(1, "Pull", True, 10)
     tested.counter(1, "Goodbye", traced=False)
     links: Mapping[str, Sequence[int]] = {"friend": [2, 5], "successor": [2], "predecessor": []}
-    tested.write_snapshot(5, [(1, Gauged(utility=0.5), links), (2, Gauged(), {})])
+    assert list(tested.write_snapshot(5, [(1, Gauged(utility=0.5), links), (2, Gauged(), {})]))
     tested.close()
     found = points(tmp_path)
     sent = {names.PEER: 1, names.MESSAGE_TYPE: "Pull", names.TRAFFIC: "operation"}
@@ -247,7 +247,7 @@ def test_a_snapshot_tells_counters_states_and_links_of_each_peer(tmp_path: Path)
 def test_a_large_snapshot_is_split_and_whole(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
     peers = [(peer, Gauged(a=peer), {"friend": list(range(10))}) for peer in range(5000)]
-    tested.write_snapshot(5, peers)
+    assert list(tested.write_snapshot(5, peers))
     tested.close()
     assert len(list(read_records(tmp_path / "h1-metrics-0.otlp"))) > 1
     found = points(tmp_path)

@@ -14,9 +14,9 @@ from emulator.churn.sessions import Sessions
 from emulator.churn.spec import TraceFile
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.experiment.streams import generator, stream
 from emulator.network.model import host_count, place
 from emulator.network.spec import MatrixFile
+from emulator.streams import generator, stream
 from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
 from emulator.workload.publications import draw_publications
 from emulator.workload.rates import draw_rates

@@ -6,7 +6,6 @@ collects what the verdict needs. It is not on the path of any message between pe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,11 +14,10 @@ from trellis.v1 import control_pb2
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import Processes, TrialSpec
-from emulator.experiment.streams import stream
 from emulator.runtime.progress import Progress
+from emulator.runtime.tracker import Tracker
+from emulator.streams import stream
 
-BOOTSTRAP_CONTACTS = 3
-"""Live peers that a joining peer is told at most."""
 _START_DELAY_NS = 500_000_000
 """From when the last host is ready to trial time 0: time for the hosts to connect."""
 
@@ -72,9 +70,7 @@ class Coordinator:
             f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))
             for index in range(hosts)
         }
-        self._live: list[int] = []
-        self._place: dict[int, int] = {}
-        self._random = stream(spec.seed, "bootstrap")
+        self._tracker = Tracker(stream(spec.seed, "bootstrap"))
 
     def register(self, registration: control_pb2.Registration, at_ns: int) -> control_pb2.Assignment:
         """A host's part of the plan. Raises ControlError for an unknown host or one that is back."""
@@ -118,15 +114,13 @@ class Coordinator:
         """Note leaves and joins, in this order, and give each asking peer a random few others."""
         self._member(request.host, at_ns)
         for peer in request.left:
-            self._remove(peer)
+            self._tracker.remove(peer)
         reply = control_pb2.TrackReply()
         for peer in request.joining:
-            reply.joining.add(peers=self._contacts(peer))
-            if peer not in self._place:
-                self._place[peer] = len(self._live)
-                self._live.append(peer)
+            reply.joining.add(peers=self._tracker.contacts(peer))
+            self._tracker.add(peer)
         for peer in request.asking:
-            reply.asking.add(peers=self._contacts(peer))
+            reply.asking.add(peers=self._tracker.contacts(peer))
         return reply
 
     def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> bool:
@@ -143,8 +137,8 @@ class Coordinator:
         member = self.members[name]
         if member.result is None and not member.lost:
             member.lost = why
-            for peer in [peer for peer in self._live if self._host_of[peer] == member.index]:
-                self._remove(peer)
+            for peer in [peer for peer in self._tracker if self._host_of[peer] == member.index]:
+                self._tracker.remove(peer)
 
     @property
     def over(self) -> bool:
@@ -180,20 +174,6 @@ class Coordinator:
     def _part(self, table: pa.Table, column: str, index: int) -> pa.Table:
         mine = pa.array([peer for peer, host in enumerate(self._host_of) if host == index], pa.int32())
         return table.filter(pc.is_in(table[column], mine))
-
-    def _contacts(self, peer: int) -> Sequence[int]:
-        count = min(BOOTSTRAP_CONTACTS + 1, len(self._live))
-        return [other for other in self._random.sample(self._live, count) if other != peer][
-            :BOOTSTRAP_CONTACTS
-        ]
-
-    def _remove(self, peer: int) -> None:
-        place = self._place.pop(peer, None)
-        if place is not None:
-            last = self._live.pop()
-            if last != peer:
-                self._live[place] = last
-                self._place[last] = place
 
 
 def encode_table(table: pa.Table) -> bytes:

@@ -20,7 +20,6 @@ from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import Processes, TrialSpec
-from emulator.experiment.streams import stream
 from emulator.fleet.control import measure_clock_offset
 from emulator.fleet.coordinator import decode_table
 from emulator.network.model import build_network
@@ -31,6 +30,7 @@ from emulator.runtime.links import OPTIONS, Links
 from emulator.runtime.observer import Observer, progress_of
 from emulator.runtime.realtime import Host
 from emulator.runtime.script import Script
+from emulator.streams import stream
 from emulator.telemetry.otlp import BackgroundSink
 from emulator.telemetry.recorder import Recorder
 

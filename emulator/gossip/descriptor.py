@@ -16,32 +16,33 @@ class Descriptor:
     """A profile as the protocols use it. Immutable."""
 
     __slots__ = (
+        "_rates",
         "encoded",
+        "equal_rate",
         "identifier",
         "peer",
-        "rate",
-        "rates",
         "topic_count",
         "topic_set",
         "topics",
+        "total_rate",
         "version",
     )
 
-    def __init__(
-        self, peer: int, version: int, topics: Sequence[int], rates: Mapping[int, float], encoded: bytes
-    ) -> None:
-        self.peer = peer
-        self.identifier = identifiers.of_peer(peer)
-        self.version = version
+    def __init__(self, profile: Profile, encoded: bytes) -> None:
+        self.peer = profile.peer
+        self.identifier = identifiers.of_peer(profile.peer)
+        self.version = profile.version
         """A newer one replaces an older one."""
-        self.topics = tuple(topics)
+        self.topics = tuple(profile.topics)
         """Ascending."""
-        self.topic_set = sum(1 << topic for topic in topics)
+        self.topic_set = sum(1 << topic for topic in self.topics)
         """The same as a bit set: bit t is set for topic t."""
         self.topic_count = len(self.topics)
-        self.rates = rates
-        """events/s by topic; empty when all rates are equal."""
-        self.rate = sum(rates.values())
+        self.equal_rate: float | None = None if profile.rates else profile.rate
+        """events/s of each topic, if all are equal."""
+        self._rates = dict(zip(self.topics, profile.rates, strict=True)) if profile.rates else {}
+        self.total_rate = sum(profile.rates) if profile.rates else profile.rate * self.topic_count
+        """events/s of all topics."""
         self.encoded = encoded
         """The `Profile` message that gossip passes on unread."""
 
@@ -50,31 +51,34 @@ class Descriptor:
         """The descriptor of a peer that subscribes to the topics in `rates` (events/s)."""
         topics = sorted(rates)
         weights = [rates[topic] for topic in topics]
-        if len(set(weights)) <= 1:
-            weights = []
-        profile = Profile(peer=peer, version=version, topics=topics, rates=weights)
+        profile = Profile(peer=peer, version=version, topics=topics)
+        if len(set(weights)) == 1:
+            profile.rate = weights[0]
+        else:
+            profile.rates.extend(weights)
         return decode(profile.SerializeToString())
+
+    def rate(self, topic: int) -> float:
+        """events/s of one of its topics."""
+        return self._rates[topic] if self.equal_rate is None else self.equal_rate
 
     def utility(self, other: Descriptor) -> float:
         """How alike two peers' interests are, 0 to 1, weighted by publication rates (Vitis, equation 1)."""
         shared = self.topic_set & other.topic_set
         if not shared:
             return 0.0
-        if not self.rates or not other.rates:
+        if self.equal_rate is not None and self.equal_rate == other.equal_rate:
             count = shared.bit_count()
             return count / (self.topic_count + other.topic_count - count)
-        rate = sum(self.rates[topic] for topic in bits(shared))
-        union = self.rate + other.rate - rate
+        rate = sum(self.rate(topic) for topic in bits(shared))
+        union = self.total_rate + other.total_rate - rate
         return rate / union if union > 0 else 0.0
 
 
 @lru_cache(maxsize=_KEPT_DESCRIPTORS)
 def decode(encoded: bytes) -> Descriptor:
     """The descriptor of an encoded `Profile`. Raises google.protobuf.message.DecodeError."""
-    profile = Profile.FromString(encoded)
-    topics = tuple(profile.topics)
-    rates = dict(zip(topics, profile.rates, strict=True)) if profile.rates else {}
-    return Descriptor(profile.peer, profile.version, topics, rates, encoded)
+    return Descriptor(Profile.FromString(encoded), encoded)
 
 
 def bits(number: int) -> list[int]:

@@ -10,10 +10,10 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.experiment.streams import generator
 from emulator.network.files import count_hosts, load_rtt
 from emulator.network.king import king_rtt
 from emulator.network.spec import Constant, King, Latency, NetworkSpec
+from emulator.streams import generator
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
 

@@ -175,7 +175,7 @@ class SmallWorld(Overlay):
         if hop is None:
             if self.application is not None:
                 self.application.deliver(routed.key, message, routed.origin, routed.hops)
-        elif self.application is None or self.application.forward(routed.key, message, hop):
+        elif self.application is None or self.application.forward(routed.key, message, hop, routed.hops):
             onward = Routed(
                 key=routed.key,
                 origin=routed.origin,

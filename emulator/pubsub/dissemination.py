@@ -15,18 +15,21 @@ from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
 from emulator.protocol import Environment, Event, Handler, Timer
 
 _REMEMBERED_EVENTS = 10_000
+_PULLS = 4
+"""How often an event is pulled before it is given up."""
 
 
 class _Held:
     """What this peer has of an event."""
 
-    __slots__ = ("asked", "data", "onward", "sources", "timer", "waiting")
+    __slots__ = ("asked", "data", "onward", "pulls", "sources", "timer", "waiting")
 
     def __init__(self) -> None:
         self.data: EventData | None = None
         self.onward: EventData | None = None
         """The event as it goes to those who pull it from here, one hop further."""
         self.asked: int | None = None
+        self.pulls = 0
         self.sources: list[int] = []
         """Others that notified this peer, to ask if the one that was asked does not answer."""
         self.waiting: list[int] = []
@@ -119,10 +122,17 @@ class Dissemination:
 
     def _pull(self, event: int, held: _Held, source: int) -> None:
         held.asked = source
+        held.pulls += 1
         self._environment.send(source, Pull(event=event))
         held.timer = self._environment.set_timer(
-            self._pull_timeout, lambda: self._pull_elsewhere(event, held)
+            self._pull_timeout, lambda: self._pull_again(event, held, source)
         )
+
+    def _pull_again(self, event: int, held: _Held, silent: int) -> None:
+        """From another source if there is one: an answer may be lost, or on a long way."""
+        if held.pulls < _PULLS:
+            held.sources.append(silent)
+        self._pull_elsewhere(event, held)
 
     def _pull_elsewhere(self, event: int, held: _Held) -> None:
         if held.timer is not None:

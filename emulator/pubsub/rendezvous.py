@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf.message import Message
 from pydantic import Field
+from trellis.v1.overlay_pb2 import Goodbye
 from trellis.v1.pubsub_pb2 import EventData, ProfileExchange
 
 from emulator import identifiers
@@ -70,7 +71,12 @@ class RendezvousPubSub(PubSub):
         """The peers to notify of an event of the topic."""
 
     def handlers(self) -> dict[type[Message], Handler]:
-        return self._overlay.handlers() | self._relays.handlers() | self._dissemination.handlers()
+        return {
+            **self._overlay.handlers(),
+            **self._relays.handlers(),
+            **self._dissemination.handlers(),
+            Goodbye: self._on_goodbye,
+        }
 
     def start(self, bootstrap: Sequence[Contact]) -> None:
         self._overlay.start(bootstrap)
@@ -110,17 +116,26 @@ class RendezvousPubSub(PubSub):
         relayed = self._relays.relayed() - self._rates.keys()
         return self._overlay.gauges() | {"relayed_topics": float(len(relayed))}
 
-    def forward(self, key: int, message: Message, next_hop: int) -> bool:
+    def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         """An event on its way to the rendezvous node is spread by the first peer that can."""
         assert isinstance(message, EventData)
         if not self._can_spread(message.topic):
             return True
-        self._dissemination.publish(message)
+        self._spread_routed(message, hops)
         return False
 
     def deliver(self, key: int, message: Message, origin: int, hops: int) -> None:
         assert isinstance(message, EventData)
-        self._dissemination.publish(message)
+        self._spread_routed(message, hops)
+
+    def _spread_routed(self, data: EventData, hops: int) -> None:
+        arrived = EventData()
+        arrived.CopyFrom(data)
+        arrived.hops = hops
+        self._dissemination.publish(arrived)
+
+    def _on_goodbye(self, sender: int, message: Goodbye) -> None:
+        self.on_unreachable(sender)
 
     def update(self, peer: int, joined: bool) -> None:
         """Everything is renewed each round; nothing waits for this."""

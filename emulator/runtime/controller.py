@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 
-from emulator.experiment.streams import stream
 from emulator.protocol import Contact, Environment, Event, PubSub
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
 from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
 from emulator.runtime.session import Session
+from emulator.streams import stream
 from emulator.telemetry import names
 
 _RETRY = 0.010

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from random import Random
 
 import psutil
@@ -15,6 +16,8 @@ from emulator.runtime.realtime import Host
 
 _PROBE_PERIOD = 0.05
 """Wall seconds between probes from one host."""
+_RECORD_PERIOD = 0.05
+"""Wall seconds between the records of a snapshot."""
 
 
 class Observer:
@@ -74,11 +77,16 @@ class Observer:
 
     def _write_snapshot(self) -> None:
         host = self._host
-        peers = [
-            (peer, session.component, session.component.neighbours())
-            for peer, session in sorted(host.sessions.items())
-        ]
-        host.recorder.write_snapshot(host.clock.now_ns(), peers)
+        up = sorted(host.sessions)
+        protocols = ((peer, host.sessions[peer].component) for peer in up if peer in host.sessions)
+        peers = ((peer, protocol, protocol.neighbours()) for peer, protocol in protocols)
+        self._write_records(host.recorder.write_snapshot(host.clock.now_ns(), peers))
+
+    def _write_records(self, records: Iterator[None]) -> None:
+        """One record now, the next one after the messages that fall due meanwhile."""
+        if next(records, self) is None:
+            agenda, clock = self._host.agenda, self._host.clock
+            agenda.add(clock.now() + _RECORD_PERIOD / clock.scale, self._write_records, records)
 
 
 def progress_of(host: Host) -> control_pb2.HostProgress:

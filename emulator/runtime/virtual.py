@@ -17,20 +17,20 @@ from emulator.experiment.fidelity import Check, Fidelity, HostReport
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
-from emulator.experiment.streams import stream
 from emulator.network.model import Network, build_network
 from emulator.protocol import Contact, Event, Handler, PubSub
 from emulator.registry import SYSTEMS
 from emulator.runtime.event_queue import Entry, EventQueue
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.tracker import Tracker
+from emulator.streams import stream
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
 
 EPOCH_UNIX_NS = 1_000_000_000 * 10**9
 """Trial time 0 of every virtual trial: 9 September 2001, 01:46:40 UTC."""
-_BOOTSTRAP_CONTACTS = 3
 _CONTACTS_DELAY = 0.1
 """Seconds until the bootstrap service answers a peer that asks again."""
 _REPORT_EVERY = 1.0
@@ -160,9 +160,7 @@ class VirtualWorld:
         self._unreachable_after = network.unreachable_after
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
-        self._bootstrap_random = stream(spec.seed, "bootstrap")
-        self._up: list[int] = []
-        self._up_index: dict[int, int] = {}
+        self._tracker = Tracker(stream(spec.seed, "bootstrap"))
         self.peers = [
             VirtualPeer(self, number, stream(spec.seed, "peer", number)) for number in range(spec.peers)
         ]
@@ -172,7 +170,7 @@ class VirtualWorld:
 
     @property
     def peers_up(self) -> int:
-        return len(self._up)
+        return len(self._tracker)
 
     def schedule(self, at: float, timer: VirtualTimer, peer: VirtualPeer) -> None:
         """Call the timer at trial time `at` if the peer is still in the same life."""
@@ -181,9 +179,7 @@ class VirtualWorld:
 
     def contacts(self, peer: int) -> list[Contact]:
         """A random few live peers, as a tracker would tell."""
-        others = min(_BOOTSTRAP_CONTACTS + 1, len(self._up))
-        drawn = self._bootstrap_random.sample(self._up, others)
-        return [Contact(other) for other in drawn if other != peer][:_BOOTSTRAP_CONTACTS]
+        return [Contact(other) for other in self._tracker.contacts(peer)]
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
@@ -213,8 +209,10 @@ class VirtualWorld:
 
     def snapshot(self) -> None:
         """Record counters, states and links of the peers that are up."""
-        up = [(n, p) for n in sorted(self._up) if (p := self.peers[n].protocol) is not None]
-        self.recorder.write_snapshot(self._ns(), [(n, p, p.neighbours()) for n, p in up])
+        up = [(number, self.peers[number].protocol) for number in sorted(self._tracker)]
+        peers = ((number, p, p.neighbours()) for number, p in up if p is not None)
+        for _ in self.recorder.write_snapshot(self._ns(), peers):
+            pass
 
     def interval(self) -> None:
         """Record the totals of the whole world."""
@@ -298,8 +296,7 @@ class VirtualWorld:
         contacts = self.contacts(peer.number)
         peer.protocol = protocol
         peer.handlers = protocol.handlers()
-        self._up_index[peer.number] = len(self._up)
-        self._up.append(peer.number)
+        self._tracker.add(peer.number)
         self.context = self.recorder.begin("join", peer.number, self._ns(), {names.SESSION: action.session})
         protocol.start(contacts)
 
@@ -313,11 +310,7 @@ class VirtualWorld:
         peer.handlers = {}
         peer.topics.clear()
         peer.life += 1
-        index = self._up_index.pop(peer.number)
-        last = self._up.pop()
-        if last != peer.number:
-            self._up[index] = last
-            self._up_index[last] = index
+        self._tracker.remove(peer.number)
 
     def _change_interest(self, peer: VirtualPeer, action: Subscribe | Unsubscribe) -> None:
         assert peer.protocol is not None

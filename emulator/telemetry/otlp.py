@@ -37,18 +37,28 @@ class Sink(Interface):
 
 
 class FileSink:
-    """Writes each message at once. Raises OSError, for example on a full disk."""
+    """Writes each message at once. Raises OSError, for example on a full disk, and then each time.
+
+    A record that could not be written whole may be cut off; nothing follows it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_content_size=True)
         self.lost_spans = 0
+        self._error: OSError | None = None
 
     def write(self, message: bytes, spans: int) -> None:
+        if self._error is not None:
+            raise self._error
         frame = self._compressor.compress(message)
         record = memoryview(_LENGTH.pack(len(frame)) + frame)
-        while record:
-            record = record[self._file.write(record) :]
+        try:
+            while record:
+                record = record[self._file.write(record) :]
+        except OSError as error:
+            self._error = error
+            raise
 
     def close(self) -> None:
         self._file.close()

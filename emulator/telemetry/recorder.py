@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from opentelemetry.proto.metrics.v1 import metrics_pb2
@@ -18,7 +18,7 @@ from emulator.telemetry.otlp import FileSink, Sink
 _SCOPE = "trellis"
 _INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
 _SPANS_IN_RECORD = 2000
-_POINTS_IN_RECORD = 20_000
+_POINTS_IN_RECORD = 2000
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 SinkFactory = Callable[[Path], Sink]
@@ -157,7 +157,7 @@ class Recorder:
             total = totals.setdefault((message_type, traced), [0, 0])
             total[0] += messages
             total[1] += size
-        batch = _MetricBatch(self._resource, self._start, at_ns)
+        batch = self._batch(at_ns)
         for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
             for (message_type, traced), total in sorted(totals.items()):
                 batch.add_sum(name, total[index], _message_attributes(message_type, traced))
@@ -167,27 +167,37 @@ class Recorder:
         self._metrics.write(batch.encode(), 0)
 
     def write_snapshot(
-        self, at_ns: int, peers: Sequence[tuple[int, Component, Mapping[str, Sequence[int]]]]
-    ) -> None:
-        """Write counters, states and links of each peer that is up: (peer, protocol, neighbours by kind)."""
-        batch = _MetricBatch(self._resource, self._start, at_ns)
-        for index, name in enumerate((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES)):
-            for (peer, message_type, traced), counter in sorted(self._sent.items()):
-                if not counter[0]:
-                    continue
-                attributes = {names.PEER: peer} | _message_attributes(message_type, traced)
-                batch.add_sum(name, counter[index], attributes)
-                batch = self._split(batch)
+        self, at_ns: int, peers: Iterable[tuple[int, Component, Mapping[str, Sequence[int]]]]
+    ) -> Iterator[None]:
+        """Write counters, states and links of peers: (peer, protocol, neighbours by kind).
+
+        Each step of the iterator writes one record; a runtime that must not stand still takes them
+        one at a time.
+        """
+        batch = self._batch(at_ns)
+        for (peer, message_type, traced), counter in sorted(self._sent.items()):
+            if not counter[0]:
+                continue
+            attributes = {names.PEER: peer} | _message_attributes(message_type, traced)
+            for name, value in zip((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES), counter, strict=True):
+                batch.add_sum(name, value, attributes)
+            if batch.points >= _POINTS_IN_RECORD:
+                self._metrics.write(batch.encode(), 0)
+                yield
+                batch = self._batch(at_ns)
         for peer, component, neighbours in peers:
-            for gauge, value in component.gauges().items():
-                batch.add_gauge(names.STATE + gauge, value, {names.PEER: peer})
+            for gauge, state in component.gauges().items():
+                batch.add_gauge(names.STATE + gauge, state, {names.PEER: peer})
             for kind, others in neighbours.items():
                 for other in others:
-                    batch.add_gauge(
-                        names.LINK, 1, {names.PEER: peer, names.NEIGHBOUR: other, names.KIND: kind}
-                    )
-            batch = self._split(batch)
+                    link: dict[str, int | str] = {names.PEER: peer, names.NEIGHBOUR: other, names.KIND: kind}
+                    batch.add_gauge(names.LINK, 1, link)
+            if batch.points >= _POINTS_IN_RECORD:
+                self._metrics.write(batch.encode(), 0)
+                yield
+                batch = self._batch(at_ns)
         self._metrics.write(batch.encode(), 0)
+        yield
 
     def flush(self) -> None:
         """Write the spans that are not written yet."""
@@ -210,11 +220,8 @@ class Recorder:
         if len(self._spans) >= _SPANS_IN_RECORD:
             self.flush()
 
-    def _split(self, batch: _MetricBatch) -> _MetricBatch:
-        if batch.points < _POINTS_IN_RECORD:
-            return batch
-        self._metrics.write(batch.encode(), 0)
-        return _MetricBatch(self._resource, self._start, batch.at_ns)
+    def _batch(self, at_ns: int) -> _MetricBatch:
+        return _MetricBatch(self._resource, self._start, at_ns)
 
 
 def _message_attributes(message_type: str, traced: bool) -> dict[str, int | str]:
