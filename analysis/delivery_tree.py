@@ -14,7 +14,8 @@ from analysis.results import Results, ResultsError
 LARGEST = 200
 """Publications with more deliveries are not chosen for a drawing."""
 
-_COLUMN, _ROW, _LEFT, _TOP = 112, 27, 22, 34
+_COLUMN, _ROW, _LEFT, _TOP = 128, 27, 22, 34
+_DIGIT, _BEND = 7, 28
 _CARRIER = "EventData"
 _COLUMNS = [
     "span", "parent", "message", "sender", "peer", "depth", "topic", "interested", "delivered", "event",
@@ -175,8 +176,10 @@ def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = ()) -> Dra
         curve = ""
         if node.peer in above:
             from_x, from_y = place(above[node.peer])
-            bend = from_x + _COLUMN * 0.32
-            curve = f"M{from_x:g} {from_y:g}C{bend:g} {from_y:g} {from_x + 14:g} {y:g} {bend:g} {y:g}H{x:g}"
+            out = from_x + 16 + _DIGIT * len(str(above[node.peer].peer))
+            curve = (
+                f"M{out:g} {from_y:g}C{out + 18:g} {from_y:g} {out + 10:g} {y:g} {out + _BEND:g} {y:g}H{x:g}"
+            )
         spots.append(Spot(node, x, y, curve))
     deepest = max(node.depth for node in nodes)
     columns = [(float(_LEFT + depth * _COLUMN), depth) for depth in range(deepest + 1)]
@@ -219,6 +222,6 @@ def _trace(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
     operations = results.table("operations", trial, ["trace", "operation", "event"], which)
     if operations is None or not operations.num_rows:
         return []
-    trace = pa.scalar(operations["trace"][0].as_py(), pa.binary(16))
+    trace = pa.scalar(operations["trace"][0].as_py(), operations["trace"].type)
     hops = results.table("hops", trial, ["trace", *_COLUMNS], pc.field("trace") == trace)
     return [] if hops is None else hops.to_pylist()

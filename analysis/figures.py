@@ -13,7 +13,7 @@ from emulator.quantities import parse_duration
 
 Chart = LineChart | BarChart
 
-COMPARED = ("hit_ratio", "overhead", "hops", "delay_ms")
+COMPARED = ("hit_ratio", "overhead", "delay_hops", "delay_ms")
 """The measures that are drawn against what was varied."""
 
 _CURVE_POINTS = 240
@@ -78,9 +78,9 @@ def _meaning(about: Mapping[str, Any]) -> str:
 
 
 def distribution_charts(results: Results) -> list[Chart]:
-    """How overhead spreads over the peers, and delay over the deliveries; first seed of each variant."""
+    """How overhead spreads over the peers, and delay over the deliveries; one trial of each variant."""
     above, in_ms, in_hops = [], [], []
-    for label, trial in first_trials(results):
+    for label, trial in _shown(results):
         classes = results.table("overhead_histogram", trial)
         if classes is not None:
             rows = sorted(classes.to_pylist(), key=lambda row: row["low"])
@@ -90,15 +90,15 @@ def distribution_charts(results: Results) -> list[Chart]:
             curves: dict[str, list[Point]] = {"hops": [], "ms": []}
             for row in sorted(delays.to_pylist(), key=lambda row: row["value"]):
                 curves[row["unit"]].append(Point(row["value"], row["share"]))
-            in_ms.append(Series(label, _thinned(curves["ms"]), step=True))
+            in_ms.append(Series(label, _thinned(curves["ms"]), curve=True))
             in_hops.append(Series(label, _differences(curves["hops"])))
     peers, made = Quantity("peers", "share"), Quantity("deliveries", "share")
     return _drawn(
         line_chart(
             "overhead-nodes", "Traffic overhead over the peers",
-            "How many peers have more than a given share of unwanted events among all that they receive. "
+            "How many peers have at least a given share of unwanted events among all that they receive. "
             "A line that falls early means that few peers carry much for others.",
-            Quantity("unwanted events that a peer receives, more than", "share"), peers, above, at_most=1.0,
+            Quantity("unwanted events that a peer receives, at least", "share"), peers, above, at_most=1.0,
         ),
         line_chart(
             "delay-ms", "Delay of deliveries",
@@ -114,9 +114,9 @@ def distribution_charts(results: Results) -> list[Chart]:
 
 
 def series_charts(results: Results) -> list[Chart]:
-    """The measure phase in time: peers up, hit ratio, overhead, delay; first seed of each variant."""
+    """The measure phase in time: peers up, hit ratio, overhead, delay; one trial of each variant."""
     lines: dict[str, list[Series]] = {"peers_up": [], "hit_ratio": [], "overhead": [], "delay_ms": []}
-    for label, trial in first_trials(results):
+    for label, trial in _shown(results):
         table = results.table("series", trial)
         rows = [] if table is None else sorted(table.to_pylist(), key=lambda row: row["start_s"])
         for column, series in lines.items():
@@ -152,9 +152,9 @@ def series_charts(results: Results) -> list[Chart]:
 
 
 def maintenance_chart(results: Results) -> list[Chart]:
-    """What peers send to keep the overlay in shape, by message type; first seed of each variant."""
+    """What peers send to keep the overlay in shape, by message type; one trial of each variant."""
     sent: dict[str, dict[str, float]] = {}
-    for label, trial in first_trials(results):
+    for label, trial in _shown(results):
         messages, traffic = results.table("messages", trial), results.table("traffic", trial, ["up_s"])
         up_s = 0.0 if traffic is None else sum(traffic["up_s"].to_pylist())
         if messages is None or not up_s:
@@ -176,12 +176,12 @@ def maintenance_chart(results: Results) -> list[Chart]:
     )  # fmt: skip
 
 
-def first_trials(results: Results) -> Iterator[tuple[str, str]]:
-    """Label and first trial of each variant."""
+def _shown(results: Results) -> Iterator[tuple[str, str]]:
+    """Label and shown trial of each variant."""
     for variant in results.variants:
-        for trial in results.trials_of(variant["variant"]):
+        trial = results.shown_trials.get(variant["variant"])
+        if trial is not None:
             yield results.labels[variant["variant"]], trial
-            break
 
 
 def _flash_crowd(experiment: Mapping[str, Any]) -> list[Mark]:

@@ -9,7 +9,7 @@ from analysis.figures_axis import Axis, Tick, span
 from analysis.figures_chart import WIDTH, Quantity
 from analysis.numerals import shown
 
-_LEFT, _TOP, _ROW, _BOTTOM = 8, 10, 42, 48
+_LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
 _BAR_TOP, BAR_HEIGHT = 18, 15
 
 
@@ -69,7 +69,7 @@ def bar_chart(
         return None
     ends = [shown(sum(row.values) + (row.half or 0), x.unit) for row in rows]
     low, high = span(ends)
-    axis = Axis(x.label, low, high, _LEFT, WIDTH - 16)
+    axis = Axis(x.label, low, high, _LEFT, WIDTH - _RIGHT)
     return BarChart(
         name, title, about, axis, axis.ticks(5), list(parts),
         [_draw(index, row, parts, axis, x) for index, row in enumerate(rows)],

@@ -33,18 +33,22 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line through points, or a step function that changes at them."""
+    """Values in the order of x. A `curve` is known between its points too, other series only at them."""
 
     label: str
     points: Sequence[Point]
-    step: bool = False
+    curve: bool = False
 
     def at(self, x: float) -> Point | None:
-        """The value at `x`: of a step function anywhere from its first point on."""
+        """The value at `x`; a curve is interpolated, and stays at its last value."""
         index = bisect_right(self.points, x, key=lambda p: p.x) - 1
-        if index < 0 or (not self.step and self.points[index].x != x):
+        if index < 0 or (not self.curve and self.points[index].x != x):
             return None
-        return self.points[index]
+        before, *after = self.points[index : index + 2]
+        if not after or before.x == x:
+            return before
+        share = (x - before.x) / (after[0].x - before.x)
+        return Point(x, before.y + share * (after[0].y - before.y))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +150,10 @@ def line_chart(
     low, high = span(edges, from_zero, None if at_most is None else shown(at_most, y.unit))
     y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
-    few = len(xs) <= 8 and not any(one.step for one in series)
-    margin = (xs[-1] - xs[0]) * 0.05 if few else 0.0
+    few = len(xs) <= 24 and not any(one.curve for one in series)
+    margin = (xs[-1] - xs[0]) * 0.04 if few else 0.0
+    if any(one.curve for one in series):
+        xs = [min(xs[0], 0.0), *xs]
     x_low, x_high = (xs[0] - margin, xs[-1] + margin) if xs[-1] > xs[0] else (xs[0] - 1, xs[0] + 1)
     x_axis = Axis(x.label, x_low, x_high, _LEFT, right)
     drawn = [
@@ -176,16 +182,9 @@ def _draw(
     one: Series, tag: str, style: int, x_axis: Axis, y_axis: Axis, x_unit: str, y_unit: str
 ) -> DrawnSeries:
     spots = [(x_axis.place(shown(p.x, x_unit)), y_axis.place(shown(p.y, y_unit))) for p in one.points]
-    commands: list[str] = []
-    for number_, (left, top) in enumerate(spots):
-        if number_ == 0:
-            commands.append(f"M{left:g} {top:g}")
-        elif one.step:
-            commands.append(f"H{left:g}V{top:g}")
-        else:
-            commands.append(f"L{left:g} {top:g}")
-    if one.step and spots:
-        commands.append(f"H{x_axis.end:g}")
+    path = "".join(f"{'L' if i else 'M'}{left:g} {top:g}" for i, (left, top) in enumerate(spots))
+    if one.curve and spots:
+        path += f"H{x_axis.end:g}"
     every = max(len(spots) // 8, 1)
     whiskers = [
         (left, y_axis.place(shown(p.y - p.half, y_unit)), y_axis.place(shown(p.y + p.half, y_unit)))
@@ -194,9 +193,7 @@ def _draw(
     ]
     end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
     markers = spots[(style * every // 8) :: every]
-    return DrawnSeries(
-        one.label, tag, style, "".join(commands), markers, whiskers, end, style < _SHOWN_AT_FIRST
-    )
+    return DrawnSeries(one.label, tag, style, path, markers, whiskers, end, style < _SHOWN_AT_FIRST)
 
 
 def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
@@ -226,7 +223,7 @@ def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:
 
 def _positions(series: Sequence[Series]) -> list[float]:
     xs = sorted({p.x for one in series for p in one.points})
-    if not any(one.step for one in series) or len(xs) <= 61:
+    if not any(one.curve for one in series) or len(xs) <= 61:
         return xs
     return [xs[i * (len(xs) - 1) // 60] for i in range(61)]
 

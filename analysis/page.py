@@ -48,9 +48,21 @@ def _environment() -> Environment:
         is_bars=lambda chart: isinstance(chart, BarChart),
     )
     environment.filters.update(
-        number=numerals.number, quantity=numerals.quantity, estimate=_estimate, points=_points
+        number=numerals.number,
+        quantity=numerals.quantity,
+        estimate=_estimate,
+        points=_points,
+        value=_value,
+        shown_unit=numerals.shown_unit,
     )
     return environment
+
+
+def _value(value: Any, name: str = "") -> str:
+    """An entry of a table of facts; sizes in bytes become GiB."""
+    if name.endswith("_bytes") and isinstance(value, int | float):
+        return f"{value / 2**30:.1f} GiB"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _estimate(found: dict[str, Any] | None, unit: str = "") -> str:

@@ -16,13 +16,16 @@ from analysis.results import Results
 from analysis.setting import facts, time_scale
 from emulator.experiment.rundir import RunDirectory, write_whole
 
-_GROUPS = (
-    ("Delivery", ("hit", "deliver", "coverage", "duplicate", "expected", "published")),
-    ("Traffic overhead", ("overhead", "unwanted", "relay", "relays")),
-    ("Delay", ("delay", "hops", "hop")),
-    ("Traffic", ("bytes", "messages", "maintenance", "traffic")),
-)
-_OTHER = "Structure of the overlay"
+_GROUPS = {
+    "Delivery": ("hit_ratio", "duplicates"),
+    "Traffic overhead": ("overhead", "relay"),
+    "Delay": ("delay",),
+    "Traffic": ("messages", "bytes", "maintenance"),
+    "Overlay": ("clusters", "gateways", "neighbours", "state."),
+}
+"""Groups of measures and how the names of their measures begin."""
+
+_REST = "The trial itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,8 @@ def write_report(run: RunDirectory) -> Path:
         checks=list(check_rows(results.trials)),
         measures=measure_groups(results),
         sweep=sweep_charts(results),
-        distributions=distribution_charts(results),
+        distributions=distribution_charts(results) + maintenance_chart(results),
         series=series_charts(results),
-        maintenance=maintenance_chart(results),
         claims=results.summary.get("claims") or [],
         drawing=chosen_tree(results),
     )
@@ -115,8 +117,7 @@ def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
 
 def measure_groups(results: Results) -> list[MeasureGroup]:
     """All measures, grouped by what they are about."""
-    groups: dict[str, MeasureGroup] = {title: MeasureGroup(title, []) for title, _ in _GROUPS}
-    groups[_OTHER] = MeasureGroup(_OTHER, [])
+    groups: dict[str, MeasureGroup] = {title: MeasureGroup(title, []) for title in [*_GROUPS, _REST]}
     for name, about in results.measures.items():
         cells = []
         for variant in results.variants:
@@ -127,6 +128,5 @@ def measure_groups(results: Results) -> list[MeasureGroup]:
     return [group for group in groups.values() if group.rows]
 
 
-def _group(name: str) -> str:
-    words = name.replace(".", "_").split("_")
-    return next((title for title, keys in _GROUPS if any(key in words for key in keys)), _OTHER)
+def _group(measure: str) -> str:
+    return next((title for title, starts in _GROUPS.items() if measure.startswith(starts)), _REST)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -75,11 +76,12 @@ class Results:
         """A short name for each variant: what tells it from the others."""
         return variant_labels(self.variants)
 
-    def trials_of(self, variant: str) -> Iterator[str]:
-        """Names of the trials of a variant, by seed."""
-        for trial in sorted(self.trials, key=lambda t: int(t["seed"])):
-            if trial["variant"] == variant:
-                yield trial["trial"]
+    @cached_property
+    def shown_trials(self) -> dict[str, str]:
+        """For each variant that was measured, the trial that figures show: the lowest valid seed, if any."""
+        measured = [t for t in self.trials if t["measures"]]
+        measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
+        return {t["variant"]: t["trial"] for t in reversed(measured)}
 
     def table(
         self, name: str, trial: str, columns: list[str] | None = None, where: pc.Expression | None = None
@@ -88,14 +90,14 @@ class Results:
         folder = self.run.tables / name
         if not folder.is_dir():
             raise ResultsError(f"the table {folder} is missing; write it with: {_analyze(self.run)}")
-        part = folder / f"trial={trial}"
-        files = sorted(part.glob("*.parquet")) if part.is_dir() else []
+        parts_of = [path for path in folder.iterdir() if unquote(path.name) == f"trial={trial}"]
+        files = sorted(file for part in parts_of for file in part.glob("*.parquet"))
         try:
             parts = [pq.read_table(f, columns=columns, filters=where, partitioning=None) for f in files]
             return pa.concat_tables(parts) if parts else None
         except (pa.ArrowException, KeyError) as error:
             raise ResultsError(
-                f"the table {part} cannot be read ({error}); write it again with: {_analyze(self.run)}"
+                f"the table {folder} cannot be read ({error}); write it again with: {_analyze(self.run)}"
             ) from None
 
 

@@ -55,7 +55,9 @@ def _part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _system(system: Mapping[str, Any]) -> str:
-    parameters = ", ".join(f"{k} {_plain(v)}" for k, v in _part(system, "parameters").items())
+    parameters = ", ".join(
+        f"{k.replace('_', ' ')} {_plain(v)}" for k, v in _part(system, "parameters").items()
+    )
     return f"{system.get('name', '')}{f' ({parameters})' if parameters else ''}"
 
 

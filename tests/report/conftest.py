@@ -39,10 +39,15 @@ vary:
 MEASURES = {
     "hit_ratio": ("hit ratio", "share", "higher", "Deliveries made of those that were expected."),
     "overhead": ("traffic overhead", "share", "lower", "Received events that were not asked for."),
-    "hops": ("delay in hops", "hops", "lower", "Mean overlay hops of a delivery."),
+    "delay_hops": ("delay in hops", "hops", "lower", "Mean overlay hops of a delivery."),
     "delay_ms": ("delay", "ms", "lower", "Mean time from publication to delivery."),
-    "maintenance_bytes": ("maintenance traffic", "bytes/s", "lower", "Sent by a peer in a second."),
-    "friend_utility": ("mean utility of friends", "", "higher", "Shared subscriptions weighted by rate."),
+    "maintenance_bytes_per_s": ("maintenance traffic", "bytes/s", "lower", "Sent by a peer in a second."),
+    "state.friend_utility": (
+        "mean utility of friends",
+        "",
+        "higher",
+        "Shared subscriptions weighted by rate.",
+    ),
 }
 HOPS = [
     # span, parent, message, sender, peer, depth, interested, delivered, sent, handled
@@ -55,10 +60,10 @@ HOPS = [
     (7, 5, "EventData", 12, 11, 2, True, False, 50.050, 50.120),
     (8, 4, "Notification", 11, 13, 4, True, False, 50.060, 50.100),
 ]
-"""A publication: 10 -> 11 (pulled), 10 -> 12 (relay) -> 13; a second copy at 11, a vain notification at 13."""
+"""10 -> 11 (pulled) and 10 -> 12 (relay) -> 13; then a second copy at 11 and a vain notification at 13."""
 
 
-def hop_rows() -> list[dict[str, Any]]:
+def _hop_rows() -> list[dict[str, Any]]:
     """`HOPS` as rows of the table `hops`."""
     return [
         {
@@ -84,20 +89,20 @@ def check(name: str, measured: float, limit: float, unit: str = "ms", detail: st
 
 
 def _write(run: RunDirectory, table: str, trial: str, rows: list[dict[str, Any]]) -> None:
-    folder = run.tables / table / f"trial={trial}"
+    folder = run.tables / table / f"trial={trial.replace('=', '%3D')}"
     folder.mkdir(parents=True)
     schema = None
     if table == "hops":
-        schema = pa.Table.from_pylist(rows).schema.set(0, pa.field("trace", pa.binary(16)))
+        schema = pa.Table.from_pylist(rows).schema.set(0, pa.field("trace", pa.binary()))
     if table == "operations":
-        schema = pa.schema([("trace", pa.binary(16)), ("operation", pa.string()), ("event", pa.int32())])
+        schema = pa.schema([("trace", pa.binary()), ("operation", pa.string()), ("event", pa.int32())])
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part-00000.parquet")
 
 
 def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: float) -> None:
-    above = [math.exp(-low / 20 / level) for low in range(20)]
     _write(run, "overhead_histogram", trial, [
-        {"low": i / 20, "high": (i + 1) / 20, "peers": 1, "share": 0.05, "above": above[i]} for i in range(20)
+        {"low": i / 20, "high": (i + 1) / 20, "peers": 1, "share": 0.05, "above": math.exp(-i / 20 / level)}
+        for i in range(20)
     ])  # fmt: skip
     delays = [{"unit": "ms", "value": 10.0 * i, "share": 1 - math.exp(-i / 40 / level)} for i in range(400)]
     hops = [{"unit": "hops", "value": float(i), "share": 1 - math.exp(-i / 8 / level)} for i in range(1, 15)]
@@ -121,7 +126,13 @@ def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: flo
         for peer in (10, 11, 13, 14)
     ])  # fmt: skip
     _write(run, "operations", trial, [{"trace": b"\1" * 16, "operation": "publish", "event": 5}])
-    _write(run, "hops", trial, hop_rows())
+    _write(run, "hops", trial, _hop_rows())
+
+
+@pytest.fixture
+def hop_rows() -> Callable[[], list[dict[str, Any]]]:
+    """Makes the rows of `HOPS` anew."""
+    return _hop_rows
 
 
 @pytest.fixture
@@ -144,8 +155,8 @@ def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
                 values = {"system.name": system, "system.parameters.friends": friends}
                 means = {
                     "hit_ratio": 0.995 if system == "vitis" else 0.93, "overhead": level * factor,
-                    "hops": 4 + 4 * level, "delay_ms": 900 * level, "maintenance_bytes": 1500.0 + friends,
-                    "friend_utility": None,
+                    "delay_hops": 4 + 4 * level, "delay_ms": 900 * level,
+                    "maintenance_bytes_per_s": 1500.0 + friends, "state.friend_utility": None,
                 }  # fmt: skip
                 for seed in (1, 2):
                     trial = f"{variant}-{seed}"

@@ -1,12 +1,168 @@
-from analysis.report import write_report
+"""What a reader of a report sees first, and that nothing in a run can harm the page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from analysis.report import check_rows, write_report
+from analysis.results import ResultsError
+from emulator.experiment.rundir import RunDirectory
+
+MakeRun = Callable[..., RunDirectory]
+HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>"
 
 
-def test_x(make_run):
-    import shutil
+class Page(HTMLParser):
+    """The visible text of a page in order, and what it would fetch."""
 
-    r = make_run(invalid=False)
-    print(write_report(r))
-    shutil.copy(r.report, "/tmp/report.html")
-    r = make_run("inv", invalid=True)
-    write_report(r)
-    shutil.copy(r.report, "/tmp/report-inv.html")
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self._hidden = 0
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._hidden += tag in ("style", "script", "title")
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href", "action", "data") and value:
+                self.fetched.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("style", "script", "title")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden and data.strip():
+            self.text.append(" ".join(data.split()))
+
+
+def test_an_invalid_trial_and_its_reason_come_first(make_run: MakeRun) -> None:
+    page = Page(write_report(make_run(invalid=True)))
+    first = " ".join(page.text[:2])
+    assert first.startswith("INVALID.")
+    assert "vitis.friends=4-2: timer lateness, 99th percentile: 240 ms, limit 100 ms" in first
+    assert "use fewer peers" in first
+
+
+def test_a_valid_run_says_so_first(make_run: MakeRun) -> None:
+    page = Page(write_report(make_run()))
+    assert " ".join(page.text[:2]) == "Valid. All 12 trials stayed within every fidelity limit."
+
+
+def test_an_invalid_run_without_recorded_reasons_still_names_the_trial(make_run: MakeRun) -> None:
+    run = make_run(invalid=True)
+    summary = json.loads(run.summary.read_text())
+    run.summary.write_text(json.dumps(summary | {"reasons": []}))
+    assert "vitis.friends=4-2: timer lateness" in " ".join(Page(write_report(run)).text[:2])
+
+
+def test_stretched_time_is_told_above_the_title(make_run: MakeRun) -> None:
+    run = make_run()
+    text = run.experiment.read_text()
+    stretched = text.replace("{kind: virtual}", "{kind: processes, hosts: 2, time_scale: 4.0}")
+    run.experiment.write_text(stretched)
+    page = Page(write_report(run))
+    told = next(i for i, part in enumerate(page.text) if "time stretched by 4" in part)
+    assert told < page.text.index("Friends against overhead")
+
+
+def test_hostile_names_stay_text(make_run: MakeRun) -> None:
+    run = make_run(title=HOSTILE)
+    summary = json.loads(run.summary.read_text().replace("vitis.friends=4", "vitis</td><b>"))
+    for trial in summary["trials"]:
+        trial["reasons"] = [HOSTILE]
+    for variant in summary["variants"]:
+        variant["values"] = dict.fromkeys(variant["values"], HOSTILE + variant["variant"])
+    summary["command"] = HOSTILE
+    summary["measures"]["hit_ratio"] |= {"title": HOSTILE, "about": HOSTILE}
+    summary["versions"] = {HOSTILE: HOSTILE}
+    summary["claims"][0] |= {"statement": HOSTILE, "measured": {HOSTILE: HOSTILE}}
+    run.summary.write_text(json.dumps(summary))
+    path = write_report(run)
+    page = Page(path)
+    assert HOSTILE in page.text
+    assert "img" not in page.tags
+    assert "<script>alert" not in path.read_text()
+
+
+def test_a_report_asks_for_nothing_from_any_network(make_run: MakeRun) -> None:
+    path = write_report(make_run())
+    page = Page(path)
+    assert page.fetched
+    assert [address for address in page.fetched if not address.startswith(("#", "data:,"))] == []
+    assert re.findall(r"@import|https?://|url\((?!#hatch)", path.read_text()) == []
+    assert path.stat().st_size < 500_000
+
+
+def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:
+    text = " ".join(Page(write_report(make_run())).text)
+    assert "trellis run experiments/friends.yaml --set peers=200" in text
+    assert "27.0 ± 1.6" in text, "overhead of vitis with 4 friends, in percent"
+    assert "V2 Overhead of Vitis is below that of RVR. ✓ yes down by 88 %" in text
+    assert "a flash crowd of 40 peers at 55 s" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["overhead_histogram", "delay_cdf", "series", "messages", "deliveries", "hops"]
+)
+def test_a_missing_table_is_named_with_the_command_that_makes_it(make_run: MakeRun, name: str) -> None:
+    run = make_run()
+    shutil.rmtree(run.tables / name)
+    with pytest.raises(ResultsError, match=rf"tables/{name} is missing.*trellis analyze {run.path}"):
+        write_report(run)
+
+
+def test_a_run_that_was_not_analyzed_says_how(make_run: MakeRun) -> None:
+    run = make_run()
+    run.summary.unlink()
+    with pytest.raises(ResultsError, match=r"summary\.json is missing.*trellis analyze"):
+        write_report(run)
+
+
+def test_a_damaged_table_is_named(make_run: MakeRun) -> None:
+    run = make_run()
+    next((run.tables / "series").glob("*-1/*.parquet")).write_bytes(b"PAR1 cut off")
+    with pytest.raises(ResultsError, match="tables/series cannot be read"):
+        write_report(run)
+
+
+def test_a_trial_without_telemetry_leaves_its_variant_to_the_other_seed(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    summary["trials"][0]["measures"] = {}
+    run.summary.write_text(json.dumps(summary))
+    for table in run.tables.iterdir():
+        shutil.rmtree(table / "trial=vitis.friends%3D4-1")
+    assert "vitis.friends=4-2" in " ".join(Page(write_report(run)).text)
+
+
+def test_a_report_replaces_the_old_one_at_once(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run()
+    write_report(run)
+    before = run.report.read_text()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    summary = json.loads(run.summary.read_text())
+    run.summary.write_text(json.dumps(summary | {"title": "another"}))
+    with pytest.raises(OSError, match="No space"):
+        write_report(run)
+    assert run.report.read_text() == before
+
+
+def test_a_check_is_shown_at_the_trial_that_came_closest_to_its_limit(make_run: MakeRun) -> None:
+    run = make_run(invalid=True)
+    late, lost = check_rows(json.loads(run.summary.read_text())["trials"])
+    assert (late.trial, late.measured, late.failed, late.used) == ("vitis.friends=4-2", 240.0, 1, 1.0)
+    assert (lost.failed, lost.used) == (0, 0.0)

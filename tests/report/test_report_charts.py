@@ -1,0 +1,129 @@
+"""Axes, charts and numerals: what is drawn lies where its value says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.figures import distribution_charts, maintenance_chart, series_charts, sweep_charts
+from analysis.figures_axis import Axis, span
+from analysis.figures_bars import BarChart, Row, bar_chart
+from analysis.figures_chart import LineChart, Point, Quantity, Series, line_chart
+from analysis.numerals import estimate, number, quantity
+from analysis.results import Results
+from emulator.experiment.rundir import RunDirectory
+
+MakeRun = Callable[..., RunDirectory]
+finite = st.floats(-1e9, 1e9, allow_subnormal=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (12345.6, "12,346"), (0.03124, "0.0312"), (-2.5, "\u22122.5"), (None, "—"), (100.0, "100")],
+)
+def test_numbers_keep_three_digits(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_shares_are_percent_and_intervals_set_the_decimals() -> None:
+    assert quantity(0.031, "share") == "3.1\N{NO-BREAK SPACE}%"
+    assert estimate(0.1234567, 0.0123, "share") == "12.3\u2009±\u20091.2"
+    assert estimate(41.234, None, "ms") == "41.2"
+    assert estimate(None, None) == "—"
+
+
+@given(st.lists(finite, min_size=1, max_size=20), st.booleans())
+def test_an_axis_holds_its_values_and_its_ticks(values: list[float], from_zero: bool) -> None:
+    low, high = span(values, from_zero)
+    unseen = 1e-6 * max(map(abs, values))
+    assert low <= min(values) + unseen and high >= max(values) - unseen
+    assert low < high
+    axis = Axis("", low, high, 10, 210)
+    ticks = axis.ticks()
+    assert 1 <= len(ticks) <= 7
+    assert all(9.9 <= tick.at <= 210.1 for tick in ticks)
+    assert len({tick.text for tick in ticks}) == len(ticks)
+
+
+def test_a_curve_is_read_between_its_points_and_other_series_only_at_them() -> None:
+    points = [Point(0, 0), Point(10, 1)]
+    assert Series("a", points, curve=True).at(5) == Point(5, 0.5)
+    assert Series("a", points, curve=True).at(50) == Point(10, 1)
+    assert Series("a", points).at(5) is None
+    assert Series("a", points).at(10) == Point(10, 1)
+
+
+def test_higher_values_are_drawn_higher_and_intervals_around_them() -> None:
+    series = [
+        Series("low", [Point(1, 0.2, 0.1), Point(2, 0.3)]),
+        Series("high", [Point(1, 0.9), Point(2, 0.8)]),
+    ]
+    chart = line_chart("n", "t", "a", Quantity("x"), Quantity("y", "share"), series, at_most=1.0)
+    assert chart is not None
+    (column, _) = chart.columns
+    assert column.values[0] == "20\u2009±\u200910\N{NO-BREAK SPACE}%"
+    low, high = column.heights
+    assert low is not None and high is not None and high < low
+    ((_, bottom, top),) = chart.series[0].whiskers
+    assert top < low < bottom
+    assert math.isclose((top + bottom) / 2, low, abs_tol=0.11)
+
+
+def test_tags_at_the_ends_of_lines_stay_apart() -> None:
+    series = [Series(f"s{i}", [Point(0, 1), Point(1, 1 + i / 1e6)]) for i in range(9)]
+    chart = line_chart("n", "t", "a", Quantity("x"), Quantity("y"), series)
+    assert chart is not None
+    tops = sorted(one.tag_at[1] for one in chart.series)
+    assert min(b - a for a, b in pairwise(tops)) >= 13.9
+
+
+def test_nothing_to_draw_is_no_chart() -> None:
+    assert line_chart("n", "t", "a", Quantity("x"), Quantity("y"), [Series("s", [])]) is None
+    assert bar_chart("n", "t", "a", Quantity("x"), ["p"], []) is None
+
+
+def test_segments_of_a_bar_follow_each_other() -> None:
+    chart = bar_chart("n", "t", "a", Quantity("x", "bytes/s"), ["p", "q"], [Row("r", [10, 30])])
+    assert chart is not None
+    first, second = chart.rows[0].segments
+    assert second.x == pytest.approx(first.x + first.width, abs=0.11)
+    assert second.width == pytest.approx(3 * first.width, abs=0.3)
+    assert second.text == "r, q: 30\N{NO-BREAK SPACE}bytes/s"
+
+
+def test_measures_are_drawn_against_the_number_that_was_varied(make_run: MakeRun) -> None:
+    charts = sweep_charts(Results.read(make_run()))
+    assert [chart.name for chart in charts] == [
+        "sweep-hit_ratio", "sweep-overhead", "sweep-delay_hops", "sweep-delay_ms",
+    ]  # fmt: skip
+    overhead = charts[1]
+    assert isinstance(overhead, LineChart)
+    assert [one.label for one in overhead.series] == ["vitis", "rvr"]
+    assert [tick.text for tick in overhead.x_ticks] == ["4", "8", "12"]
+    assert [len(one.whiskers) for one in overhead.series] == [3, 3]
+
+
+def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    kept = [v for v in results.variants if v["values"]["system.parameters.friends"] == 4]
+    results.summary["variants"] = kept
+    (hit, *_) = sweep_charts(results)
+    assert isinstance(hit, BarChart)
+    assert [row.label for row in hit.rows] == ["vitis", "rvr"]
+
+
+def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    for chart in [*distribution_charts(results), *series_charts(results)]:
+        assert isinstance(chart, LineChart)
+        assert [one.label for one in chart.series][:2] == ["vitis, friends 4", "vitis, friends 8"]
+    peers = series_charts(results)[0]
+    assert isinstance(peers, LineChart) and [text for _, text in peers.marks] == ["flash crowd"]
+    (cost,) = maintenance_chart(results)
+    assert isinstance(cost, BarChart)
+    assert "EventData" not in cost.parts and len(cost.rows) == 6

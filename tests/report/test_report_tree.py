@@ -1,0 +1,96 @@
+"""The delivery tree of a publication that was counted by hand (`HOPS` in conftest.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.delivery_tree import build_tree, chosen_tree, draw
+from analysis.results import Results, ResultsError
+from emulator.experiment.rundir import RunDirectory
+
+
+@pytest.fixture
+def golden(hop_rows: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return hop_rows()
+
+
+def test_edges_are_the_first_copies(golden: list[dict[str, Any]]) -> None:
+    tree = build_tree(golden)
+    edges = {(node.sender, node.peer): (node.kind, round(node.delay_ms), node.depth) for node in tree.nodes}
+    assert edges == {
+        (None, 10): ("publisher", 0, 0),
+        (10, 11): ("subscriber", 60, 1),
+        (10, 12): ("relay", 50, 1),
+        (12, 13): ("subscriber", 40, 2),
+    }
+    assert (tree.repeated, tree.told, tree.astray) == (1, 1, [])
+
+
+def test_a_pulled_copy_has_its_notification_and_pull_as_steps(golden: list[dict[str, Any]]) -> None:
+    steps = {node.peer: [(name, round(ms)) for name, ms in node.steps] for node in build_tree(golden).nodes}
+    assert steps[11] == [("Notification", 20), ("Pull", 20), ("EventData", 20)]
+    assert steps[13] == [("EventData", 40)]
+
+
+def test_a_copy_from_a_peer_whose_own_copy_was_lost_is_told_and_not_invented(
+    golden: list[dict[str, Any]],
+) -> None:
+    tree = build_tree([hop for hop in golden if hop["span"] != 5])
+    assert [node.peer for node in tree.nodes] == [10, 11]
+    assert [node.peer for node in tree.astray] == [13]
+
+
+def test_a_trace_without_a_root_is_refused(golden: list[dict[str, Any]]) -> None:
+    with pytest.raises(ResultsError, match="0 root spans"):
+        build_tree(golden[1:])
+
+
+def test_siblings_do_not_cover_each_other(golden: list[dict[str, Any]]) -> None:
+    drawing = draw(build_tree(golden))
+    places = {(spot.x, spot.y) for spot in drawing.spots}
+    assert len(places) == 4
+    depths = {spot.node.depth: spot.x for spot in drawing.spots}
+    assert depths[0] < depths[1] < depths[2]
+    assert all(0 < spot.x < drawing.width and 0 < spot.y < drawing.height for spot in drawing.spots)
+
+
+def test_the_median_publication_is_chosen_and_its_missed_peers_told(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    drawing = chosen_tree(Results.read(make_run()))
+    assert drawing is not None
+    assert (drawing.tree.event, drawing.tree.topic, drawing.missed) == (5, 7, [14])
+    assert drawing.trial == "vitis.friends=4-1"
+
+
+def test_no_delivery_leaves_no_tree(make_run: Callable[..., RunDirectory]) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    run.summary.write_text(json.dumps(summary | {"trials": []}))
+    assert chosen_tree(Results.read(run)) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))
+def test_any_copies_make_a_tree_in_which_every_peer_is_once(copies: list[tuple[int, int]]) -> None:
+    rows = [_row(0, None, "publish", None, 0, 0.0)]
+    rows += [_row(i + 1, 0, "EventData", s, p, float(i)) for i, (s, p) in enumerate(copies)]
+    tree = build_tree(rows)
+    peers = [node.peer for top in (tree.root, *tree.astray) for node in top.walk()]
+    assert sorted(peers) == sorted({0, *(p for _, p in copies)})
+    assert len(peers) - 1 + tree.repeated == len(copies)
+
+
+def _row(
+    span: int, parent: int | None, message: str, sender: int | None, peer: int, at: float
+) -> dict[str, Any]:
+    return {
+        "span": span, "parent": parent, "message": message, "sender": sender, "peer": peer,
+        "depth": 0 if parent is None else 1, "topic": 1, "interested": True, "delivered": False,
+        "event": 1, "sent_s": at, "handled_s": at,
+    }  # fmt: skip
