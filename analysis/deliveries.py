@@ -36,11 +36,7 @@ def published(tables: Tables) -> DataFrame:
 
 
 def handled(tables: Tables) -> DataFrame:
-    """What each peer received of each event.
-
-    The columns of `published` but the trace, peer, copies (EventData), messages, bytes; the same with
-    `unwanted_` for those at a time when it was not subscribed; delivered_s?, hops? (of the first delivery).
-    """
+    """The table of that name."""
     unwanted = ~F.coalesce("interested", F.lit(False))
     is_copy = F.col("message") == EVENT_MESSAGE
     first = F.min(F.when(F.col("delivered"), F.struct("handled_s", "hops")))

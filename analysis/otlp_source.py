@@ -79,10 +79,11 @@ class _Reader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         return [part for d in self._directories for part in _parts(d, self._signal)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        for stretch in partition.stretches:
-            yield from _read(partition.trial, stretch, self._signal)
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """Spark asks for one partition, None, where there is none."""
+        if isinstance(partition, Part):
+            for stretch in partition.stretches:
+                yield from _read(partition.trial, stretch, self._signal)
 
 
 def _parts(directory: Path, signal: str) -> Iterator[Part]:

@@ -9,21 +9,31 @@ from pyspark.sql import DataFrame
 
 from emulator.experiment.rundir import RunDirectory
 
+_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
+
 
 def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> DataFrame:
     """Write `tables/<table>/trial=<name>/part-00000.parquet`, sorted by `keys`, which make rows unique.
 
     Returns the table as it can be read again. Whatever was there before is replaced.
     """
-    return write_in_order(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
+    return _write(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
 
 
 def write_in_order(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
-    """Write the rows as they come: a frame whose partitions hold one trial each, or are sorted by trial."""
+    """The same for a frame whose partitions hold one trial each: one file a partition, rows as they come."""
+    spark = frame.sparkSession
+    spark.conf.set(_WRITERS, "1")  # else Spark sorts all rows by trial
+    try:
+        return _write(frame, run, table)
+    finally:
+        spark.conf.unset(_WRITERS)
+
+
+def _write(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
     folder = run.tables / table
     shutil.rmtree(folder, ignore_errors=True)
     frame.write.partitionBy("trial").parquet(str(folder))
-    (folder / "_SUCCESS").unlink(missing_ok=True)
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             _rename_parts(path)

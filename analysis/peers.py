@@ -91,7 +91,7 @@ def links(tables: Tables) -> DataFrame:
 
 
 def counters(tables: Tables) -> DataFrame:
-    """What each peer sent in the measure phase: trial, peer, message, traffic, messages, bytes.
+    """The table of that name.
 
     Only of hosts that wrote their counters at its end; a host that started in between began at 0.
     """
@@ -112,15 +112,17 @@ def counters(tables: Tables) -> DataFrame:
     )
 
 
-def messages(counted: DataFrame) -> DataFrame:
-    """The table of that name, from `counters`."""
-    return counted.groupBy("trial", "message", "traffic").agg(
-        F.sum("messages").alias("messages"), F.sum("bytes").alias("bytes")
+def messages(tables: Tables) -> DataFrame:
+    """The table of that name."""
+    return (
+        tables["counters"]
+        .groupBy("trial", "message", "traffic")
+        .agg(F.sum("messages").alias("messages"), F.sum("bytes").alias("bytes"))
     )
 
 
-def traffic(tables: Tables, counted: DataFrame) -> DataFrame:
-    """The table of that name, with `counters`."""
+def traffic(tables: Tables) -> DataFrame:
+    """The table of that name."""
     begin, end = F.col("measure_start_s"), F.col("measure_end_s")
     within = F.least("end_s", end) - F.greatest("start_s", begin)
     up = (
@@ -131,10 +133,16 @@ def traffic(tables: Tables, counted: DataFrame) -> DataFrame:
         .agg(F.round(F.sum(within), 9).alias("up_s"))
     )
     received = tables["handled"].groupBy("trial", "peer").agg(*(F.sum(c).alias(c) for c in _COUNTS))
-    sent = counted.groupBy("trial", "peer").agg(
-        *(
-            F.coalesce(F.sum(F.when(F.col("traffic") == kind, F.col(unit))), F.lit(0)).alias(f"{kind}_{unit}")
-            for kind, _, unit in (name.partition("_") for name in _COUNTERS)
+    sent = (
+        tables["counters"]
+        .groupBy("trial", "peer")
+        .agg(
+            *(
+                F.coalesce(F.sum(F.when(F.col("traffic") == kind, F.col(unit))), F.lit(0)).alias(
+                    f"{kind}_{unit}"
+                )
+                for kind, _, unit in (name.partition("_") for name in _COUNTERS)
+            )
         )
     )
     return (

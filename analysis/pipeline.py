@@ -46,6 +46,4 @@ def _measure(
     progress("counting over time and topics")
     tables |= build_series(run, tables)
     progress("measuring")
-    measured = measure(tables)
-    tables["handled"].unpersist()
-    return measured
+    return measure(tables)

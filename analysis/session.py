@@ -24,7 +24,7 @@ for argument do
 done
 exec {java} "$@"
 """
-_LOG = """rootLogger.level = error
+_LOG = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr

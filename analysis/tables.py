@@ -20,18 +20,24 @@ operations   one row a trace.
 sessions     planned sessions and what became of them.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
+handled      one row for each event and peer that received any message of it.
+             event, topic, publisher, published_s, peer, copies (EventData), messages (Notification, Pull,
+             EventData, ...), bytes, unwanted_copies, unwanted_messages, unwanted_bytes (of those received
+             while not subscribed), delivered_s?, hops? (of the first delivery)
 deliveries   one row for each event and peer that was expected to get it or got it.
              event, topic, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
              delay_ms? (published to delivered), copies int (EventData received), duplicates int (copies
              beyond the first)
 relays       one row for each event and peer that handled it without having asked for its topic.
-             event, topic, peer, messages (Notification, Pull, EventData, ...), copies (EventData), bytes
+             event, topic, peer, messages, copies, bytes (the unwanted ones of `handled`)
 traffic      one row a peer that was up in the measure phase.
              peer, up_s (in the measure phase), received (EventData), unwanted (EventData of topics not
              subscribed to), overhead? (unwanted / received), messages (all dissemination messages
              received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
              maintenance_messages?, maintenance_bytes? (sent)
+counters     what each peer sent over the measure phase, as its host counted.
+             peer, message, traffic ("operation", "maintenance"), messages, bytes
 messages     sent by all hosts over the measure phase by type.
              message, traffic ("operation", "maintenance"), messages, bytes
 states       what peers told of themselves: peer, at_s, moment ("start", "end" of the measure phase),
@@ -94,7 +100,7 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     What the run's tables held before is replaced.
     """
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
-    _write_telemetry(spark, run, records, tables)
+    write_telemetry(spark, run, records, tables)
     hosts = F.broadcast(host_frame(spark, records))
     plan = {name: read_plan(spark, records, name) for name in ("sessions", "subscriptions")}
     tables["subscriptions"] = plan["subscriptions"]
@@ -104,19 +110,18 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
 
     write("operations", _operations(tables["hops"]), "at_s", "trace")
     write("sessions", peers.sessions(plan["sessions"], tables, hosts), "peer", "session")
-    tables["handled"] = deliveries.handled(tables).persist()
+    write("handled", deliveries.handled(tables), "event", "peer")
     write("deliveries", deliveries.deliveries(tables), "event", "peer")
     write("relays", deliveries.relays(tables), "event", "peer")
     write("states", peers.states(tables), "name", "moment", "peer")
     write("links", peers.links(tables), "moment", "peer", "neighbour", "kind")
-    counters = peers.counters(tables).persist()
-    write("messages", peers.messages(counters), "message", "traffic")
-    write("traffic", peers.traffic(tables, counters), "peer")
-    counters.unpersist()
+    write("counters", peers.counters(tables), "peer", "message", "traffic")
+    write("messages", peers.messages(tables), "message", "traffic")
+    write("traffic", peers.traffic(tables), "peer")
     return tables
 
 
-def _write_telemetry(
+def write_telemetry(
     spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
 ) -> None:
     """Write hops and points in one pass over each signal's files, and what could not be read of them."""

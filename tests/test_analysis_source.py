@@ -98,3 +98,10 @@ def test_large_file_is_read_in_parts_that_make_the_whole(
 def test_unknown_signal_is_refused() -> None:
     with pytest.raises(ValueError, match="none of traces, metrics"):
         OtlpSource({"signal": "logs", "directories": "[]"})
+
+
+def test_folder_without_files_gives_no_rows(tmp_path: Path) -> None:
+    source = OtlpSource({"directories": json.dumps([str(tmp_path)])})
+    reader = source.reader(source.schema())
+    assert list(reader.partitions()) == []
+    assert list(reader.read(None)) == []  # type: ignore[arg-type]  # what Spark does then
