@@ -252,7 +252,7 @@ CLAIMS = {
         ),
         Claim(
             "V3",
-            "Correlated subscriptions have lower delay, which more friends lower; with random ones they raise it.",
+            "Correlated subscriptions have less delay, and less with more friends; random ones have more.",
             "figure 4(b), no numbers in the text",
             _delay_by_friends,
         ),
