@@ -33,6 +33,10 @@ class Axis:
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
+    def clip(self, value: float) -> float:
+        """The value of the axis that is closest to `value`."""
+        return min(max(value, self.low), self.high)
+
     def ticks(self, count: int = 5) -> list[Tick]:
         """About `count` round numbers inside the axis."""
         step = _round_step((self.high - self.low) / count)

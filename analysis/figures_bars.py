@@ -88,7 +88,7 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
     whisker = None
     if row.half:
         whisker = (
-            axis.place(max(shown(total - row.half, x.unit), axis.low)),
+            axis.place(axis.clip(shown(total - row.half, x.unit))),
             axis.place(shown(total + row.half, x.unit)),
         )
     y = _TOP + _ROW * index

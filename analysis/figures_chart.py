@@ -68,7 +68,8 @@ class Quantity:
 
     @property
     def label(self) -> str:
-        return f"{self.title}, {shown_unit(self.unit)}" if self.unit else self.title
+        unit = shown_unit(self.unit)
+        return f"{self.title}, {unit}" if unit and unit not in self.title else self.title
 
     def text(self, value: float, half: float | None = None) -> str:
         if half is None:
@@ -144,9 +145,9 @@ def line_chart(
     if not any(one.points for one in series):
         return None
     tags = _tags([one.label for one in series])
-    right = WIDTH - 12 - max(7 * len(tag) for tag in tags) - 8
+    right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
     points = [p for one in series for p in one.points]
-    edges = [shown(p.y + sign * (p.half or 0), y.unit) for p in points for sign in (-1, 1)]
+    edges = [shown(edge, y.unit) for p in points for edge in _interval(p)]
     low, high = span(edges, from_zero, None if at_most is None else shown(at_most, y.unit))
     y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
@@ -170,6 +171,12 @@ def line_chart(
     )  # fmt: skip
 
 
+def _interval(point: Point) -> tuple[float, float]:
+    """The ends of the interval that are drawn: nothing that is measured here can be below 0."""
+    low, high = point.y - (point.half or 0), point.y + (point.half or 0)
+    return (max(low, 0.0) if point.y >= 0 else low), high
+
+
 def _tags(labels: Sequence[str]) -> list[str]:
     if len(labels) == 1:
         return [""]
@@ -186,19 +193,19 @@ def _draw(
     if one.curve and spots:
         path += f"H{x_axis.end:g}"
     every = max(len(spots) // 8, 1)
-    whiskers = [
-        (left, y_axis.place(shown(p.y - p.half, y_unit)), y_axis.place(shown(p.y + p.half, y_unit)))
-        for p, (left, _) in zip(one.points, spots, strict=True)
-        if p.half
-    ]
+    whiskers = []
+    for p, (left, _) in zip(one.points, spots, strict=True):
+        if p.half:
+            low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in _interval(p))
+            whiskers.append((left, low, high))
     end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
     markers = spots[(style * every // 8) :: every]
     return DrawnSeries(one.label, tag, style, path, markers, whiskers, end, style < _SHOWN_AT_FIRST)
 
 
 def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
-    """Move the tags at the ends of the lines apart so that none covers another."""
-    ordered = sorted(series, key=lambda one: one.tag_at[1])
+    """Move the tags at the ends of the shown lines apart so that none covers another."""
+    ordered = sorted((one for one in series if one.shown), key=lambda one: one.tag_at[1])
     places: dict[int, tuple[float, float]] = {}
     floor = float(_TOP)
     for one in ordered:
@@ -210,7 +217,7 @@ def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
         left, top = places[one.style]
         places[one.style] = (left, min(top, ceiling))
         ceiling = places[one.style][1] - _LABEL_STEP
-    return [replace(one, tag_at=places[one.style]) for one in series]
+    return [replace(one, tag_at=places.get(one.style, one.tag_at)) for one in series]
 
 
 def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.numerals import number, quantity
+from analysis.results import key_label
 
 Fact = tuple[str, str]
 """What it is about, and what was set."""
@@ -20,8 +21,9 @@ _PATTERNS = {
 
 def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fact]:
     """The setting of a run, most important first. Absent parts of the experiment are left out."""
+    vary = _part(experiment, "vary")
     described = {
-        "System": (("system",), _system(_part(experiment, "system"))),
+        "System": (("system.parameters",), _system(_part(experiment, "system"), vary)),
         "Peers": (("peers",), number(experiment["peers"]) if "peers" in experiment else ""),
         "Runtime": (("runtime",), _runtime(_part(experiment, "runtime"))),
         "Network": (("network",), _network(_part(experiment, "network"))),
@@ -31,11 +33,10 @@ def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fac
         "Phases": (("phases",), _phases(_part(experiment, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
     }
-    vary = _part(experiment, "vary")
     found = []
     for name, (prefixes, text) in described.items():
         varied = [
-            f"{key.rsplit('.', 1)[-1].replace('_', ' ')} varied over {_listed(values)}"
+            f"varied: {key_label(key)} {_listed(values)}"
             for key, values in vary.items()
             if any(key == prefix or key.startswith(prefix + ".") for prefix in prefixes)
         ]
@@ -54,11 +55,14 @@ def _part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _system(system: Mapping[str, Any]) -> str:
+def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
+    names = vary.get("system.name") or [system.get("name", "")]
     parameters = ", ".join(
-        f"{k.replace('_', ' ')} {_plain(v)}" for k, v in _part(system, "parameters").items()
+        f"{name.replace('_', ' ')} {_plain(value)}"
+        for name, value in _part(system, "parameters").items()
+        if f"system.parameters.{name}" not in vary
     )
-    return f"{system.get('name', '')}{f' ({parameters})' if parameters else ''}"
+    return " and ".join(map(str, names)) + (f" ({parameters})" if parameters else "")
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
