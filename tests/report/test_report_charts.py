@@ -51,8 +51,9 @@ def test_an_axis_holds_its_values_and_its_ticks(values: list[float], from_zero: 
 
 
 def test_a_curve_is_read_between_its_points_and_other_series_only_at_them() -> None:
-    points = [Point(0, 0), Point(10, 1)]
-    assert Series("a", points, curve=True).at(5) == Point(5, 0.5)
+    points = [Point(2, 0), Point(10, 1)]
+    assert Series("a", points, curve=True).at(4) == Point(4, 0.25)
+    assert Series("a", points, curve=True).at(1) is None
     assert Series("a", points, curve=True).at(50) == Point(10, 1)
     assert Series("a", points).at(5) is None
     assert Series("a", points).at(10) == Point(10, 1)
