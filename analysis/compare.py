@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.numerals import estimate, number, quantity
+from analysis.numerals import estimate, number, quantity, shown
 from analysis.page import render
 from analysis.results import Results, ResultsError
 from emulator.experiment.rundir import RunDirectory, write_whole
@@ -81,17 +81,19 @@ class Row:
             return "equal"
         if self.overlap:
             return "intervals overlap"
+        if self.overlap is None:
+            return "one seed only"
         better = {"lower": self.difference < 0, "higher": self.difference > 0}.get(self.better or "")
-        side = "differs" if better is None else f"B is {'better' if better else 'worse'}"
-        return side if self.overlap is False else f"{side}, but a side has one seed only"
+        return "differs" if better is None else f"B is {'better' if better else 'worse'}"
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """a, b, the difference and the relative difference as they are shown."""
         a, b = (number(None) if v is None else estimate(v.mean, v.half, self.unit) for v in (self.a, self.b))
+        if self.difference is None:
+            return a, b, number(None), ""
         relative = "" if self.relative is None else _signed(self.relative, quantity(self.relative, "share"))
-        difference = quantity(self.difference, self.unit)
-        return a, b, _signed(self.difference, difference), relative
+        return a, b, _signed(self.difference, number(shown(self.difference, self.unit))), relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,8 @@ def _plans(a: Results, b: Results) -> Iterator[Change]:
         if differing:
             name, ours, theirs = differing[0]
             where = f"{table} ({len(differing)} of {len(names)} trials, first {name})"
-            yield Change("plan", where, _size(ours), _size(theirs))
+            sizes = _size(ours), _size(theirs)
+            yield Change("plan", where, sizes[0], sizes[1] + (", others" if sizes[0] == sizes[1] else ""))
 
 
 def _plan_table(run: RunDirectory, trial: str, table: str) -> pa.Table | None:
@@ -224,21 +227,21 @@ def _surroundings(a: Results, b: Results) -> Iterator[Change]:
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested keys as dotted ones."""
+    """Nested keys as dotted ones, without empty parts."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping) and value:
             flat |= _flat(value, f"{prefix}{key}.")
-        else:
+        elif value not in ({}, []):
             flat[f"{prefix}{key}"] = value
     return flat
 
 
 def _text(value: Any) -> str:
-    if value is None or value in ({}, []):
+    if value is None:
         return number(None)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _signed(value: float | None, text: str) -> str:
-    return f"+{text}" if value is not None and value > 0 else text
+def _signed(value: float, text: str) -> str:
+    return f"+{text}" if value > 0 else text

@@ -56,7 +56,7 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
     return line_chart(
         f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis)),
         Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
-        from_zero=measure != "hit_ratio", at_most=1.0 if measure == "hit_ratio" else None,
+        from_zero=measure != "hit_ratio",
         x_text=lambda x: value_label(axis, x),
     )  # fmt: skip
 
@@ -98,12 +98,12 @@ def distribution_charts(results: Results) -> list[Chart]:
             "overhead-nodes", "Traffic overhead over the peers",
             "How many peers have at least a given share of unwanted events among all that they receive. "
             "A line that falls early means that few peers carry much for others.",
-            Quantity("unwanted events that a peer receives, at least", "share"), peers, above, at_most=1.0,
+            Quantity("unwanted events that a peer receives, at least", "share"), peers, above,
         ),
         line_chart(
             "delay-ms", "Delay of deliveries",
             "The share of deliveries made within a time after publication. Further left is faster.",
-            Quantity("time from publication to delivery", "ms"), made, in_ms, at_most=1.0,
+            Quantity("time from publication to delivery", "ms"), made, in_ms,
         ),
         line_chart(
             "delay-hops", "Hops of deliveries",
@@ -137,7 +137,7 @@ def series_charts(results: Results) -> list[Chart]:
             "time-hit", "Hit ratio in time",
             "Deliveries made of those expected, by the time of publication.",
             time, Quantity("hit ratio", "share"), lines["hit_ratio"],
-            from_zero=False, at_most=1.0, marks=marks,
+            from_zero=False, marks=marks,
         ),
         line_chart(
             "time-overhead", "Traffic overhead in time",

@@ -56,7 +56,7 @@ def span(
 ) -> tuple[float, float]:
     """Round bounds around finite `values`.
 
-    `from_zero` lets the axis begin at 0; `at_most` is a bound that no value can pass (1 for shares).
+    `from_zero` lets the axis begin at 0; `at_most` is a bound that no value can pass.
     """
     finite = [v for v in values if math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis.figures_axis import Axis, Tick, span
 from analysis.figures_chart import WIDTH, Quantity
-from analysis.numerals import shown
+from analysis.numerals import is_share, shown
 
 _LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
 _BAR_TOP, BAR_HEIGHT = 18, 15
@@ -68,7 +68,7 @@ def bar_chart(
     if not rows:
         return None
     ends = [shown(sum(row.values) + (row.half or 0), x.unit) for row in rows]
-    low, high = span(ends)
+    low, high = span(ends, at_most=100.0 if is_share(x.unit) else None)
     axis = Axis(x.label, low, high, _LEFT, WIDTH - _RIGHT)
     return BarChart(
         name, title, about, axis, axis.ticks(5), list(parts),
@@ -89,7 +89,7 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
     if row.half:
         whisker = (
             axis.place(axis.clip(shown(total - row.half, x.unit))),
-            axis.place(shown(total + row.half, x.unit)),
+            axis.place(axis.clip(shown(total + row.half, x.unit))),
         )
     y = _TOP + _ROW * index
     return DrawnRow(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from analysis.figures_axis import Axis, Tick, span
-from analysis.numerals import estimate, quantity, shown, shown_unit
+from analysis.numerals import estimate, is_share, quantity, shown, shown_unit
 
 WIDTH = 480
 _LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50
@@ -137,7 +137,6 @@ def line_chart(
     series: Sequence[Series],
     *,
     from_zero: bool = True,
-    at_most: float | None = None,
     x_text: Callable[[float], str] | None = None,
     marks: Sequence[Mark] = (),
 ) -> LineChart | None:
@@ -148,7 +147,7 @@ def line_chart(
     right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
     points = [p for one in series for p in one.points]
     edges = [shown(edge, y.unit) for p in points for edge in _interval(p)]
-    low, high = span(edges, from_zero, None if at_most is None else shown(at_most, y.unit))
+    low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
     y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
     few = len(xs) <= 24 and not any(one.curve for one in series)

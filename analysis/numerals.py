@@ -6,12 +6,11 @@ import math
 
 THIN_SPACE = "\u2009"
 MINUS = "\u2212"
-_SHARES = frozenset({"share", "ratio", "fraction"})
 
 
 def is_share(unit: str) -> bool:
     """Whether values of `unit` lie between 0 and 1 and are shown in percent."""
-    return unit in _SHARES
+    return unit == "share"
 
 
 def shown_unit(unit: str) -> str:

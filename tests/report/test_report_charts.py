@@ -64,7 +64,7 @@ def test_higher_values_are_drawn_higher_and_intervals_around_them() -> None:
         Series("low", [Point(1, 0.2, 0.1), Point(2, 0.3)]),
         Series("high", [Point(1, 0.9), Point(2, 0.8)]),
     ]
-    chart = line_chart("n", "t", "a", Quantity("x"), Quantity("y", "share"), series, at_most=1.0)
+    chart = line_chart("n", "t", "a", Quantity("x"), Quantity("y", "share"), series)
     assert chart is not None
     (column, _) = chart.columns
     assert column.values[0] == "20\u2009±\u200910\N{NO-BREAK SPACE}%"
