@@ -16,7 +16,7 @@ EVENT_MESSAGE = "EventData"
 _MARGIN_S = 1e-6
 
 Tables = Mapping[str, DataFrame]
-_EVENT = ["trial", "event", "topic", "publisher", "published_s"]
+_KEY = ["trial", "event", "peer"]
 
 
 def published(tables: Tables) -> DataFrame:
@@ -39,11 +39,14 @@ def handled(tables: Tables) -> DataFrame:
     """The table of that name."""
     unwanted = ~F.coalesce("interested", F.lit(False))
     is_copy = F.col("message") == EVENT_MESSAGE
-    first = F.min(F.when(F.col("delivered"), F.struct("handled_s", "hops")))
-    received = tables["hops"].where("parent is not null").drop("event", "topic")
+    delivered_s = F.when(F.col("delivered"), F.col("handled_s"))
+    events = F.broadcast(published(tables))
     return (
-        received.join(F.broadcast(published(tables)), ["trial", "trace"])
-        .groupBy(*_EVENT, "peer")
+        tables["hops"]
+        .where("parent is not null")
+        .drop("event")
+        .join(events.select("trial", "trace", "event"), ["trial", "trace"])
+        .groupBy(*_KEY)
         .agg(
             F.count_if(is_copy).alias("copies"),
             F.count("*").alias("messages"),
@@ -51,10 +54,10 @@ def handled(tables: Tables) -> DataFrame:
             F.count_if(is_copy & unwanted).alias("unwanted_copies"),
             F.count_if(unwanted).alias("unwanted_messages"),
             F.coalesce(F.sum(F.when(unwanted, F.col("bytes"))), F.lit(0)).alias("unwanted_bytes"),
-            first.alias("first"),
+            F.min(delivered_s).alias("delivered_s"),
+            F.min_by("hops", delivered_s).alias("hops"),
         )
-        .select("*", F.col("first.handled_s").alias("delivered_s"), F.col("first.hops").alias("hops"))
-        .drop("first")
+        .join(events.drop("trace"), ["trial", "event"])
     )
 
 
@@ -77,27 +80,28 @@ def _expected(tables: Tables) -> DataFrame:
         .where((F.col("peer") != F.col("publisher")) & held(asked_at, F.col("given_up_s")))
         .join(up, ["trial", "peer"])
         .where(held(F.col("start_s"), F.col("end_s")))
-        .select(*_EVENT, "peer")
-        .distinct()
+        .select(*_KEY, F.lit(True).alias("expected"))
     )
 
 
 def deliveries(tables: Tables) -> DataFrame:
     """The table of that name."""
-    got = tables["handled"].where("delivered_s is not null or copies > unwanted_copies")
-    delivered = F.col("delivered_s").isNotNull()
+    got = (
+        tables["handled"]
+        .where("delivered_s is not null or copies > unwanted_copies")
+        .select(*_KEY, "delivered_s", "hops", "copies")
+    )
     copies = F.coalesce("copies", F.lit(0))
     return (
         _expected(tables)
-        .withColumn("expected", F.lit(True))
-        .join(got, [*_EVENT, "peer"], "full")
+        .join(got, _KEY, "full")
+        .join(F.broadcast(published(tables).drop("trace")), ["trial", "event"])
         .where(F.col("peer") != F.col("publisher"))
         .select(
-            *_EVENT,
-            "peer",
+            *("trial", "event", "topic", "publisher", "published_s", "peer"),
             F.coalesce("expected", F.lit(False)).alias("expected"),
-            delivered.alias("delivered"),
-            F.col("hops"),
+            F.col("delivered_s").isNotNull().alias("delivered"),
+            "hops",
             ((F.col("delivered_s") - F.col("published_s")) * 1e3).alias("delay_ms"),
             copies.alias("copies"),
             F.greatest(copies - 1, F.lit(0)).alias("duplicates"),

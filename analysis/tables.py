@@ -148,20 +148,24 @@ def write_telemetry(
 
 def _operations(hops: DataFrame) -> DataFrame:
     """One row a trace that has a root."""
-    root = F.min(F.when(F.col("parent").isNull(), F.struct(
-        F.col("message").alias("operation"), "host", "peer", "topic", "event", "session", "graceful",
-        F.col("sent_s").alias("at_s"),
-    )))  # fmt: skip
-    is_message = F.col("parent").isNotNull()
-    return (
-        hops.groupBy("trial", "trace")
+    keys = ["trial", "trace"]
+    caused = (
+        hops.where("parent is not null")
+        .groupBy(*keys)
         .agg(
-            root.alias("root"),
-            F.count_if(is_message).alias("messages"),
-            F.coalesce(F.sum(F.when(is_message, F.col("bytes"))), F.lit(0)).alias("bytes"),
+            F.count("*").alias("messages"),
+            F.sum("bytes").alias("bytes"),
             F.max("depth").alias("depth"),
             F.max("handled_s").alias("last_s"),
         )
-        .where("root is not null")
-        .select("trial", "trace", "root.*", "messages", "bytes", "depth", "last_s")
+    )
+    return (
+        hops.where("parent is null")
+        .select(
+            *(*keys, F.col("message").alias("operation"), "host", "peer", "topic", "event", "session"),
+            *("graceful", F.col("sent_s").alias("at_s")),
+        )
+        .join(caused, keys, "left")
+        .na.fill(0, ["messages", "bytes", "depth"])
+        .withColumn("last_s", F.coalesce("last_s", "at_s"))
     )
