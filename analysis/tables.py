@@ -161,9 +161,9 @@ def _operations(hops: DataFrame) -> DataFrame:
     )
     return (
         hops.where("parent is null")
+        .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
         .select(
-            *(*keys, F.col("message").alias("operation"), "host", "peer", "topic", "event", "session"),
-            *("graceful", F.col("sent_s").alias("at_s")),
+            "trial", "trace", "operation", "host", "peer", "topic", "event", "session", "graceful", "at_s"
         )
         .join(caused, keys, "left")
         .na.fill(0, ["messages", "bytes", "depth"])
