@@ -21,8 +21,9 @@ def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> D
 def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:
     """`spans` with `sent_s`, `handled_s` and `delay_ms` in place of the hosts' own times.
 
-    A message was sent by the clock of the sender's host and handled by that of the receiver's; the
-    offset of each is interpolated between its two measurements, at the start and the end of the trial.
+    A message was sent by the clock of the sender's host and handled by that of the receiver's. Hosts start
+    on the coordinator's time, whatever their clocks say; how far each clock has drifted since is
+    interpolated between the two measurements of its offset, at the start and the end of the trial.
     """
     skewed = [r for r in records if any(_skew(host) for host in r.fidelity.get("hosts", []))]
     sent, handled = F.col("sent_ns"), F.col("handled_ns")
@@ -55,7 +56,7 @@ def _skew(host: dict[str, object]) -> bool:
 def _corrected(ns: Column, prefix: str) -> Column:
     first, last = F.col(f"{prefix}offset_start_ns"), F.col(f"{prefix}offset_end_ns")
     share = F.greatest(F.lit(0.0), F.least(F.lit(1.0), ns / (F.col(f"{prefix}trial_end_s") * 1e9)))
-    return ns - F.coalesce(F.round(first + (last - first) * share).cast("bigint"), F.lit(0))
+    return ns - F.coalesce(F.round((last - first) * share).cast("bigint"), F.lit(0))
 
 
 def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:

@@ -150,11 +150,17 @@ def compare(
     """Show the measures of two runs side by side."""
     with endings():
         from analysis.compare import compare as compare_runs
+        from analysis.compare_table import comparison_tables
+        from analysis.results import ResultsError
 
-        runs = [_open(a), _open(b)]
-        for directory in runs:
+        first, second = _open(a), _open(b)
+        for directory in (first, second):
             _need_summary(directory)
-        compare_runs(*runs, page)
+        try:
+            for part in comparison_tables(compare_runs(first, second, page)):
+                out.print(part)
+        except ResultsError as error:
+            raise UserError(str(error)) from None
 
 
 @app.command()

@@ -13,7 +13,9 @@ from analysis.trials import read_experiment, read_trials
 from emulator.experiment.rundir import RunDirectory
 
 
-def test_offsets_are_interpolated_on_each_messages_two_hosts(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_drift_since_the_start_is_corrected_on_each_messages_two_hosts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     run = RunDirectory(tmp_path)
     trial = run.trial(TRIAL)
     write_plan(trial)
@@ -27,7 +29,7 @@ def test_offsets_are_interpolated_on_each_messages_two_hosts(spark: SparkSession
     there.hop("Pull", 3, 0, 20.0 + ahead_by, 20.03)
     for host in (right, ahead):
         host.recorder.close()
-    offsets = {"clock_offset_start_ns": 0, "clock_offset_end_ns": 250_000_000}
+    offsets = {"clock_offset_start_ns": 10**9, "clock_offset_end_ns": 10**9 + 250_000_000}
     write_outcome(trial, [{"host": "right"}, {"host": "ahead", **offsets}])
     records = read_trials(run, read_experiment(run))
     raw = read_otlp(spark, records, "traces")

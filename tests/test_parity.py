@@ -28,7 +28,9 @@ SPEC = {
 
 
 def mean_hops(outcome: Outcome) -> float:
-    return fmean(span.attributes[names.HOPS] for span in outcome.spans if span.attributes.get(names.DELIVERED))
+    return fmean(
+        span.attributes[names.HOPS] for span in outcome.spans if span.attributes.get(names.DELIVERED)
+    )
 
 
 @pytest.mark.timeout(180)
