@@ -21,6 +21,7 @@ class Descriptor:
         "equal_rate",
         "identifier",
         "peer",
+        "positions",
         "topic_count",
         "topic_set",
         "topics",
@@ -35,6 +36,8 @@ class Descriptor:
         """A newer one replaces an older one."""
         self.topics = tuple(profile.topics)
         """Ascending."""
+        self.positions = {topic: position for position, topic in enumerate(self.topics)}
+        """Where each is in `topics`."""
         self.topic_set = sum(1 << topic for topic in self.topics)
         """The same as a bit set: bit t is set for topic t."""
         self.topic_count = len(self.topics)

@@ -35,8 +35,8 @@ class _Neighbour:
         if other is not self.descriptor:
             self.descriptor = other
             shared = bits(own.topic_set & other.topic_set)
-            self.own = [own.topics.index(topic) for topic in shared]
-            self.theirs = [other.topics.index(topic) for topic in shared]
+            self.own = [own.positions[topic] for topic in shared]
+            self.theirs = [other.positions[topic] for topic in shared]
         gateways, parents, hops = profile.gateways, profile.parents, profile.hops
         self.proposals = [
             (position, gateways[theirs], parents[theirs], hops[theirs])
