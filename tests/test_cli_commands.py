@@ -58,9 +58,18 @@ def trellis(tmp_path, monkeypatch):
 
     def compare(a, b, out):
         (out or Path("compare.html")).write_text("page")
+        return "compared"
+
+    def comparison_tables(comparison):
+        return [f"these are {comparison}"]
         return []
 
-    for name, function in (("pipeline", analyze), ("report", write_report), ("compare", compare)):
+    for name, function in (
+        ("pipeline", analyze),
+        ("report", write_report),
+        ("compare", compare),
+        ("compare_table", comparison_tables),
+    ):
         module = types.ModuleType(f"analysis.{name}")
         setattr(module, function.__name__, function)
         monkeypatch.setitem(sys.modules, f"analysis.{name}", module)
@@ -189,7 +198,9 @@ def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypat
 
 def test_two_runs_are_compared(trellis, file):
     trellis("run", file)
-    assert trellis("compare", the_run(), the_run(), "--out", "page.html").exit_code == 0
+    result = trellis("compare", the_run(), the_run(), "--out", "page.html")
+    assert result.exit_code == 0
+    assert "these are compared" in result.output
     assert Path("page.html").exists()
 
 

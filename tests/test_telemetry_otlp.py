@@ -6,6 +6,7 @@ import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
@@ -88,8 +89,8 @@ def test_the_background_sink_writes_the_same_file(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full_disk() -> Iterator[int]:
-    """No file may grow beyond this many bytes."""
-    limit = 2000
+    """No file of this process may grow beyond this many bytes: more than its standard output has."""
+    limit = 32 * 2**20
     previous = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, previous[1]))
@@ -99,9 +100,7 @@ def full_disk() -> Iterator[int]:
 
 
 def incompressible(number: int) -> bytes:
-    return zstandard.ZstdCompressor().compress(bytes([number])) + bytes(
-        (number * 7919 + i * i * 31 + (i >> 3) * 17) % 251 for i in range(600)
-    )
+    return Random(number).randbytes(2 * 2**20)
 
 
 def test_a_full_disk_is_an_error_and_what_was_whole_is_readable(tmp_path: Path, full_disk: int) -> None:
