@@ -63,6 +63,8 @@ clusters             one row a topic with subscribers up at the end of the measu
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -73,6 +75,7 @@ from analysis.trials import TrialRecord, host_frame, trial_frame
 from emulator.experiment.rundir import RunDirectory
 
 Tables = dict[str, DataFrame]
+_TABLES_AT_ONCE = 3
 _HOPS = [
     *(
         "trial",
@@ -105,20 +108,40 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     plan = {name: read_plan(spark, records, name) for name in ("sessions", "subscriptions")}
     tables["subscriptions"] = plan["subscriptions"]
 
-    def write(name: str, frame: DataFrame, *keys: str) -> None:
+    _write(
+        run,
+        tables,
+        ("operations", _operations(tables["hops"]), ("at_s", "trace")),
+        ("states", peers.states(tables), ("name", "moment", "peer")),
+        ("links", peers.links(tables), ("moment", "peer", "neighbour", "kind")),
+        ("counters", peers.counters(tables), ("peer", "message", "traffic")),
+    )
+    _write(
+        run,
+        tables,
+        ("sessions", peers.sessions(plan["sessions"], tables, hosts), ("peer", "session")),
+        ("handled", deliveries.handled(tables), ("event", "peer")),
+        ("messages", peers.messages(tables), ("message", "traffic")),
+    )
+    _write(
+        run,
+        tables,
+        ("deliveries", deliveries.deliveries(tables), ("event", "peer")),
+        ("relays", deliveries.relays(tables), ("event", "peer")),
+        ("traffic", peers.traffic(tables), ("peer",)),
+    )
+    return tables
+
+
+def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tuple[str, ...]]) -> None:
+    """Write tables that do not need each other, a few at once: the last step of each keeps one core busy."""
+
+    def write(name: str, frame: DataFrame, keys: tuple[str, ...]) -> None:
         tables[name] = write_table(frame, run, name, *keys)
 
-    write("operations", _operations(tables["hops"]), "at_s", "trace")
-    write("sessions", peers.sessions(plan["sessions"], tables, hosts), "peer", "session")
-    write("handled", deliveries.handled(tables), "event", "peer")
-    write("deliveries", deliveries.deliveries(tables), "event", "peer")
-    write("relays", deliveries.relays(tables), "event", "peer")
-    write("states", peers.states(tables), "name", "moment", "peer")
-    write("links", peers.links(tables), "moment", "peer", "neighbour", "kind")
-    write("counters", peers.counters(tables), "peer", "message", "traffic")
-    write("messages", peers.messages(tables), "message", "traffic")
-    write("traffic", peers.traffic(tables), "peer")
-    return tables
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+        for written in [pool.submit(write, *table) for table in wanted]:
+            written.result()
 
 
 def write_telemetry(
