@@ -1,0 +1,318 @@
+"""A world on a virtual clock: its peers, its links, and the loop that drives them.
+
+A discrete-event loop over binary heaps. Messages are passed by reference and charged their encoded
+size. No wall clock decides anything: the same plan and seed give the same run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from google.protobuf.message import Message
+
+from emulator.experiment.plan import Plan
+from emulator.experiment.spec import TrialSpec
+from emulator.network.model import Network
+from emulator.protocol import Contact, Event, Handler, PubSub
+from emulator.registry import SYSTEMS
+from emulator.runtime.event_queue import Entry, EventQueue
+from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.tracker import Tracker
+from emulator.streams import stream
+from emulator.telemetry import names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+
+_CONTACTS_DELAY = 0.1
+"""Seconds until the bootstrap service answers a peer that asks again."""
+
+
+class VirtualTimer:
+    """A pending call of a peer."""
+
+    __slots__ = ("callback", "context", "period")
+
+    def __init__(self, callback: Callable[[], None], context: TraceContext | None, period: float) -> None:
+        self.callback: Callable[[], None] | None = callback
+        self.context = context
+        self.period = period
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class VirtualPeer:
+    """A peer's place in the world; its environment while it is up."""
+
+    __slots__ = (
+        "_counters",
+        "_delays",
+        "_last_message",
+        "_last_size",
+        "_locations",
+        "_timers",
+        "_world",
+        "handlers",
+        "life",
+        "number",
+        "protocol",
+        "random",
+        "self_contact",
+        "topics",
+    )
+
+    def __init__(self, world: VirtualWorld, number: int, rng: random.Random) -> None:
+        self._world = world
+        self.number = number
+        self.random = rng
+        self.self_contact = Contact(number)
+        self.protocol: PubSub | None = None
+        self.handlers: dict[type[Message], Handler] = {}
+        self.topics: set[int] = set()
+        self.life = 0
+        """Counts joins: what belongs to an earlier life does not reach this one."""
+        self._delays = world.network.rows[world.network.locations[number]]
+        self._locations = world.network.locations
+        self._counters: dict[type[Message], tuple[list[int], list[int]]] = {}
+        self._last_message: Message | None = None
+        self._last_size = 0
+
+    @property
+    def now(self) -> float:
+        return self._world.now
+
+    def send(self, peer: int, message: Message) -> None:
+        world = self._world
+        if message is self._last_message:
+            size = self._last_size
+        else:
+            size = self._last_size = message.ByteSize()
+            self._last_message = message
+        kind = message.__class__
+        counters = self._counters.get(kind)
+        if counters is None:
+            counters = self._counters[kind] = (
+                world.recorder.counter(self.number, kind.__name__, traced=False),
+                world.recorder.counter(self.number, kind.__name__, traced=True),
+            )
+        context = world.context
+        counter = counters[context is not None]
+        counter[0] += 1
+        counter[1] += size
+        world.messages += 1
+        if world.plain_network:
+            delay = self._delays[self._locations[peer]]
+        else:
+            drawn = world.network.delay(self.number, peer, world.network_random)
+            if drawn is None:
+                return
+            delay = drawn
+        world.order += 1
+        now = world.now
+        world.queue.push(
+            (now + delay, world.order, world.peers[peer], message, self, self.life, now, size, context)
+        )
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback, self._world.context, 0.0)
+        self._world.schedule(self._world.now + delay, timer, self)
+        return timer
+
+    def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback, None, period)
+        self._world.schedule(self._world.now + self.random.random() * period, timer, self)
+        return timer
+
+    def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
+        self.set_timer(_CONTACTS_DELAY, lambda: callback(self._world.contacts(self.number)))
+
+    def deliver(self, event: Event) -> None:
+        self._world.delivered_hops = event.hops
+        self._world.delivered += 1
+
+
+class VirtualWorld:
+    """The clock, the links and the peers of one trial."""
+
+    def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
+        self.now = 0.0
+        self.queue = EventQueue()
+        self.order = 0
+        self.context: TraceContext | None = None
+        self.messages = 0
+        self.published = 0
+        self.delivered = 0
+        self.delivered_hops: int | None = None
+        self.handled = 0
+        self.network = network
+        self.network_random = stream(spec.seed, "network", "jitter and loss")
+        self.plain_network = not network.jitter and not network.loss
+        self.recorder = recorder
+        self._unreachable_after = network.unreachable_after
+        self._system = SYSTEMS[spec.system.name]
+        self._parameters = self._system.parameters.model_validate(spec.system.parameters)
+        self._tracker = Tracker(stream(spec.seed, "bootstrap"))
+        self.peers = [
+            VirtualPeer(self, number, stream(spec.seed, "peer", number)) for number in range(spec.peers)
+        ]
+        self._script = Script(plan, spec.phases.end)
+        for step in self._script.steps:
+            self._at(step.at, partial(self._act, step))
+
+    @property
+    def peers_up(self) -> int:
+        return len(self._tracker)
+
+    def schedule(self, at: float, timer: VirtualTimer, peer: VirtualPeer) -> None:
+        """Call the timer at trial time `at` if the peer is still in the same life."""
+        self.order += 1
+        self.queue.push((at, self.order, None, timer, peer, peer.life))
+
+    def contacts(self, peer: int) -> list[Contact]:
+        """A random few live peers, as a tracker would tell."""
+        return [Contact(other) for other in self._tracker.contacts(peer)]
+
+    def call_at(self, at: float, call: Callable[[], None]) -> None:
+        """Make a call that belongs to no peer."""
+        self._at(at, call)
+
+    def run_until(self, end: float) -> None:
+        """Handle everything that is due up to trial time `end`."""
+        pop = self.queue.pop
+        while (entry := pop(end)) is not None:
+            self.now = entry[0]
+            receiver = entry[2]
+            self.handled += 1
+            if receiver is None:
+                self._fire(entry)
+                continue
+            message = entry[3]
+            handler = receiver.handlers.get(message.__class__)
+            if handler is None:
+                self._bounce(entry)
+                continue
+            context = entry[8]
+            if context is None:
+                handler(entry[4].number, message)
+            else:
+                self._handle_traced(entry, handler, context)
+        self.now = end
+
+    def snapshot(self) -> None:
+        """Record counters, states and links of the peers that are up."""
+        up = [(number, self.peers[number].protocol) for number in sorted(self._tracker)]
+        peers = ((number, p, p.neighbours()) for number, p in up if p is not None)
+        for _ in self.recorder.write_snapshot(self._ns(), peers):
+            pass
+
+    def interval(self) -> None:
+        """Record the totals of the whole world."""
+        self.recorder.write_interval(self._ns(), self.peers_up, 0)
+
+    def _at(self, at: float, call: Callable[[], None]) -> None:
+        self.order += 1
+        self.queue.push((at, self.order, None, VirtualTimer(call, None, 0.0), None, 0))
+
+    def _ns(self) -> int:
+        return int(self.now * 1e9)
+
+    def _fire(self, entry: Entry) -> None:
+        timer: VirtualTimer = entry[3]
+        peer: VirtualPeer | None = entry[4]
+        callback = timer.callback
+        if callback is None or (peer is not None and peer.life != entry[5]):
+            return
+        self.context = timer.context
+        callback()
+        self.context = None
+        if peer is not None and timer.period and timer.callback is not None and peer.life == entry[5]:
+            self.schedule(self.now + timer.period, timer, peer)
+
+    def _handle_traced(self, entry: Entry, handler: Handler, context: TraceContext) -> None:
+        _, _, receiver, message, sender, _, sent, size, _ = entry
+        inner = TraceContext(context.trace_id, self.recorder.next_span_id(), context.depth + 1, context.topic)
+        self.context = inner
+        self.delivered_hops = None
+        handler(sender.number, message)
+        self.context = None
+        self.recorder.hop(
+            inner,
+            context.span_id,
+            message.__class__.__name__,
+            sender.number,
+            receiver.number,
+            int(sent * 1e9),
+            self._ns(),
+            size,
+            context.topic in receiver.topics,
+            self.delivered_hops,
+        )
+
+    def _bounce(self, entry: Entry) -> None:
+        """The receiver is down: its sender learns so after the network's time-out."""
+        _, _, receiver, _, sender, life, sent, _, context = entry
+
+        def tell() -> None:
+            if sender.life == life and sender.protocol is not None:
+                sender.protocol.on_unreachable(receiver.number)
+
+        if sender.life == life:
+            at = max(self.now, sent + self._unreachable_after)
+            self.schedule(at, VirtualTimer(tell, context, 0.0), sender)
+
+    def _act(self, step: Step) -> None:
+        peer = self.peers[step.peer]
+        match step.action:
+            case Join():
+                self._join(peer, step.action)
+            case Leave():
+                self._leave(peer, step.action)
+            case Subscribe() | Unsubscribe() if peer.protocol is not None:
+                self._change_interest(peer, step.action)
+            case Publish() if peer.protocol is not None:
+                event = step.action.event
+                attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in peer.topics}
+                self.context = self.recorder.begin(
+                    "publish", peer.number, self._ns(), attributes, event.topic
+                )
+                self.published += 1
+                peer.protocol.publish(event)
+        self.context = None
+
+    def _join(self, peer: VirtualPeer, action: Join) -> None:
+        protocol = self._system.create(peer, self._parameters)
+        for interest in self._script.interests(peer.number, self.now):
+            protocol.subscribe(interest)
+            peer.topics.add(interest.topic)
+        contacts = self.contacts(peer.number)
+        peer.protocol = protocol
+        peer.handlers = protocol.handlers()
+        self._tracker.add(peer.number)
+        self.context = self.recorder.begin("join", peer.number, self._ns(), {names.SESSION: action.session})
+        protocol.start(contacts)
+
+    def _leave(self, peer: VirtualPeer, action: Leave) -> None:
+        assert peer.protocol is not None
+        attributes = {names.SESSION: action.session, names.GRACEFUL: action.graceful}
+        self.context = self.recorder.begin("leave", peer.number, self._ns(), attributes)
+        if action.graceful:
+            peer.protocol.stop(graceful=True)
+        peer.protocol = None
+        peer.handlers = {}
+        peer.topics.clear()
+        peer.life += 1
+        self._tracker.remove(peer.number)
+
+    def _change_interest(self, peer: VirtualPeer, action: Subscribe | Unsubscribe) -> None:
+        assert peer.protocol is not None
+        topic = action.interest.topic
+        operation = "subscribe" if isinstance(action, Subscribe) else "unsubscribe"
+        self.context = self.recorder.begin(operation, peer.number, self._ns(), {}, topic)
+        if isinstance(action, Subscribe):
+            peer.topics.add(topic)
+            peer.protocol.subscribe(action.interest)
+        else:
+            peer.topics.discard(topic)
+            peer.protocol.unsubscribe(action.interest)
