@@ -78,6 +78,16 @@ def test_an_event_of_a_peer_that_is_not_interested_reaches_all(system: str, tmp_
 
 
 @systems
+def test_an_event_published_straight_after_a_join_reaches_all(system: str, tmp_path: Path) -> None:
+    """The publisher knows nobody yet."""
+    sessions = [(0, SETTLED, END), *((peer, start, end) for peer, start, end in all_up() if peer)]
+    topic = next(topic for peer, topic, _, _ in subscribed() if peer == 0)
+    plan = make_plan(PEERS, sessions, subscribed(), [(SETTLED + 0.01, 0, topic)])
+    outcome = trial(system, plan, tmp_path)
+    assert outcome.deliveries().keys() == expected(plan) != set()
+
+
+@systems
 def test_deliveries_begin_and_end_with_a_subscription(system: str, tmp_path: Path) -> None:
     """Ten peers take a topic up in mid-run and ten give it up."""
     changing = 0

@@ -18,6 +18,9 @@ from emulator.pubsub.dissemination import Dissemination
 from emulator.pubsub.relay_trees import RelayTrees
 from emulator.quantities import Duration
 
+_JOIN_ROUNDS = 10
+"""Rounds for which a publication waits for the first neighbour."""
+
 
 class RendezvousParameters(SmallWorldParameters):
     """What both systems can be told."""
@@ -35,6 +38,7 @@ class RendezvousPubSub(PubSub):
         self, environment: Environment, parameters: RendezvousParameters, small_world_links: int
     ) -> None:
         self._environment = environment
+        self._period = parameters.period
         self._peer = environment.self_contact.peer
         self._rates: dict[int, float] = {}
         self._version = 0
@@ -104,10 +108,7 @@ class RendezvousPubSub(PubSub):
         data = EventData(
             event=event.number, topic=event.topic, publisher=event.publisher, payload=event.payload
         )
-        if self._can_spread(event.topic):
-            self._dissemination.publish(data)
-        else:
-            self._overlay.route(identifiers.of_topic(event.topic), data)
+        self._publish(data, _JOIN_ROUNDS)
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
         return self._overlay.neighbours()
@@ -139,6 +140,15 @@ class RendezvousPubSub(PubSub):
 
     def update(self, peer: int, joined: bool) -> None:
         """Everything is renewed each round; nothing waits for this."""
+
+    def _publish(self, data: EventData, patience: int) -> None:
+        """Spread the event or route it; a peer that knows nobody yet waits up to `patience` rounds."""
+        if not self._overlay.table and patience:
+            self._environment.set_timer(self._period, lambda: self._publish(data, patience - 1))
+        elif self._can_spread(data.topic):
+            self._dissemination.publish(data)
+        else:
+            self._overlay.route(identifiers.of_topic(data.topic), data)
 
     def _can_spread(self, topic: int) -> bool:
         return any(True for _ in self._targets(topic))
