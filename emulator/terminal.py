@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -75,7 +76,7 @@ class Screen:
             yield step
 
 
-class Step:
+class Step(ABC):
     """Told of by `update` for each trial and by `note` in words."""
 
     def __init__(self, screen: Screen, title: str, total: int) -> None:
@@ -85,15 +86,15 @@ class Step:
         self._ended = 0
         self._clocks: dict[str, Clock] = {}
 
-    def __enter__(self) -> None:
-        pass
+    @abstractmethod
+    def __enter__(self) -> None: ...
 
-    def __exit__(self, *_: object) -> None:
-        pass
+    @abstractmethod
+    def __exit__(self, *_: object) -> None: ...
 
+    @abstractmethod
     def note(self, text: str) -> None:
         """What is being done now."""
-        raise NotImplementedError
 
     def update(self, update: Update) -> None:
         """News of a trial."""
@@ -109,11 +110,11 @@ class Step:
         self._finished(update)
         self._screen.say(text, _STYLES.get(update.state))
 
-    def _running(self, update: Update, text: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _running(self, update: Update, text: str) -> None: ...
 
-    def _finished(self, update: Update) -> None:
-        pass
+    @abstractmethod
+    def _finished(self, update: Update) -> None: ...
 
 
 class PlainStep(Step):
@@ -123,6 +124,9 @@ class PlainStep(Step):
         self._said: dict[str, float] = {}
         self._screen.say(self._title)
 
+    def __exit__(self, *_: object) -> None:
+        pass
+
     def note(self, text: str) -> None:
         self._screen.say(f"  {text}")
 
@@ -131,6 +135,9 @@ class PlainStep(Step):
         if now - self._said.get(update.trial, -LINE_INTERVAL) >= LINE_INTERVAL:
             self._said[update.trial] = now
             self._screen.say(f"{update.trial}: {text}")
+
+    def _finished(self, update: Update) -> None:
+        pass
 
 
 class LiveStep(Step):
