@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -88,7 +89,13 @@ def states_in(directory: Path, host: str, metric: str) -> list[float]:
 
 
 def hosts_of(parent: int) -> list[psutil.Process]:
-    return [p for p in psutil.Process(parent).children(recursive=True) if "services.peer" in p.cmdline()]
+    """Those that run now; other children may end while they are looked at."""
+    hosts = []
+    for process in psutil.Process(parent).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "services.peer" in process.cmdline():
+                hosts.append(process)
+    return hosts
 
 
 @pytest.fixture(scope="module")
