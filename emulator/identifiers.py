@@ -1,6 +1,6 @@
-"""Identifiers on the ring: peers and topics share one space, by a globally known hash.
+"""Identifiers on the ring: peers, topics and keys share one space, by a globally known hash.
 
-64 bits of SHA-1 (Vitis, section III). Who knows a peer's number or a topic knows its identifier.
+128 bits of SHA-1, as in Pastry. Who knows a peer's number or a topic knows its identifier.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
-BITS = 64
+BITS = 128
 SPACE = 1 << BITS
 MASK = SPACE - 1
 HALF = SPACE >> 1
@@ -28,6 +28,21 @@ def of_peer(peer: int) -> int:
 def of_topic(topic: int) -> int:
     """The identifier of a topic: hash(t) of the papers."""
     return _hash(f"topic {topic}")
+
+
+def encode(identifier: int) -> bytes:
+    """As messages and plans carry it: 16 bytes, big-endian."""
+    return identifier.to_bytes(BITS // 8, "big")
+
+
+def decode(encoded: bytes) -> int:
+    """The identifier that `encode` made these bytes of."""
+    return int.from_bytes(encoded, "big")
+
+
+def of_name(name: str) -> int:
+    """The identifier of anything that has a name of its own."""
+    return _hash(name)
 
 
 def distance(a: int, b: int) -> int:

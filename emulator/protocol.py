@@ -64,6 +64,34 @@ class Event:
     hops: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A lookup, at the peer that it ended at.
+
+    `hops` is the number of overlay hops that it travelled (0 if the origin is the closest itself).
+    """
+
+    number: int
+    origin: int
+    key: int
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A subscription that is in force, told at the peer that stores it.
+
+    `hops` is the number of messages one after the other from the subscriber to here.
+    """
+
+    subscriber: int
+    hops: int
+
+
+Outcome = Event | Lookup | Installation
+"""What an operation was for."""
+
+
 class Timer(Interface):
     """A pending call."""
 
@@ -110,8 +138,8 @@ class Environment(Interface):
         """Ask the bootstrap service again for a random few live peers, when all contacts are gone."""
         ...
 
-    def deliver(self, event: Event) -> None:
-        """Hand an event to the application at this peer."""
+    def deliver(self, outcome: Outcome) -> None:
+        """Hand what the operation now handled was for to the application at this peer."""
         ...
 
 
@@ -170,11 +198,26 @@ class Overlay(Component):
         """The neighbour that `key` would be routed to, or None if this peer is the closest."""
 
     @abstractmethod
+    def neighbour_set(self, count: int) -> Sequence[int]:
+        """Up to `count` known peers next to this one in identifier space, nearest first.
+
+        They take over this peer's keys if it fails: the place for replicas.
+        """
+
+    @abstractmethod
     def neighbours(self) -> Mapping[str, Sequence[int]]:
         """The neighbour sets by kind (for example successor, small-world, friend)."""
 
 
-class PubSub(Component):
+class Application(Component):
+    """What runs at one peer, on whatever it is built of."""
+
+    @abstractmethod
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
+        """The overlay links of this peer, by kind, for the analysis of the topology."""
+
+
+class PubSub(Application):
     """A publish/subscribe system at one peer."""
 
     @abstractmethod
@@ -189,6 +232,10 @@ class PubSub(Component):
     def publish(self, event: Event) -> None:
         """Send `event` to all peers that are interested in it."""
 
+
+class LookupService(Application):
+    """A structured overlay under measurement: who is the closest to a key?"""
+
     @abstractmethod
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        """The overlay links of this peer, by kind, for the analysis of the topology."""
+    def lookup(self, number: int, key: int) -> None:
+        """Find the peer that is closest to `key`; `Environment.deliver` follows there, once."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from emulator.protocol import Component, Contact, Event
+from emulator.protocol import Component, Contact, Outcome
 
 M = TypeVar("M", bound=Message)
 
@@ -31,7 +31,8 @@ class FakeEnvironment:
         self.random = random.Random(f"{seed}/{peer}")
         self.self_contact = Contact(peer)
         self.outbox: list[tuple[int, Message]] = []
-        self.delivered: list[Event] = []
+        self.delivered: list[Any] = []
+        """Outcomes, in order."""
         self.asked_for_contacts: list[Callable[[Sequence[Contact]], None]] = []
         self.timers: list[FakeTimer] = []
 
@@ -51,8 +52,8 @@ class FakeEnvironment:
     def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
         self.asked_for_contacts.append(callback)
 
-    def deliver(self, event: Event) -> None:
-        self.delivered.append(event)
+    def deliver(self, outcome: Outcome) -> None:
+        self.delivered.append(outcome)
 
     def advance(self, seconds: float) -> None:
         """Let time pass and make the calls that become due, in their order."""

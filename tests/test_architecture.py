@@ -16,6 +16,7 @@ SANS_IO = (
     "emulator.pubsub",
     "emulator.protocol",
     "emulator.identifiers",
+    "emulator.messages",
 )
 FORBIDDEN = {
     "asyncio",
@@ -42,6 +43,7 @@ FLOORS: list[set[str]] = [
     {
         "emulator.streams",
         "emulator.identifiers",
+        "emulator.messages",
         "emulator.protocol",
         "emulator.quantities",
         "emulator.trace_error",

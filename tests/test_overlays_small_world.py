@@ -14,7 +14,7 @@ from trellis.v1.overlay_pb2 import Goodbye, NewscastExchange, Routed, TManExchan
 from trellis.v1.pubsub_pb2 import EventData, ProfileExchange
 
 from emulator.gossip.descriptor import Descriptor
-from emulator.identifiers import SPACE, distance, of_peer
+from emulator.identifiers import SPACE, decode, distance, encode, of_peer
 from emulator.overlays.small_world import SmallWorld, SmallWorldParameters
 
 SELF = 50
@@ -90,7 +90,8 @@ def knowing(peers: Iterable[int], **parameters: Any) -> Peer:
 
 def routed(key: int, hops: int = 3, origin: int = 9) -> Routed:
     event = EventData(event=1, topic=2, publisher=3)
-    return Routed(key=key, origin=origin, hops=hops, type="EventData", payload=event.SerializeToString())
+    payload = event.SerializeToString()
+    return Routed(key=encode(key), origin=origin, hops=hops, type="EventData", payload=payload)
 
 
 @given(PEERS, st.lists(KEYS, min_size=1, max_size=20))
@@ -146,7 +147,7 @@ def test_routes_to_the_next_hop_and_asks_the_application_first() -> None:
     tested.overlay.route(of_peer(102), event)
     ((hop, message),) = tested.environment.take(Routed)
     assert hop == 102
-    assert (message.key, message.origin, message.hops) == (of_peer(102), SELF, 1)
+    assert (decode(message.key), message.origin, message.hops) == (of_peer(102), SELF, 1)
     assert EventData.FromString(message.payload) == event
     assert tested.application.forwarded == [(of_peer(102), event, 102)]
 

@@ -39,6 +39,9 @@ class Routes(Overlay):
     def next_hop(self, key: int) -> int | None:
         return self.by_topic.get(key, self.hop)
 
+    def neighbour_set(self, count: int) -> Sequence[int]:
+        return ()
+
     def neighbours(self) -> Mapping[str, Sequence[int]]:
         return {}
 

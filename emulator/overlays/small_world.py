@@ -12,7 +12,6 @@ from typing import Literal
 
 from google.protobuf.message import Message
 from pydantic import BaseModel, ConfigDict, Field
-from trellis.v1 import overlay_pb2, pubsub_pb2
 from trellis.v1.overlay_pb2 import Goodbye, Routed
 from trellis.v1.pubsub_pb2 import ProfileExchange
 
@@ -21,6 +20,7 @@ from emulator.gossip.descriptor import Descriptor, Sighting, decode
 from emulator.gossip.newscast import Newscast
 from emulator.gossip.tman import TMan
 from emulator.identifiers import MASK
+from emulator.messages import message_class
 from emulator.overlays.neighbour_selection import FRIEND, NeighbourSelection
 from emulator.protocol import Contact, Environment, Handler, Overlay
 from emulator.quantities import Duration
@@ -157,7 +157,7 @@ class SmallWorld(Overlay):
     def route(self, key: int, message: Message) -> None:
         self._pass_on(
             Routed(
-                key=key,
+                key=identifiers.encode(key),
                 origin=self._peer,
                 hops=0,
                 type=type(message).__name__,
@@ -166,16 +166,22 @@ class SmallWorld(Overlay):
             message,
         )
 
+    def neighbour_set(self, count: int) -> list[int]:
+        own = identifiers.of_peer(self._peer)
+        return sorted(self.table, key=lambda peer: identifiers.distance(own, identifiers.of_peer(peer)))[
+            :count
+        ]
+
     def _on_routed(self, sender: int, message: Routed) -> None:
-        kind = getattr(pubsub_pb2, message.type, None) or getattr(overlay_pb2, message.type)
-        self._pass_on(message, kind.FromString(message.payload))
+        self._pass_on(message, message_class(message.type).FromString(message.payload))
 
     def _pass_on(self, routed: Routed, message: Message) -> None:
-        hop = self.next_hop(routed.key)
+        key = identifiers.decode(routed.key)
+        hop = self.next_hop(key)
         if hop is None:
             if self.application is not None:
-                self.application.deliver(routed.key, message, routed.origin, routed.hops)
-        elif self.application is None or self.application.forward(routed.key, message, hop, routed.hops):
+                self.application.deliver(key, message, routed.origin, routed.hops)
+        elif self.application is None or self.application.forward(key, message, hop, routed.hops):
             onward = Routed(
                 key=routed.key,
                 origin=routed.origin,

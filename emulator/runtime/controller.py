@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 
-from emulator.protocol import Contact, Environment, Event, PubSub
+from emulator.protocol import Application, Contact, Environment, Event
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
 from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
@@ -29,7 +29,7 @@ class Controller:
         self,
         host: Host,
         script: Script,
-        create: Callable[[Environment], PubSub],
+        create: Callable[[Environment], Application],
         track: Track,
         seed: int,
     ) -> None:
@@ -136,7 +136,7 @@ class Controller:
         host.published += 1
         attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in session.topics}
         context = host.recorder.begin("publish", peer, host.clock.now_ns(), attributes, event.topic)
-        session.within(context, lambda: session.component.publish(event))
+        session.within(context, lambda: session.pubsub.publish(event))
 
     def _ask(self, peer: int, callback: Callable[[Sequence[Contact]], None]) -> None:
         self._asking.append((peer, callback))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from google.protobuf.message import Message
 
-from emulator.protocol import Contact, Event, Handler, PubSub, Timer, TopicInterest
+from emulator.protocol import Application, Contact, Handler, Outcome, PubSub, Timer, TopicInterest
 from emulator.telemetry.context import TraceContext
 
 if TYPE_CHECKING:
@@ -33,20 +33,27 @@ class Session:
         self.counters: dict[str, tuple[list[int], list[int]]] = {}
         """[messages, bytes] sent by message type, of maintenance and of operations."""
         self._host = host
-        self._component: PubSub | None = None
+        self._component: Application | None = None
 
     @property
-    def component(self) -> PubSub:
+    def component(self) -> Application:
         """The peer's protocol. Raises RuntimeError before `adopt`."""
         if self._component is None:
             raise RuntimeError(f"peer {self.peer} has no protocol yet")
         return self._component
 
-    def adopt(self, component: PubSub) -> None:
+    def adopt(self, component: Application) -> None:
         """Give the peer its protocol."""
         self._component = component
         self.handlers = component.handlers()
         self.message_classes = {message.__name__: message for message in self.handlers}
+
+    @property
+    def pubsub(self) -> PubSub:
+        """The peer's protocol if it is asked for events. Raises TypeError if it is not."""
+        if not isinstance(self._component, PubSub):
+            raise TypeError(f"{type(self._component).__name__} is no publish/subscribe system")
+        return self._component
 
     @property
     def now(self) -> float:
@@ -70,17 +77,17 @@ class Session:
         context = self._host.context
         self._host.find_contacts(self.peer, lambda contacts: self.within(context, lambda: callback(contacts)))
 
-    def deliver(self, event: Event) -> None:
-        self._host.delivered_hops = event.hops
+    def deliver(self, outcome: Outcome) -> None:
+        self._host.delivered_hops = outcome.hops
         self._host.delivered += 1
 
     def subscribe(self, interest: TopicInterest) -> None:
         self.topics.add(interest.topic)
-        self.component.subscribe(interest)
+        self.pubsub.subscribe(interest)
 
     def unsubscribe(self, interest: TopicInterest) -> None:
         self.topics.discard(interest.topic)
-        self.component.unsubscribe(interest)
+        self.pubsub.unsubscribe(interest)
 
     def within(self, context: TraceContext | None, call: Callable[[], None]) -> None:
         """Make the call as a part of an operation, unless the session has ended."""

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.network.model import Network
-from emulator.protocol import Contact, Event, Handler, PubSub
+from emulator.protocol import Application, Contact, Handler, Outcome, PubSub
 from emulator.registry import SYSTEMS
 from emulator.runtime.event_queue import Entry, EventQueue
 from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
@@ -68,7 +68,7 @@ class VirtualPeer:
         self.number = number
         self.random = rng
         self.self_contact = Contact(number)
-        self.protocol: PubSub | None = None
+        self.protocol: Application | None = None
         self.handlers: dict[type[Message], Handler] = {}
         self.topics: set[int] = set()
         self.life = 0
@@ -128,8 +128,8 @@ class VirtualPeer:
     def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
         self.set_timer(_CONTACTS_DELAY, lambda: callback(self._world.contacts(self.number)))
 
-    def deliver(self, event: Event) -> None:
-        self._world.delivered_hops = event.hops
+    def deliver(self, outcome: Outcome) -> None:
+        self._world.delivered_hops = outcome.hops
         self._world.delivered += 1
 
 
@@ -271,7 +271,7 @@ class VirtualWorld:
                 self._leave(peer, step.action)
             case Subscribe() | Unsubscribe() if peer.protocol is not None:
                 self._change_interest(peer, step.action)
-            case Publish() if peer.protocol is not None:
+            case Publish() if isinstance(peer.protocol, PubSub):
                 event = step.action.event
                 attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in peer.topics}
                 self.context = self.recorder.begin(
@@ -284,6 +284,7 @@ class VirtualWorld:
     def _join(self, peer: VirtualPeer, action: Join) -> None:
         protocol = self._system.create(peer, self._parameters)
         for interest in self._script.interests(peer.number, self.now):
+            assert isinstance(protocol, PubSub)
             protocol.subscribe(interest)
             peer.topics.add(interest.topic)
         contacts = self.contacts(peer.number)
@@ -306,7 +307,7 @@ class VirtualWorld:
         self._tracker.remove(peer.number)
 
     def _change_interest(self, peer: VirtualPeer, action: Subscribe | Unsubscribe) -> None:
-        assert peer.protocol is not None
+        assert isinstance(peer.protocol, PubSub)
         topic = action.interest.topic
         operation = "subscribe" if isinstance(action, Subscribe) else "unsubscribe"
         self.context = self.recorder.begin(operation, peer.number, self._ns(), {}, topic)

@@ -1,9 +1,9 @@
 """Names of spans, metrics and attributes; messaging conventions of OpenTelemetry where they exist.
 
 Spans. An operation is a trace. Its root span, at the peer that began it, is named by the operation
-(`join`, `leave`, `subscribe`, `unsubscribe`, `publish`). Each message that the operation causes is a
-span at the receiver, named by the message class; start = sent, end = handled; its parent is the span
-that sent it.
+(`join`, `leave`, `subscribe`, `unsubscribe`, `publish`, `lookup`). Each message that the operation
+causes is a span at the receiver, named by the message class; start = sent, end = handled; its parent is
+the span that sent it.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at
@@ -26,9 +26,11 @@ DEPTH = "trellis.depth"  # int: messages from the root to here, 1 for the first 
 BYTES = "messaging.message.body.size"  # int: encoded size (hop spans)
 TOPIC = "trellis.topic"  # int: of a publish, subscribe, unsubscribe and of all their messages
 INTERESTED = "trellis.interested"  # bool: this peer subscribes to the topic (publish and its messages)
-DELIVERED = "trellis.delivered"  # bool, only if true: the event was delivered here
-HOPS = "trellis.hops"  # int: overlay hops of the delivered event (with DELIVERED)
+DELIVERED = "trellis.delivered"  # bool, only if true: an event, lookup or subscription arrived here
+HOPS = "trellis.hops"  # int: overlay hops that it took (with DELIVERED)
 EVENT = "trellis.event"  # int: the publication's number in the plan (publish)
+LOOKUP = "trellis.lookup"  # int: the lookup's number in the plan (lookup)
+INTEREST = "trellis.interest"  # int: the subscription's number in the plan (subscribe, unsubscribe)
 SESSION = "trellis.session"  # int: 0, 1, ... of the peer (join, leave)
 GRACEFUL = "trellis.graceful"  # bool (leave)
 
