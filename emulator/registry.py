@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from emulator.protocol import Application, Environment
+from emulator.overlays.lookups import Lookups
+from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
+from emulator.protocol import Application, Environment, Overlay
 from emulator.pubsub.rvr import RVR, RVRParameters
 from emulator.pubsub.vitis import Vitis, VitisParameters
 
@@ -32,6 +34,11 @@ class System:
     """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
 
 
+def _looked_up(create: Callable[[Environment, Any], Overlay]) -> Callable[[Environment, Any], Application]:
+    """An overlay alone, as a system that looks keys up."""
+    return lambda environment, parameters: Lookups(environment, lambda here: create(here, parameters))
+
+
 SYSTEMS = {
     system.name: system
     for system in (
@@ -39,5 +46,13 @@ SYSTEMS = {
             "vitis", "Vitis, gossip clusters with rendezvous routing", _VITIS_PAPER, VitisParameters, Vitis
         ),
         System("rvr", "RVR, rendezvous routing (baseline of Vitis)", _VITIS_PAPER, RVRParameters, RVR),
+        System(
+            "small-world",
+            "The small-world ring of Vitis",
+            _VITIS_PAPER,
+            SmallWorldRingParameters,
+            _looked_up(SmallWorldRing),
+            serves="lookups",
+        ),
     )
 }

@@ -1,0 +1,108 @@
+"""The small world alone: it routes every key to the closest peer, and heals."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from fake_environment import FakeEnvironment, Lockstep, hand_over
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trellis.v1.overlay_pb2 import Routed
+from trellis.v1.pubsub_pb2 import ProfileExchange
+
+from emulator.gossip.descriptor import Descriptor, decode
+from emulator.identifiers import SPACE, distance, of_peer
+from emulator.overlays.lookups import Lookups
+from emulator.overlays.neighbour_selection import FRIEND, PREDECESSOR, SMALL_WORLD, SUCCESSOR
+from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
+from emulator.protocol import Lookup
+
+PEERS = 64
+CONVERGED_AFTER = 12
+KEYS = st.integers(0, SPACE - 1)
+
+
+def ring(seed: int, routing_table: int = 8) -> Lockstep:
+    parameters = SmallWorldRingParameters(routing_table=routing_table)
+
+    def make(environment: FakeEnvironment) -> Lookups:
+        return Lookups(environment, lambda here: SmallWorldRing(here, parameters))
+
+    world = Lockstep(make, range(PEERS), seed)
+    world.start()
+    for _ in range(CONVERGED_AFTER):
+        world.round()
+    return world
+
+
+def look_up(world: Lockstep, origin: int, key: int) -> list[tuple[int, Lookup]]:
+    """(peer, outcome) of all deliveries that a lookup causes."""
+    protocol = world.protocols[origin]
+    assert isinstance(protocol, Lookups)
+    protocol.lookup(1, key)
+    world.exchange(only=[Routed])
+    outcomes = [
+        (p, found) for p, environment in world.environments.items() for found in environment.delivered
+    ]
+    for environment in world.environments.values():
+        environment.delivered.clear()
+    return outcomes
+
+
+def closest(world: Lockstep, key: int) -> int:
+    return min(world.protocols, key=lambda peer: distance(of_peer(peer), key))
+
+
+@pytest.fixture(scope="module")
+def converged() -> Lockstep:
+    return ring(seed=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(origin=st.integers(0, PEERS - 1), key=KEYS)
+def test_a_lookup_ends_once_at_the_closest_peer(converged: Lockstep, origin: int, key: int) -> None:
+    ((peer, found),) = look_up(converged, origin, key)
+    assert peer == closest(converged, key)
+    assert (found.number, found.origin, found.key) == (1, origin, key)
+    assert (found.hops == 0) == (origin == peer)
+
+
+def test_all_links_but_the_two_of_the_ring_are_small_world_links(converged: Lockstep) -> None:
+    for protocol in converged.protocols.values():
+        assert isinstance(protocol, Lookups)
+        kinds = {kind: len(peers) for kind, peers in protocol.neighbours().items() if kind != "incoming"}
+        assert kinds == {SUCCESSOR: 1, PREDECESSOR: 1, SMALL_WORLD: 6, FRIEND: 0}
+
+
+def test_the_links_lead_along_the_ring(converged: Lockstep) -> None:
+    order = sorted(converged.protocols, key=of_peer)
+    for here, after in pairwise([*order, order[0]]):
+        protocol = converged.protocols[here]
+        assert isinstance(protocol, Lookups)
+        assert list(protocol.neighbours()[SUCCESSOR]) == [after]
+
+
+@settings(max_examples=2, deadline=None)
+@given(st.sets(st.integers(0, PEERS - 1), min_size=6, max_size=6), st.integers(0, 99))
+def test_lookups_end_right_again_after_a_tenth_of_the_peers_crash(crashed: set[int], seed: int) -> None:
+    world = ring(seed)
+    world.crash(crashed)
+    for _ in range(10):
+        world.round()
+    for number, origin in enumerate(world.protocols):
+        key = number * (SPACE // PEERS)
+        assert [peer for peer, _ in look_up(world, origin, key)] == [closest(world, key)]
+
+
+def test_a_later_session_has_a_newer_profile() -> None:
+    stranger = Descriptor.make(9, 1, {}).encoded
+    versions = []
+    for now in (0.0, 5.0):
+        environment = FakeEnvironment(3)
+        environment.now = now
+        overlay = SmallWorldRing(environment, SmallWorldRingParameters())
+        hand_over(overlay, 9, ProfileExchange(profile=stranger, revision=1))
+        ((_, answer),) = environment.take(ProfileExchange)
+        versions.append(decode(answer.profile).version)
+    assert versions[0] < versions[1]
