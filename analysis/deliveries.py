@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.carriers import CARRIERS
+
 JOIN_GRACE_S = 10.0
 """An event counts for a peer that joined, or subscribed while up, this long before (Vitis, IV.F)."""
 LEAVE_GRACE_S = 5.0
 """An event does not count for a peer that left, or unsubscribed, sooner than this after it."""
-EVENT_MESSAGE = "EventData"
-"""The message that carries an event; the others only tell of it or ask for it."""
-_MARGIN_S = 1e-6
+MARGIN_S = 1e-6
+"""What rounding may have moved a time by."""
 
 Tables = Mapping[str, DataFrame]
 _KEY = ["trial", "event", "peer"]
@@ -36,12 +37,16 @@ def published(tables: Tables) -> DataFrame:
 
 
 def handled(tables: Tables) -> DataFrame:
-    """The table of that name."""
-    unwanted = ~F.coalesce("interested", F.lit(False))
-    is_copy = F.col("message") == EVENT_MESSAGE
+    """The table of that name.
+
+    A span says whether its peer asked for the event's topic; of other events, `interests` tells.
+    """
+    is_message = F.col("sender").isNotNull()
+    unwanted = is_message & ~F.coalesce("interested", F.lit(False))
+    is_copy = F.col("message").isin(*CARRIERS)
     delivered_s = F.when(F.col("delivered"), F.col("handled_s"))
     events = F.broadcast(published(tables))
-    return (
+    found = (
         tables["hops"]
         .where("parent is not null")
         .drop("event")
@@ -49,14 +54,21 @@ def handled(tables: Tables) -> DataFrame:
         .groupBy(*_KEY)
         .agg(
             F.count_if(is_copy).alias("copies"),
-            F.count("*").alias("messages"),
-            F.sum("bytes").alias("bytes"),
+            F.count_if(is_message).alias("messages"),
+            F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
             F.count_if(is_copy & unwanted).alias("unwanted_copies"),
             F.count_if(unwanted).alias("unwanted_messages"),
             F.coalesce(F.sum(F.when(unwanted, F.col("bytes"))), F.lit(0)).alias("unwanted_bytes"),
             F.min(delivered_s).alias("delivered_s"),
             F.min_by("hops", delivered_s).alias("hops"),
         )
+    )
+    interested = tables["interests"].select(*_KEY, F.lit(True).alias("matched"))
+    wanted = {c: F.when(F.col("matched"), 0).otherwise(F.col(c)) for c in found.columns if "unwanted" in c}
+    return (
+        found.join(interested, _KEY, "left")
+        .withColumns(wanted)
+        .drop("matched")
         .join(events.drop("trace"), ["trial", "event"])
     )
 
@@ -64,10 +76,10 @@ def handled(tables: Tables) -> DataFrame:
 def _expected(tables: Tables) -> DataFrame:
     """Each event with each other peer that was subscribed and up long enough before and after it."""
     due = F.col("published_s")
-    stays_until = F.least(due + LEAVE_GRACE_S, F.col("trial_end_s") - _MARGIN_S)
+    stays_until = F.least(due + LEAVE_GRACE_S, F.col("trial_end_s") - MARGIN_S)
 
     def held(start: Column, end: Column) -> Column:
-        return (start <= due - JOIN_GRACE_S + _MARGIN_S) & (end >= stays_until)
+        return (start <= due - JOIN_GRACE_S + MARGIN_S) & (end >= stays_until)
 
     asked_at = F.when(F.col("asked_s") > 0, F.col("asked_s")).otherwise(F.lit(-JOIN_GRACE_S))
     subscriptions = tables["subscriptions"].select(
@@ -81,6 +93,7 @@ def _expected(tables: Tables) -> DataFrame:
         .join(up, ["trial", "peer"])
         .where(held(F.col("start_s"), F.col("end_s")))
         .select(*_KEY, F.lit(True).alias("expected"))
+        .union(tables["interests"].where("expected").select(*_KEY, "expected"))
     )
 
 

@@ -36,6 +36,8 @@ SPANS = pa.schema(
         ("hops", pa.int32()),
         ("bytes", pa.int32()),
         ("event", pa.int32()),
+        ("lookup", pa.int32()),
+        ("interest", pa.int32()),
         ("session", pa.int32()),
         ("graceful", pa.bool_()),
         ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
@@ -67,6 +69,8 @@ _ATTRIBUTES = {
     names.HOPS: "hops",
     names.BYTES: "bytes",
     names.EVENT: "event",
+    names.LOOKUP: "lookup",
+    names.INTEREST: "interest",
     names.SESSION: "session",
     names.GRACEFUL: "graceful",
     names.NEIGHBOUR: "neighbour",
@@ -74,11 +78,10 @@ _ATTRIBUTES = {
     names.MESSAGE_TYPE: "message",
     names.TRAFFIC: "traffic",
 }
-# Fields of Span, NumberDataPoint and AnyValue (opentelemetry/proto/{trace,metrics,common}/v1).
+# Fields of Span, NumberDataPoint, AnyValue and Metric (opentelemetry/proto/{trace,metrics,common}/v1).
 _TRACE_ID, _SPAN_ID, _PARENT, _NAME, _START, _END, _SPAN_ATTRIBUTES = 1, 2, 4, 5, 7, 8, 9
 _TIME, _DOUBLE, _INTEGER, _POINT_ATTRIBUTES = 3, 4, 6, 7
-_STRING_VALUE, _DOUBLE_VALUE = 1, 4
-_GAUGE, _SUM = 5, 7
+_STRING_VALUE, _DOUBLE_VALUE, _GAUGE, _SUM = 1, 4, 5, 7
 
 
 @dataclass(slots=True)
@@ -159,11 +162,8 @@ class _Columns:
                 self[name].values[rows] -= attributes[names.START].int_value
 
     def batch(self, **ready: pa.Array) -> pa.RecordBatch:
-        arrays = [
-            ready[f.name] if f.name in ready else self[f.name].array(f.type)
-            for f in self.schema
-            if f.name != "loss"
-        ]
+        fields = [f for f in self.schema if f.name != "loss"]
+        arrays = [ready[f.name] if f.name in ready else self[f.name].array(f.type) for f in fields]
         return pa.RecordBatch.from_arrays([*arrays, pa.nulls(self.rows, LOSS)], schema=self.schema)
 
 

@@ -8,32 +8,47 @@ telemetry and plan.
 
 Written by `analysis.tables`:
 
-hops         every span of every operation: the root (depth 0) and each message, at its receiver.
+hops         every span of every operation: the root (no parent), each message, at its receiver (with a
+             sender), and each delivery from a timer (neither; named "timer").
              trace binary(16), span bigint, parent bigint?, message (the message's name, or the
              operation's for a root), host, sender int?, peer int, depth int, topic int?, interested
-             boolean?, delivered boolean, hops int?, bytes int?, event int?, session int?, graceful
-             boolean? (the last three on roots), sent_s, handled_s, delay_ms (sent to handled)
+             boolean? (null where the event has no topic), delivered boolean, hops int?, bytes int?,
+             event int?, lookup int?, interest int?, session int?, graceful boolean? (the last five on
+             roots), sent_s, handled_s, delay_ms (sent to handled)
 operations   one row a trace.
-             trace, operation (publish, join, leave, subscribe, unsubscribe), host, peer, topic?, event?,
-             session?, graceful?, at_s, messages bigint, bytes bigint, depth int (of the deepest
-             message), last_s (when the last message was handled)
+             trace, operation (publish, lookup, subscribe, unsubscribe, join, leave), host, peer, topic?,
+             event?, lookup?, interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth
+             int (of the deepest message), last_s (when the last message was handled)
 sessions     planned sessions and what became of them.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
 handled      one row for each event and peer that received any message of it.
-             event, topic, publisher, published_s, peer, copies (EventData), messages (Notification, Pull,
-             EventData, ...), bytes, unwanted_copies, unwanted_messages, unwanted_bytes (of those received
-             while not subscribed), delivered_s?, hops? (of the first delivery)
+             event, topic?, publisher, published_s, peer, copies (messages that carry the event, such as
+             EventData), messages (Notification, Pull, EventData, ...), bytes, unwanted_copies,
+             unwanted_messages, unwanted_bytes (of those received while not subscribed), delivered_s?, hops?
+             (of the first delivery)
 deliveries   one row for each event and peer that was expected to get it or got it.
-             event, topic, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
-             delay_ms? (published to delivered), copies int (EventData received), duplicates int (copies
-             beyond the first)
-relays       one row for each event and peer that handled it without having asked for its topic.
-             event, topic, peer, messages, copies, bytes (the unwanted ones of `handled`)
+             event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
+             delay_ms? (published to delivered), copies int (received), duplicates int (copies beyond the
+             first)
+interests    one row for each event without a topic and peer that held a subscription to it; only where
+             subscriptions are ranges.
+             event, peer, expected boolean (held and up long enough before and after it)
+lookups      one row for each lookup; only where that is the workload.
+             lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial), delivered
+             boolean, peer? (where it was delivered first), hops?, delay_ms?, copies bigint (deliveries),
+             right boolean (no peer that was up from before the lookup to its delivery is closer to the
+             key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
+installations  one row for each subscription that was made while its peer was up.
+             interest?, peer, asked_s, installed_s?, delay_ms?, hops?, messages, bytes (of its trace)
+operation_traffic  what peers received for operations.
+             operation, message, peer, messages, bytes
+relays       one row for each event and peer that handled it without having asked for it.
+             event, topic?, peer, messages, copies, bytes (the unwanted ones of `handled`)
 traffic      one row a peer that was up in the measure phase.
-             peer, up_s (in the measure phase), received (EventData), unwanted (EventData of topics not
-             subscribed to), overhead? (unwanted / received), messages (all dissemination messages
-             received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
+             peer, up_s (in the measure phase), received (copies of events), unwanted (copies of events
+             that it did not subscribe to), overhead? (unwanted / received), messages (all dissemination
+             messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
              maintenance_messages?, maintenance_bytes? (sent)
 counters     what each peer sent over the measure phase, as its host counted.
@@ -68,7 +83,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from analysis import deliveries, peers
+from analysis import content, deliveries, installations, lookups, peers
 from analysis.parquet import write_in_order, write_table
 from analysis.telemetry import corrected_spans, read_otlp, read_plan
 from analysis.trials import TrialRecord, host_frame, trial_frame
@@ -77,20 +92,14 @@ from emulator.experiment.rundir import RunDirectory
 Tables = dict[str, DataFrame]
 _TABLES_AT_ONCE = 3
 _HOPS = [
-    *(
-        "trial",
-        "trace",
-        "span",
-        "parent",
-        "message",
-        "host",
-        "sender",
-        "peer",
-        "depth",
-        "topic",
-        "interested",
-    ),
-    *("delivered", "hops", "bytes", "event", "session", "graceful", "sent_s", "handled_s", "delay_ms"),
+    *("trial", "trace", "span", "parent", "message", "host", "sender", "peer", "depth", "topic"),
+    "interested",
+    *("delivered", "hops", "bytes", "event", "lookup", "interest", "session", "graceful"),
+    *("sent_s", "handled_s", "delay_ms"),
+]
+_OPERATION = [
+    *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
+    *("session", "graceful", "at_s"),
 ]
 _POINTS = [
     *("trial", "host", "file", "name", "at_s", "value", "peer", "neighbour", "kind", "message", "traffic"),
@@ -105,8 +114,8 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
     write_telemetry(spark, run, records, tables)
     hosts = F.broadcast(host_frame(spark, records))
-    plan = {name: read_plan(spark, records, name) for name in ("sessions", "subscriptions")}
-    tables["subscriptions"] = plan["subscriptions"]
+    planned_sessions = read_plan(spark, records, "sessions")
+    tables["subscriptions"] = read_plan(spark, records, "subscriptions")
 
     _write(
         run,
@@ -119,10 +128,13 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     _write(
         run,
         tables,
-        ("sessions", peers.sessions(plan["sessions"], tables, hosts), ("peer", "session")),
-        ("handled", deliveries.handled(tables), ("event", "peer")),
+        ("sessions", peers.sessions(planned_sessions, tables, hosts), ("peer", "session")),
         ("messages", peers.messages(tables), ("message", "traffic")),
+        ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
+        ("operation_traffic", installations.operation_traffic(tables), ("operation", "message", "peer")),
     )
+    tables |= _particular(spark, run, records, tables)
+    _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
     _write(
         run,
         tables,
@@ -142,6 +154,22 @@ def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tup
     with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
         for written in [pool.submit(write, *table) for table in wanted]:
             written.result()
+
+
+def _particular(spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables) -> Tables:
+    """The tables that only some workloads have; empty and not written where no trial has it."""
+    found: Tables = {
+        "interests": spark.createDataFrame([], content.INTERESTS).where("false"),
+        "lookups": spark.createDataFrame([], lookups.LOOKUPS).where("false"),
+    }
+    if some := [record for record in records if record.serves == "content"]:
+        frame = content.interests(tables, read_plan(spark, some, "publications"))
+        found["interests"] = write_table(frame, run, "interests", "event", "peer")
+    if some := [record for record in records if record.serves == "lookups"]:
+        planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
+        frame = lookups.lookups(tables, planned, placed, some)
+        found["lookups"] = write_table(frame, run, "lookups", "lookup")
+    return found
 
 
 def write_telemetry(
@@ -173,7 +201,7 @@ def _operations(hops: DataFrame) -> DataFrame:
     """One row a trace that has a root."""
     keys = ["trial", "trace"]
     caused = (
-        hops.where("parent is not null")
+        hops.where("sender is not null")
         .groupBy(*keys)
         .agg(
             F.count("*").alias("messages"),
@@ -185,9 +213,7 @@ def _operations(hops: DataFrame) -> DataFrame:
     return (
         hops.where("parent is null")
         .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
-        .select(
-            "trial", "trace", "operation", "host", "peer", "topic", "event", "session", "graceful", "at_s"
-        )
+        .select(*_OPERATION)
         .join(caused, keys, "left")
         .na.fill(0, ["messages", "bytes", "depth"])
         .withColumn("last_s", F.coalesce("last_s", "at_s"))

@@ -12,6 +12,7 @@ from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.spec import ExperimentSpec, TrialSpec
 from emulator.experiment.variants import trials
+from emulator.registry import SYSTEMS, Workload
 
 _NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 _INTERVALS = 30
@@ -43,6 +44,11 @@ class TrialRecord:
         return (self.directory.plan / "publications.parquet").exists() and any(
             self.directory.telemetry.glob("*-traces-*.otlp")
         )
+
+    @property
+    def serves(self) -> Workload:
+        """What its peers were asked for."""
+        return SYSTEMS[self.spec.system.name].serves
 
     @property
     def time_scale(self) -> float:
@@ -82,13 +88,15 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
 
 
 def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """trial, measure_start_s, measure_end_s, trial_end_s, interval_s: one row a trial."""
-    rows = [
-        (r.name, r.spec.phases.measure_start, r.spec.phases.measure_end, r.spec.phases.end, r.interval_s)
-        for r in records
-    ]
+    """trial, serves, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s: one row a trial."""
+    rows = []
+    for record in records:
+        phases = record.spec.phases
+        times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
+        rows.append((record.name, record.serves, *times))
     columns = (
-        "trial string, measure_start_s double, measure_end_s double, trial_end_s double, interval_s double"
+        "trial string, serves string, join_end_s double, measure_start_s double, measure_end_s double, "
+        "trial_end_s double, interval_s double"
     )
     return spark.createDataFrame(rows, columns)
 

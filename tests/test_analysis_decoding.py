@@ -26,6 +26,8 @@ INTEGERS = {
     names.HOPS: "hops",
     names.BYTES: "bytes",
     names.EVENT: "event",
+    names.LOOKUP: "lookup",
+    names.INTEREST: "interest",
     names.SESSION: "session",
 }
 FLAGS = {names.INTERESTED: "interested", names.DELIVERED: "delivered", names.GRACEFUL: "graceful"}
