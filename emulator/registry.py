@@ -12,9 +12,12 @@ from emulator.overlays.lookups import Lookups
 from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
 from emulator.protocol import Application, Environment, Overlay
 from emulator.pubsub.rvr import RVR, RVRParameters
+from emulator.pubsub.scribe.parameters import over
+from emulator.pubsub.scribe.scribe import Scribe
 from emulator.pubsub.vitis import Vitis, VitisParameters
 
 _VITIS_PAPER = "Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011"
+_SCRIBE_PAPER = "Castro, Druschel, Kermarrec, Rowstron: Scribe, IEEE JSAC 20(8), 2002"
 
 
 Workload = Literal["topics", "content", "lookups"]
@@ -39,6 +42,17 @@ def _looked_up(create: Callable[[Environment, Any], Overlay]) -> Callable[[Envir
     return lambda environment, parameters: Lookups(environment, lambda here: create(here, parameters))
 
 
+def _scribe(
+    name: str, title: str, create: Callable[[Environment, Any], Overlay], parameters: type[BaseModel]
+) -> System:
+    """Scribe over an overlay that is made from these parameters."""
+
+    def make(environment: Environment, given: Any) -> Application:
+        return Scribe(environment, given, lambda here: create(here, given.overlay))
+
+    return System(name, title, _SCRIBE_PAPER, over(parameters), make)
+
+
 SYSTEMS = {
     system.name: system
     for system in (
@@ -53,6 +67,12 @@ SYSTEMS = {
             SmallWorldRingParameters,
             _looked_up(SmallWorldRing),
             serves="lookups",
+        ),
+        _scribe(
+            "scribe-small-world",
+            "Scribe over the small-world ring of Vitis",
+            SmallWorldRing,
+            SmallWorldRingParameters,
         ),
     )
 }

@@ -1,0 +1,316 @@
+"""A peer's part in the multicast trees of Scribe (JSAC 2002, sections III.B and III.C).
+
+A tree is made of the reverse paths of the joins that its members route towards the topic: the first
+peer on the way adopts the one that asks, and asks for itself if it is not in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from google.protobuf.message import Message
+from trellis.v1.scribe_pb2 import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeLeave
+
+from emulator import identifiers
+from emulator.identifiers import distance, of_topic
+from emulator.protocol import Environment, Handler, Overlay, Timer
+from emulator.pubsub.scribe.link import TreeLink
+from emulator.pubsub.scribe.parameters import ScribeParameters
+
+
+class _Request:
+    """A join that is not answered yet."""
+
+    __slots__ = ("at", "hop")
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+        """When it was made (s of trial time)."""
+        self.hop: int | None = None
+        """The peer that it was sent to."""
+
+
+class Trees:
+    """Parents and children in all trees. In each tree a peer has a parent, or is the root, or asks."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        overlay: Overlay,
+        parameters: ScribeParameters,
+        wanted: Collection[int],
+    ) -> None:
+        """`wanted` are the topics that the peer itself subscribes to, as it changes."""
+        self._environment = environment
+        self._overlay = overlay
+        self._wanted = wanted
+        self._peer = environment.self_contact.peer
+        self._identifier = identifiers.of_peer(self._peer)
+        self._heartbeat = parameters.heartbeat
+        self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
+        self._join_timeout = parameters.join_timeout
+        self.children: dict[int, set[int]] = {}
+        """The children table, by topic."""
+        self.parents: dict[int, int] = {}
+        self.roots: set[int] = set()
+        """Topics that this peer is the root of."""
+        self._requests: dict[int, _Request] = {}
+        self._links: dict[int, TreeLink] = {}
+        self._retry: Timer | None = None
+        self._checked_routes = -1
+
+    def handlers(self) -> dict[type[Message], Handler]:
+        return {
+            TreeAcceptance: self._on_acceptance,
+            TreeHeartbeat: self._on_heartbeat,
+            TreeLeave: self._on_leave,
+        }
+
+    def start(self) -> None:
+        """Call when the overlay was started."""
+        self._environment.every(self._heartbeat, self._beat)
+
+    def stop(self, graceful: bool) -> None:
+        """Leave all trees: parents are told, and children, who join anew. Stop the overlay before."""
+        if graceful:
+            for peer, link in self._links.items():
+                if link.above:
+                    self._environment.send(peer, TreeLeave(topics=sorted(link.above)))
+                if link.below:
+                    self._environment.send(peer, TreeHeartbeat())
+        for state in (self.children, self.parents, self.roots, self._requests, self._links):
+            state.clear()
+
+    def join(self, topic: int) -> None:
+        """Become a part of the topic's tree, or stay it."""
+        if topic not in self.parents and topic not in self.roots and topic not in self._requests:
+            self._ask(topic)
+
+    def prune(self, topics: Iterable[int]) -> None:
+        """Leave the trees in which nobody needs this peer; so do the parents that are left alone."""
+        leaves: dict[int, list[int]] = {}
+        for topic in topics:
+            if topic in self._wanted or topic in self.children:
+                continue
+            self._requests.pop(topic, None)
+            self.roots.discard(topic)
+            parent = self._part_from_parent(topic)
+            if parent is not None:
+                leaves.setdefault(parent, []).append(topic)
+        for parent, left in leaves.items():
+            self._environment.send(parent, TreeLeave(topics=left))
+
+    def forward(self, join: TreeJoin, next_hop: int) -> bool:
+        """The overlay's upcall: the first peer on the way of a join adopts the child; it goes no further."""
+        if join.child == self._peer:
+            request = self._requests.get(join.topic)
+            if request is not None:
+                request.hop = next_hop
+            return True
+        self._adopt(join.child, join.topic)
+        return False
+
+    def deliver(self, join: TreeJoin) -> None:
+        """The overlay's upcall: this peer is the closest to the topic, so it is the root."""
+        if join.child != self._peer:
+            self._adopt(join.child, join.topic)
+        elif self._requests.pop(join.topic, None):
+            self.roots.add(join.topic)
+
+    def update(self, peer: int, joined: bool) -> None:
+        """The overlay's upcall: ask at once if this is the first neighbour, or closer to a root's topic."""
+        if not joined:
+            return
+        closer = [
+            topic
+            for topic in self.roots
+            if distance(identifiers.of_peer(peer), of_topic(topic))
+            < distance(self._identifier, of_topic(topic))
+            and self._overlay.next_hop(of_topic(topic)) is not None
+        ]
+        for topic in closer + [t for t, request in self._requests.items() if request.hop is None]:
+            self._ask(topic)
+
+    def on_unreachable(self, peer: int) -> None:
+        """Do without `peer`; the overlay is to know before. Its children ask for another parent."""
+        self._give_up(peer)
+        for topic in [topic for topic, request in self._requests.items() if request.hop == peer]:
+            self._ask(topic)
+
+    def hear(self, peer: int) -> None:
+        """An event came from `peer`: as good as a heartbeat."""
+        link = self._links.get(peer)
+        if link is not None:
+            link.heard = self._environment.now
+
+    def send_down(self, topic: int, message: Message, sender: int | None) -> None:
+        """Send to all children but `sender`."""
+        for child in self.children.get(topic, ()):
+            if child != sender:
+                self._links[child].spoken = True
+                self._environment.send(child, message)
+
+    def topics(self) -> set[int]:
+        """The topics whose trees this peer is in."""
+        return self.parents.keys() | self.roots | self._requests.keys()
+
+    def _ask(self, topic: int) -> None:
+        """Route a join; a peer without neighbours waits for the first one."""
+        self.roots.discard(topic)
+        self._requests[topic] = _Request(self._environment.now)
+        if self._retry is None:
+            self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
+        if self._overlay.neighbour_set(1):
+            self._overlay.route(of_topic(topic), TreeJoin(topic=topic, child=self._peer))
+
+    def _ask_again(self) -> None:
+        self._retry = None
+        last = self._environment.now - self._join_timeout / 2
+        for topic in [topic for topic, request in self._requests.items() if request.at <= last]:
+            self._ask(topic)
+        if self._requests and self._retry is None:
+            self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
+
+    def _adopt(self, child: int, topic: int) -> None:
+        self._add_child(child, topic)
+        self._environment.send(child, TreeAcceptance(topic=topic))
+
+    def _add_child(self, child: int, topic: int) -> None:
+        link = self._link(child)
+        link.below.add(topic)
+        link.unnamed[topic] = self._environment.now + self._lifetime
+        link.change()
+        self.children.setdefault(topic, set()).add(child)
+        if self.parents.get(topic) == child:
+            # Routes that lead in a circle: wait before asking, for they may still do.
+            self._part_from_parent(topic)
+            self._requests[topic] = _Request(self._environment.now)
+            if self._retry is None:
+                self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
+        self.join(topic)
+
+    def _accepted(self, sender: int, topic: int) -> bool:
+        """Whether the sender is the parent now."""
+        if self._requests.pop(topic, None):
+            self.parents[topic] = sender
+            link = self._link(sender)
+            link.above.add(topic)
+            link.change()
+            self._checked_routes = -1
+        return self.parents.get(topic) == sender
+
+    def _part_from_parent(self, topic: int) -> int | None:
+        parent = self.parents.pop(topic, None)
+        if parent is not None:
+            link = self._links[parent]
+            link.above.discard(topic)
+            link.change()
+            self._drop_if_bare(parent)
+        return parent
+
+    def _lose_child(self, child: int, topic: int) -> None:
+        link = self._links.get(child)
+        if link is None or topic not in link.below:
+            return
+        link.below.discard(topic)
+        link.unnamed.pop(topic, None)
+        link.change()
+        self._drop_if_bare(child)
+        self._remove_child(child, topic)
+
+    def _remove_child(self, child: int, topic: int) -> None:
+        children = self.children[topic]
+        children.discard(child)
+        if not children:
+            del self.children[topic]
+
+    def _link(self, peer: int) -> TreeLink:
+        link = self._links.get(peer)
+        if link is None:
+            link = self._links[peer] = TreeLink(self._environment.now)
+        return link
+
+    def _drop_if_bare(self, peer: int) -> None:
+        link = self._links[peer]
+        if not link.above and not link.below:
+            del self._links[peer]
+
+    def _give_up(self, peer: int) -> None:
+        link = self._links.pop(peer, None)
+        if link is None:
+            return
+        for topic in link.above:
+            del self.parents[topic]
+        for topic in link.below:
+            self._remove_child(peer, topic)
+        self.prune(link.below)
+        for topic in sorted(link.above):
+            if topic in self._wanted or topic in self.children:
+                self._ask(topic)
+
+    def _beat(self) -> None:
+        now = self._environment.now
+        oldest = now - self._lifetime
+        for peer in [peer for peer, link in self._links.items() if link.heard < oldest]:
+            self._give_up(peer)
+        for peer, link in list(self._links.items()):
+            if link.unnamed:
+                gone = [topic for topic, ends in link.unnamed.items() if ends < now]
+                for topic in gone:
+                    self._lose_child(peer, topic)
+                self.prune(gone)
+        self._check_routes()
+        for peer, link in self._links.items():
+            heartbeat = link.due()
+            if heartbeat is not None:
+                self._environment.send(peer, heartbeat)
+
+    def _check_routes(self) -> None:
+        """Roots that are the closest no more ask; who is now the closest becomes the root.
+
+        A parent that is further from the topic than this peer is kept only while the route leads
+        over it: around any circle, one link leads away from the topic.
+        """
+        overlay = self._overlay
+        if overlay.routes_version == self._checked_routes:
+            return
+        self._checked_routes = overlay.routes_version
+        for topic in [topic for topic in self.roots if overlay.next_hop(of_topic(topic)) is not None]:
+            self._ask(topic)
+        for topic, parent in list(self.parents.items()):
+            key = of_topic(topic)
+            hop = overlay.next_hop(key)
+            if hop != parent and (
+                hop is None or distance(identifiers.of_peer(parent), key) >= distance(self._identifier, key)
+            ):
+                self._part_from_parent(topic)
+                self._environment.send(parent, TreeLeave(topics=[topic]))
+                self._ask(topic)
+
+    def _on_acceptance(self, sender: int, message: TreeAcceptance) -> None:
+        if not self._accepted(sender, message.topic):
+            self._environment.send(sender, TreeLeave(topics=[message.topic]))
+
+    def _on_leave(self, sender: int, message: TreeLeave) -> None:
+        for topic in message.topics:
+            self._lose_child(sender, topic)
+        self.prune(message.topics)
+
+    def _on_heartbeat(self, sender: int, message: TreeHeartbeat) -> None:
+        now = self._environment.now
+        link = self._link(sender)
+        link.heard = now
+        if link.repeats(message):
+            return
+        named, offered = set(message.parents), set(message.children)
+        for topic in sorted(named - link.below):
+            self._add_child(sender, topic)
+        link.refresh(named, now + self._lifetime)
+        refused = [topic for topic in sorted(offered - link.above) if not self._accepted(sender, topic)]
+        if refused:
+            self._environment.send(sender, TreeLeave(topics=refused))
+        for topic in sorted(link.above - offered):
+            self._part_from_parent(topic)
+            self._ask(topic)
+        if not link.above and not link.below:
+            self._links.pop(sender, None)
