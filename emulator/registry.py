@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from emulator.overlays.lookups import Lookups
+from emulator.overlays.pastry import Pastry, PastryParameters
 from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
 from emulator.protocol import Application, Environment, Overlay
 from emulator.pubsub.rvr import RVR, RVRParameters
@@ -17,6 +18,7 @@ from emulator.pubsub.scribe.scribe import Scribe
 from emulator.pubsub.vitis import Vitis, VitisParameters
 
 _VITIS_PAPER = "Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011"
+_PASTRY_PAPER = "Rowstron, Druschel: Pastry, Middleware 2001; Castro, Costa, Rowstron: MSPastry, DSN 2004"
 _SCRIBE_PAPER = "Castro, Druschel, Kermarrec, Rowstron: Scribe, IEEE JSAC 20(8), 2002"
 
 
@@ -60,6 +62,14 @@ SYSTEMS = {
             "vitis", "Vitis, gossip clusters with rendezvous routing", _VITIS_PAPER, VitisParameters, Vitis
         ),
         System("rvr", "RVR, rendezvous routing (baseline of Vitis)", _VITIS_PAPER, RVRParameters, RVR),
+        System(
+            "pastry",
+            "Pastry, with MSPastry's care for churn",
+            _PASTRY_PAPER,
+            PastryParameters,
+            _looked_up(Pastry),
+            serves="lookups",
+        ),
         System(
             "small-world",
             "The small-world ring of Vitis",
