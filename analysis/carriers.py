@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CARRIERS = frozenset({"EventData"})
-"""Names of messages. What a peer gets in one of them is a copy of the event."""
+CARRIERS = frozenset({"EventData", "EventDelivery", "Multicast"})
+"""Names of messages, of all systems. What a peer gets in one of them is a copy of the event."""

@@ -1,9 +1,11 @@
-"""What is measured of a trial: the metrics of the Vitis paper (section IV.A), and what explains them."""
+"""What is measured of a trial: the metrics of the papers, and what explains them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from emulator.registry import Workload
 
 STATE_PREFIX = "state."
 
@@ -23,7 +25,13 @@ def _lower(title: str, unit: str, about: str) -> Measure:
     return Measure(title, unit, "lower", about)
 
 
-MEASURES = {
+def _share(title: str, about: str) -> Measure:
+    return Measure(title, "share", "higher", about)
+
+
+_AN_EVENT = "bytes an event and peer"
+_A_SUBSCRIPTION = "bytes a subscription and peer"
+_OF_EVENTS = {
     "hit_ratio": Measure(
         "Hit ratio",
         "share",
@@ -37,7 +45,7 @@ MEASURES = {
     "overhead": _lower(
         "Traffic overhead",
         "share",
-        "EventData received by peers that had not asked for it, of all EventData.",
+        "Copies of events received by peers that had not asked for them, of all copies received.",
     ),
     "overhead_mean": _lower(
         "Traffic overhead, mean over peers",
@@ -45,17 +53,17 @@ MEASURES = {
         "Each peer's own share, averaged over those that received any.",
     ),
     "overhead_messages": _lower(
-        "Overhead of all messages", "share", "As traffic overhead, over notifications and pulls too."
+        "Overhead of all messages", "share", "As traffic overhead, over all messages that publications cause."
     ),
     "overhead_above_10": _lower(
         "Peers above 10 % overhead",
         "share",
-        "Peers of whose received EventData more than a tenth was unwanted.",
+        "Peers to which more than a tenth of the copies came unwanted.",
     ),
     "overhead_above_20": _lower(
         "Peers above 20 % overhead",
         "share",
-        "Peers of whose received EventData more than a fifth was unwanted.",
+        "Peers to which more than a fifth of the copies came unwanted.",
     ),
     "delay_hops": _lower(
         "Delay in hops",
@@ -67,6 +75,7 @@ MEASURES = {
     "delay_ms_median": _lower("Delay, median", "ms", "Publication to delivery."),
     "delay_ms_p90": _lower("Delay, 90th percentile", "ms", "Publication to delivery."),
     "delay_ms_p99": _lower("Delay, 99th percentile", "ms", "Publication to delivery."),
+    "delay_ms_max": _lower("Longest delay", "ms", "Publication to delivery."),
     "duplicates": _lower(
         "Duplicates",
         "per delivery",
@@ -89,6 +98,91 @@ MEASURES = {
         "Messages that a peer handled for others, mean over peers.",
     ),
     "relay_load_p99": _lower("Relay load, 99th percentile", "messages a peer", "Over peers."),
+    "clusters_per_topic": _lower(
+        "Clusters a topic", "clusters", "Connected components of the links among a topic's subscribers."
+    ),
+    "gateways_per_topic": _lower(
+        "Gateways a topic",
+        "peers",
+        "Peers that connect a cluster to the rendezvous node.",
+    ),
+    "published": Measure("Events published", "events", None, "In the measure phase."),
+    "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
+}
+_OF_CONTENT = {
+    "delay_within_400_ms": _share("Deliveries within 400 ms", "Of those made, since the publication."),
+    "delay_within_1_s": _share("Deliveries within 1 s", "Of those made, since the publication."),
+    "publish_bytes_per_event_and_node": _lower(
+        "Publishing",
+        _AN_EVENT,
+        "Bytes of all messages that publications cause, received by a peer for each event, mean over peers.",
+    ),
+    "publish_bytes_p70": _lower("Publishing, 70th percentile", _AN_EVENT, "Over peers."),
+    "publish_bytes_p90": _lower("Publishing, 90th percentile", _AN_EVENT, "Over peers."),
+    "publish_bytes_top_20": _lower("Publishing, top 20", _AN_EVENT, "Mean over the 20 peers with the most."),
+    "publish_bytes_max": _lower("Publishing, maximum", _AN_EVENT, "The peer with the most."),
+    "matching_bytes_per_event_and_node": _lower(
+        "Publishing without delivery",
+        _AN_EVENT,
+        "As publishing, but without the messages that bring events to their subscribers: what it costs to "
+        "find out who they are.",
+    ),
+    "matching_bytes_p70": _lower("Publishing without delivery, 70th percentile", _AN_EVENT, "Over peers."),
+    "matching_bytes_top_20": _lower(
+        "Publishing without delivery, top 20", _AN_EVENT, "Mean over the 20 peers with the most."
+    ),
+    "matching_bytes_max": _lower(
+        "Publishing without delivery, maximum", _AN_EVENT, "The peer with the most."
+    ),
+    "installed": _share(
+        "Subscriptions installed", "Of those made while the peer was up: seen where they are stored."
+    ),
+    "install_delay_ms": _lower(
+        "Installing", "ms", "From asking to the last place that stores the subscription, mean."
+    ),
+    "install_delay_ms_median": _lower("Installing, median", "ms", "Over subscriptions."),
+    "install_within_600_ms": _share("Installed within 600 ms", "Of all subscriptions made while up."),
+    "install_within_1_s": _share("Installed within 1 s", "Of all subscriptions made while up."),
+    "install_hops": _lower("Installing", "hops", "Messages one after the other, mean over subscriptions."),
+    "install_bytes_per_subscription_and_node": _lower(
+        "Installing",
+        _A_SUBSCRIPTION,
+        "Bytes of all messages that subscribing causes, received by a peer for each subscription, mean over "
+        "peers.",
+    ),
+    "install_bytes_p78": _lower("Installing, 78th percentile", _A_SUBSCRIPTION, "Over peers."),
+    "install_bytes_p98": _lower("Installing, 98th percentile", _A_SUBSCRIPTION, "Over peers."),
+    "install_bytes_max": _lower("Installing, maximum", _A_SUBSCRIPTION, "The peer with the most."),
+}
+_OF_LOOKUPS = {
+    "lookup_success": _share(
+        "Lookups that succeeded",
+        "Delivered at the right peer, of all lookups but those of the trial's last 5 s. Right: no peer that "
+        "was up from 10 s before the lookup (or from the join phase on) until its delivery is closer to the "
+        "key. A lookup whose origin crashed meanwhile counts too.",
+    ),
+    "lookup_success_lowest": _share("Lookups that succeeded in the worst interval", "Of the time series."),
+    "lookup_delivered": _share("Lookups delivered", "At any peer, of the same lookups."),
+    "lookup_hops": _lower("Lookup hops", "hops", "From the origin to where it ended, mean."),
+    "lookup_hops_p99": _lower("Lookup hops, 99th percentile", "hops", "Of lookups that were delivered."),
+    "lookup_delay_ms": _lower("Lookup delay", "ms", "From the origin to where it ended, mean."),
+    "lookup_delay_ms_median": _lower("Lookup delay, median", "ms", "Of lookups that were delivered."),
+    "lookup_delay_ms_p99": _lower("Lookup delay, 99th percentile", "ms", "Of lookups that were delivered."),
+    "delay_penalty": _lower(
+        "Relative delay penalty (ratio of means)",
+        "",
+        "Mean delay of the lookups over the mean one-way delay from their origins straight to where they "
+        "ended. Those that ended at their origin do not count.",
+    ),
+    "delay_penalty_mean": _lower(
+        "Relative delay penalty (mean of ratios)",
+        "",
+        "The mean over lookups of each one's own ratio: pairs that are near each other weigh as much as "
+        "others.",
+    ),
+    "lookups": Measure("Lookups", "lookups", None, "That count."),
+}
+_OF_ALL = {
     "bytes_per_s": _lower(
         "Traffic",
         "bytes/s a peer",
@@ -101,14 +195,6 @@ MEASURES = {
     ),
     "maintenance_bytes_per_s": _lower(
         "Maintenance traffic", "bytes/s a peer", "Sent in the measure phase by timers, not for an operation."
-    ),
-    "clusters_per_topic": _lower(
-        "Clusters a topic", "clusters", "Connected components of the links among a topic's subscribers."
-    ),
-    "gateways_per_topic": _lower(
-        "Gateways a topic",
-        "peers",
-        "Peers that connect a cluster to the rendezvous node.",
     ),
     "neighbours": Measure(
         "Neighbours",
@@ -123,8 +209,6 @@ MEASURES = {
         "Of any peer at the end of the measure phase.",
     ),
     "peers_up": Measure("Peers up", "peers", None, "Mean over the measure phase."),
-    "published": Measure("Events published", "events", None, "In the measure phase."),
-    "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
     "lost_spans": _lower(
         "Lost spans",
         "spans",
@@ -141,6 +225,13 @@ MEASURES = {
         "Cut off or damaged parts of the trial's OTLP files.",
     ),
 }
+MEASURES = _OF_EVENTS | _OF_CONTENT | _OF_LOOKUPS | _OF_ALL
+APPLICABLE: dict[Workload, frozenset[str]] = {
+    "topics": frozenset(_OF_EVENTS | _OF_ALL),
+    "content": frozenset(_OF_EVENTS | _OF_CONTENT | _OF_ALL),
+    "lookups": frozenset(_OF_LOOKUPS | _OF_ALL),
+}
+"""What is measured of a trial, by what its peers were asked for."""
 
 
 def describe(name: str) -> Measure:

@@ -1,4 +1,4 @@
-"""What became of each subscription that was made while its peer was up, and what operations cost."""
+"""What became of each subscription that was made while its peer was up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Tables = Mapping[str, DataFrame]
 
 
 def installations(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """The table of that name.
+
+    A system may store a subscription in parts: it is in force when the last of them has arrived.
+    """
     asked = (
         tables["operations"]
         .where("operation = 'subscribe'")
@@ -23,25 +26,12 @@ def installations(tables: Tables) -> DataFrame:
         .select("trial", "trace", "handled_s", "hops")
         .join(F.broadcast(asked.select("trial", "trace")), ["trial", "trace"])
         .groupBy("trial", "trace")
-        .agg(F.min(F.struct("handled_s", "hops")).alias("first"))
+        .agg(F.max(F.struct("handled_s", "hops")).alias("last"))
     )
     return asked.join(installed, ["trial", "trace"], "left").select(
         *("trial", "interest", "peer", "asked_s"),
-        F.col("first.handled_s").alias("installed_s"),
-        ((F.col("first.handled_s") - F.col("asked_s")) * 1e3).alias("delay_ms"),
-        F.col("first.hops").alias("hops"),
+        F.col("last.handled_s").alias("installed_s"),
+        ((F.col("last.handled_s") - F.col("asked_s")) * 1e3).alias("delay_ms"),
+        F.col("last.hops").alias("hops"),
         *("messages", "bytes"),
-    )
-
-
-def operation_traffic(tables: Tables) -> DataFrame:
-    """The table of that name."""
-    operations = tables["operations"].select("trial", "trace", "operation")
-    return (
-        tables["hops"]
-        .where("sender is not null")
-        .select("trial", "trace", "message", "peer", "bytes")
-        .join(F.broadcast(operations), ["trial", "trace"])
-        .groupBy("trial", "operation", "message", "peer")
-        .agg(F.count("*").alias("messages"), F.sum("bytes").alias("bytes"))
     )

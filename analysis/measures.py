@@ -5,20 +5,25 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.catalogue import MEASURES, STATE_PREFIX
+from analysis.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
+from analysis.distributions import rounded
 from analysis.tables import Tables
 from emulator.telemetry import names
 
+_TOP = 20
 Values = dict[str, float | None]
 
 
 def measure(tables: Tables) -> dict[str, Values]:
     """All measures of each trial. A measure is None where there is nothing to measure it by."""
-    nothing: Values = dict.fromkeys(MEASURES) | {"lost_telemetry": 0.0}
-    found = {row.trial: dict(nothing) for row in tables["trials"].collect()}
+    found: dict[str, Values] = {}
+    for row in tables["trials"].collect():
+        applicable = [name for name in MEASURES if name in APPLICABLE[row.serves]]
+        found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0}
     for frame in _aggregates(tables):
         for row in frame.collect():
-            found[row.trial].update({k: _number(v) for k, v in row.asDict().items() if k != "trial"})
+            values = found[row.trial]
+            values.update({k: _number(v) for k, v in row.asDict().items() if k in values})
     for row in _states(tables).collect():
         found[row.trial][STATE_PREFIX + row.name] = _number(row.value)
     return found
@@ -53,10 +58,17 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
             F.avg("hops").alias("delay_hops"),
             F.max("hops").alias("delay_hops_max"),
             F.avg("delay_ms").alias("delay_ms"),
-            *(F.percentile("delay_ms", q).alias(name) for name, q in quantiles.items()),
+            *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
+            F.max("delay_ms").alias("delay_ms_max"),
+            _share(F.col("delay_ms") <= 400, made).alias("delay_within_400_ms"),
+            _share(F.col("delay_ms") <= 1000, made).alias("delay_within_1_s"),
             F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
         ),
-        by_trial("series", F.min("hit_ratio").alias("hit_ratio_lowest")),
+        by_trial(
+            "series",
+            F.min("hit_ratio").alias("hit_ratio_lowest"),
+            F.min("lookup_success").alias("lookup_success_lowest"),
+        ),
         by_trial(
             "traffic",
             F.try_divide(F.sum("unwanted"), F.sum("received")).alias("overhead"),
@@ -75,6 +87,9 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
         .groupBy("trial")
         .agg((F.sum("up_s") / phase_s).alias("peers_up")),
         _events(tables),
+        _lookups(tables),
+        _installations(tables),
+        _costs(tables),
         by_trial("clusters", F.avg("clusters").alias("clusters_per_topic")),
         _gateways(tables),
         _neighbours(tables),
@@ -97,6 +112,62 @@ def _events(tables: Tables) -> DataFrame:
             F.avg(F.coalesce("relays", F.lit(0))).alias("relays_per_event"),
         )
     )
+
+
+def _lookups(tables: Tables) -> DataFrame:
+    counted = F.col("counted")
+    apart = F.col("direct_ms") > 0
+    route, direct = (F.when(apart, F.col(c)) for c in ("delay_ms", "direct_ms"))
+    return (
+        tables["lookups"]
+        .groupBy("trial")
+        .agg(
+            F.count_if(counted).alias("lookups"),
+            _share(counted & F.col("right"), counted).alias("lookup_success"),
+            _share(counted & F.col("delivered"), counted).alias("lookup_delivered"),
+            F.avg("hops").alias("lookup_hops"),
+            F.percentile("hops", 0.99).alias("lookup_hops_p99"),
+            F.avg("delay_ms").alias("lookup_delay_ms"),
+            F.percentile(rounded("delay_ms"), 0.5).alias("lookup_delay_ms_median"),
+            F.percentile(rounded("delay_ms"), 0.99).alias("lookup_delay_ms_p99"),
+            (F.avg(route) / F.avg(direct)).alias("delay_penalty"),
+            F.avg(route / direct).alias("delay_penalty_mean"),
+        )
+    )
+
+
+def _installations(tables: Tables) -> DataFrame:
+    asked = F.lit(True)
+    return (
+        tables["installations"]
+        .groupBy("trial")
+        .agg(
+            _share(F.col("delay_ms").isNotNull(), asked).alias("installed"),
+            F.avg("delay_ms").alias("install_delay_ms"),
+            F.percentile(rounded("delay_ms"), 0.5).alias("install_delay_ms_median"),
+            _share(F.col("delay_ms") <= 600, asked).alias("install_within_600_ms"),
+            _share(F.col("delay_ms") <= 1000, asked).alias("install_within_1_s"),
+            F.avg("hops").alias("install_hops"),
+        )
+    )
+
+
+def _costs(tables: Tables) -> DataFrame:
+    """Means, quantiles and extremes over the peers."""
+    quantiles = {"installing": (78, 98), "publishing": (70, 90), "matching": (70,)}
+    names_of = {"installing": "install", "publishing": "publish", "matching": "matching"}
+    each = {"installing": "subscription", "publishing": "event", "matching": "event"}
+    columns = []
+    for kind, name in names_of.items():
+        most = F.slice(F.sort_array(F.collect_list(kind), asc=False), 1, _TOP)
+        top = F.aggregate(most, F.lit(0.0), lambda total, value: total + value) / F.size(most)
+        columns += [
+            F.avg(kind).alias(f"{name}_bytes_per_{each[kind]}_and_node"),
+            F.max(kind).alias(f"{name}_bytes_max"),
+            F.when(F.size(most) > 0, top).alias(f"{name}_bytes_top_20"),
+            *(F.percentile(kind, q / 100).alias(f"{name}_bytes_p{q}") for q in quantiles[kind]),
+        ]
+    return tables["costs"].groupBy("trial").agg(*columns)
 
 
 def _gateways(tables: Tables) -> DataFrame:

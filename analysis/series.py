@@ -1,31 +1,31 @@
-"""Time series, distributions and clusters: the tables that the figures show."""
+"""Time series and clusters: tables that the figures show."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from analysis.deliveries import published
+from analysis.distributions import cost_cdf, delay_cdf, overhead_histogram
 from analysis.parquet import write_table
 from analysis.tables import Tables
 from emulator.experiment.rundir import RunDirectory
 from emulator.telemetry import names
 
-_CLASSES = 20
-_QUANTILES = 100
 _TOPIC_GROUPS = 8
 
 
 def build_series(run: RunDirectory, tables: Tables) -> Tables:
-    """Write series, overhead_histogram, delay_cdf and clusters, and return them by name."""
+    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters, and return them by name."""
     return {
         "series": write_table(_series(tables), run, "series", "start_s"),
-        "overhead_histogram": write_table(_overhead_histogram(tables), run, "overhead_histogram", "low"),
-        "delay_cdf": write_table(_delay_cdf(tables), run, "delay_cdf", "unit", "value"),
+        "overhead_histogram": write_table(overhead_histogram(tables), run, "overhead_histogram", "low"),
+        "delay_cdf": write_table(delay_cdf(tables), run, "delay_cdf", "operation", "unit", "value"),
+        "cost_cdf": write_table(cost_cdf(tables), run, "cost_cdf", "kind", "value"),
         "clusters": write_table(_clusters(tables), run, "clusters", "topic"),
     }
 
@@ -51,6 +51,11 @@ def _by_slot(frame: DataFrame, tables: Tables, at: str) -> DataFrame:
     return frame.join(tables["trials"], "trial").withColumn("slot", slot)
 
 
+def _mean_ms(column: str) -> Column:
+    """A mean that does not depend on the order of the rows: of whole nanoseconds."""
+    return F.avg(F.round(F.col(column) * 1e6).cast("bigint")) / 1e6
+
+
 def _series(tables: Tables) -> DataFrame:
     keys = ["trial", "slot"]
     slots = F.broadcast(_slots(tables))
@@ -64,7 +69,7 @@ def _series(tables: Tables) -> DataFrame:
             F.count_if("expected").alias("expected"),
             F.count_if(F.expr("expected and delivered")).alias("delivered"),
             F.avg("hops").alias("hops"),
-            (F.avg(F.round(F.col("delay_ms") * 1e6).cast("bigint")) / 1e6).alias("delay_ms"),
+            _mean_ms("delay_ms").alias("delay_ms"),
         )
     )
     received = (
@@ -72,16 +77,28 @@ def _series(tables: Tables) -> DataFrame:
         .groupBy(*keys)
         .agg(F.sum("copies").alias("received"), F.sum("unwanted_copies").alias("unwanted"))
     )
+    lookups = (
+        _by_slot(tables["lookups"], tables, "at_s")
+        .where("counted")
+        .groupBy(*keys)
+        .agg(
+            F.count("*").alias("lookups"),
+            (F.count_if("right") / F.count("*")).alias("lookup_success"),
+            F.avg("hops").alias("lookup_hops"),
+            _mean_ms("delay_ms").alias("lookup_delay_ms"),
+        )
+    )
     frame = slots
-    for part in (_peers_up(tables, slots), events, due, received, _maintenance(tables)):
+    for part in (_peers_up(tables, slots), events, due, received, lookups, _maintenance(tables)):
         frame = frame.join(part, keys, "left")
     peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
     return frame.na.fill(
-        0, ["peers_up", "published", "expected", "delivered", "received", "unwanted"]
+        0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", "lookups"]
     ).select(
         *("trial", "start_s", "end_s", "peers_up", "published", "expected", "delivered"),
         F.try_divide("delivered", "expected").alias("hit_ratio"),
         *("received", "unwanted", F.try_divide("unwanted", "received").alias("overhead"), "hops", "delay_ms"),
+        *("lookups", "lookup_success", "lookup_hops", "lookup_delay_ms"),
         *(F.try_divide(c, peer_seconds).alias(c) for c in ("maintenance_messages", "maintenance_bytes")),
     )
 
@@ -131,51 +148,6 @@ def _maintenance(tables: Tables) -> DataFrame:
     )
 
 
-def _overhead_histogram(tables: Tables) -> DataFrame:
-    """Peers that received nothing have no overhead."""
-    spark = tables["traffic"].sparkSession
-    edge = F.floor(F.coalesce("overhead", F.lit(0.0)) * _CLASSES + 1e-9)
-    counted = (
-        tables["traffic"]
-        .groupBy("trial", F.least(edge, F.lit(_CLASSES - 1)).alias("edge"))
-        .agg(F.count("*").alias("peers"))
-    )
-    classes = (
-        tables["trials"].select("trial").crossJoin(spark.range(_CLASSES).withColumnRenamed("id", "edge"))
-    )
-    total = F.sum("peers").over(Window.partitionBy("trial"))
-    upwards = F.sum("peers").over(Window.partitionBy("trial").orderBy(F.desc("edge")))
-    return (
-        classes.join(counted, ["trial", "edge"], "left")
-        .na.fill(0, ["peers"])
-        .select(
-            "trial",
-            (F.col("edge") / _CLASSES).alias("low"),
-            ((F.col("edge") + 1) / _CLASSES).alias("high"),
-            "peers",
-            F.try_divide("peers", total).alias("share"),
-            F.try_divide(upwards, total).alias("above"),
-        )
-    )
-
-
-def _delay_cdf(tables: Tables) -> DataFrame:
-    """Hops at each value that occurs, ms at each hundredth of the deliveries."""
-    made = tables["deliveries"].where("delivered")
-    counts = made.groupBy("trial", F.col("hops").cast("double").alias("value")).agg(F.count("*").alias("n"))
-    total = F.sum("n").over(Window.partitionBy("trial"))
-    upto = F.sum("n").over(Window.partitionBy("trial").orderBy("value"))
-    hops = counts.select("trial", F.lit("hops").alias("unit"), "value", (upto / total).alias("share"))
-    steps = [i / _QUANTILES for i in range(_QUANTILES + 1)]
-    quantiles = made.groupBy("trial").agg(F.percentile("delay_ms", steps).alias("quantiles"))
-    ms = (
-        quantiles.select("trial", F.posexplode("quantiles").alias("step", "value"))
-        .groupBy("trial", F.lit("ms").alias("unit"), "value")
-        .agg((F.max("step") / _QUANTILES).alias("share"))
-    )
-    return hops.union(ms)
-
-
 def _clusters(tables: Tables) -> DataFrame:
     """Connected components of each topic's subscribers; a link counts in both directions."""
     up = (
@@ -187,7 +159,7 @@ def _clusters(tables: Tables) -> DataFrame:
     members = (
         tables["subscriptions"]
         .join(tables["trials"], "trial")
-        .where("start_s <= measure_end_s and end_s > measure_end_s")
+        .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
         .join(up, ["trial", "peer"])
         .select("trial", "topic", "peer")
         .distinct()

@@ -43,6 +43,10 @@ installations  one row for each subscription that was made while its peer was up
              interest?, peer, asked_s, installed_s?, delay_ms?, hops?, messages, bytes (of its trace)
 operation_traffic  what peers received for operations.
              operation, message, peer, messages, bytes
+costs        bytes of those messages, one row a peer that was up in the measure phase; only of trials with
+             content.
+             peer, installing? (for subscriptions, a subscription), publishing? (for publications, an
+             event), matching? (publishing without the messages that carry the event)
 relays       one row for each event and peer that handled it without having asked for it.
              event, topic?, peer, messages, copies, bytes (the unwanted ones of `handled`)
 traffic      one row a peer that was up in the measure phase.
@@ -67,11 +71,15 @@ Written by `analysis.series` from the tables above:
 series               one row for each interval of the measure phase.
                      start_s, end_s, peers_up (mean), published, expected, delivered, hit_ratio?,
                      received, unwanted, overhead?, hops? (mean), delay_ms? (mean), by the time of
-                     publication; maintenance_messages?, maintenance_bytes? (a peer and second, by the
+                     publication; lookups, lookup_success?, lookup_hops?, lookup_delay_ms? by the time
+                     of the lookup; maintenance_messages?, maintenance_bytes? (a peer and second, by the
                      time of sending)
-overhead_histogram   peers by the share of unwanted EventData, 20 classes: low, high (0..1), peers,
-                     share, above (share of peers with at least `low`)
-delay_cdf            unit ("hops", "ms"), value, share (of made deliveries with at most `value`)
+overhead_histogram   peers by the share of unwanted copies of events, 20 classes: low, high (0..1), peers,
+                     share, above (share of peers with at least `low`); not of trials with lookups
+delay_cdf            operation ("publish", "subscribe", "lookup"), unit ("hops", "ms", "penalty": times the
+                     direct delay), value, share (of what was delivered with at most `value`)
+cost_cdf             kind ("installing", "publishing", "matching"), value (bytes, as in costs), share (of
+                     peers with at most `value`)
 clusters             one row a topic with subscribers up at the end of the measure phase: topic,
                      subscribers, clusters (connected components of the links among them), largest
 """
@@ -83,7 +91,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from analysis import content, deliveries, installations, lookups, peers
+from analysis import content, costs, deliveries, installations, lookups, peers
 from analysis.parquet import write_in_order, write_table
 from analysis.telemetry import corrected_spans, read_otlp, read_plan
 from analysis.trials import TrialRecord, host_frame, trial_frame
@@ -131,7 +139,7 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
         ("sessions", peers.sessions(planned_sessions, tables, hosts), ("peer", "session")),
         ("messages", peers.messages(tables), ("message", "traffic")),
         ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
-        ("operation_traffic", installations.operation_traffic(tables), ("operation", "message", "peer")),
+        ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "peer")),
     )
     tables |= _particular(spark, run, records, tables)
     _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
@@ -142,6 +150,7 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
         ("relays", deliveries.relays(tables), ("event", "peer")),
         ("traffic", peers.traffic(tables), ("peer",)),
     )
+    _write(run, tables, ("costs", costs.costs(tables), ("peer",)))
     return tables
 
 
