@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.variants import Estimate, VariantResult, estimate
+from analysis.evidence import compare, is_static, of_system
+from analysis.variants import Estimate, VariantResult
 
 PATTERN = "workload.subscriptions.kind"
 TABLE = "system.parameters.routing_table"
@@ -28,21 +29,7 @@ class Pair:
 
     def compare(self, measure: str, how: Callable[[float, float], float]) -> Estimate | None:
         """`how(Vitis, RVR)` of a measure, over the seeds that both have."""
-        values = []
-        for seed in self.vitis.trials.keys() & self.rvr.trials.keys():
-            ours, theirs = self.vitis.trials[seed].get(measure), self.rvr.trials[seed].get(measure)
-            if ours is not None and theirs:
-                values.append(how(ours, theirs))
-        return estimate(values) if values else None
-
-
-def is_static(variant: VariantResult) -> bool:
-    return variant.get("churn.model.kind") == "static" and variant.get("churn.flash_crowd") is None
-
-
-def of_system(variants: Iterable[VariantResult], name: str) -> list[VariantResult]:
-    """The variants of a system that were measured."""
-    return [v for v in variants if v.get("system.name") == name and v.measures]
+        return compare(self.vitis, self.rvr, measure, how)
 
 
 def pairs(variants: Sequence[VariantResult]) -> list[Pair]:

@@ -130,3 +130,112 @@ def test_clusters_are_components_of_each_topic() -> None:
         [7, 3, 2, 2],
         [8, 2, 2, 1],
     ]
+
+
+def li(
+    peers: int = 1000, probing: str = "multicast", cut_off: float = 0.1, **measures: float
+) -> VariantResult:
+    setting = {
+        "system": {"name": "li", "parameters": {"probing": probing, "cut_off": cut_off}},
+        "peers": peers,
+        "churn": {"model": {"kind": "static"}, "flash_crowd": None},
+        "seed": 1,
+    }
+    trials: dict[int, Any] = {1: measures}
+    return VariantResult(
+        f"li.{peers}.{probing}.{cut_off}",
+        {},
+        setting,
+        {k: estimate([v]) for k, v in measures.items()},
+        trials,
+    )
+
+
+def test_times_of_installing_and_delivery_are_about_the_thesiss() -> None:
+    good = li(install_delay_ms=330, install_within_600_ms=0.68, install_within_1_s=0.9)
+    small = li(200, install_delay_ms=900, install_within_600_ms=0.1, install_within_1_s=0.2)
+    unicast = li(probing="unicast", install_delay_ms=900, install_within_600_ms=0.1, install_within_1_s=0.2)
+    assert verdict("L1", small, good, unicast) == (True, "")
+    assert verdict("L1", small)[0] is False, "the size nearest to the thesis's is judged"
+    assert verdict("L3", li(delay_ms=333, delay_within_400_ms=0.7, delay_within_1_s=0.95)) == (True, "")
+    assert verdict("L3", li(delay_ms=333, delay_within_400_ms=0.7, delay_within_1_s=0.9))[0] is False
+    assert verdict("L3", li(delay_ms=333))[0] is None
+
+
+def test_bytes_are_compared_with_their_mean() -> None:
+    names = ("install_bytes_per_subscription_and_node", "install_bytes_p78", "install_bytes_p98")
+    assert verdict("L2", li(**dict(zip(names, (100, 140, 420), strict=True)))) == (True, "")
+    holds, why = verdict("L2", li(**dict(zip(names, (100, 140, 700), strict=True))))
+    assert holds is False and "7.0 instead of 4.2 times the mean" in why
+    publish = (
+        "publish_bytes_per_event_and_node",
+        "publish_bytes_p70",
+        "publish_bytes_p90",
+        "publish_bytes_max",
+    )
+    assert verdict("L4", li(**dict(zip(publish, (1.0, 1.2, 2.2, 8.0), strict=True))))[0] is True
+    assert verdict("L4", li(**dict(zip(publish, (1.0, 1.2, 2.2, 10.0), strict=True))))[0] is False
+
+
+def matching(mean: float, highest: float, p70: float = 1.0, top: float = 1.0) -> dict[str, float]:
+    return {
+        "matching_bytes_per_event_and_node": mean,
+        "matching_bytes_max": highest,
+        "matching_bytes_p70": p70,
+        "matching_bytes_top_20": top,
+    }
+
+
+def test_multicast_and_cut_off_are_compared_with_what_is_else_the_same() -> None:
+    unicast = li(probing="unicast", **matching(1.5, 12, 1.4))
+    elsewhere = li(2000, probing="unicast", **matching(0.1, 1, 0.1))
+    assert verdict("L5", li(**matching(1.0, 9, 1.1)), unicast, elsewhere) == (True, "")
+    assert verdict("L5", li(**matching(1.0, 13, 1.1)), unicast)[0] is False
+    without = li(cut_off=0, **matching(2.0, 12, top=10))
+    assert verdict("L6", li(**matching(1.0, 9, top=5)), without) == (True, "")
+    assert verdict("L6", li(**matching(1.0, 9, top=9.5)), without)[0] is False
+    assert verdict("L6", li(**matching(1.0, 9)), unicast)[0] is None
+
+
+def test_scaling_looks_at_both_ends() -> None:
+    def at(peers: int, delay: float, longest: float, mean: float, most: float) -> VariantResult:
+        names = ("delay_ms", "delay_ms_max", "publish_bytes_per_event_and_node", "publish_bytes_max")
+        return li(peers, **dict(zip(names, (delay, longest, mean, most), strict=True)))
+
+    small = at(1000, 330, 1600, 1.3, 10)
+    assert verdict("L7", at(5000, 430, 1800, 1.2, 15), small, at(3000, 999, 999, 9, 9)) == (True, "")
+    assert verdict("L7", at(5000, 900, 1800, 1.2, 15), small)[0] is False
+    assert verdict("L7", at(5000, 430, 1800, 1.4, 15), small)[0] is False
+
+
+def pastry(peers: int = 1000, churn: str = "static", **measures: float) -> VariantResult:
+    setting = {
+        "system": {"name": "pastry", "parameters": {"digit_bits": 4}},
+        "peers": peers,
+        "churn": {"model": {"kind": churn}, "flash_crowd": None},
+    }
+    found = {k: estimate([v]) for k, v in measures.items()}
+    return VariantResult(f"pastry.{peers}", {}, setting, found, {1: dict(measures)})
+
+
+def test_hops_are_compared_with_the_logarithm() -> None:
+    good = [pastry(256, lookup_hops=2.1, lookup_hops_p99=2), pastry(lookup_hops=2.6, lookup_hops_p99=3)]
+    assert verdict("P1", *good) == (True, "")
+    holds, why = verdict("P1", *good, pastry(4096, lookup_hops=3.2, lookup_hops_p99=4))
+    assert holds is False and "pastry.4096 takes 3.20 hops, the logarithm is 3.00" in why
+    assert not verdict("P1", pastry(lookup_hops=2.4, lookup_hops_p99=4))[0]
+
+
+def test_penalty_and_success_have_their_limits() -> None:
+    def penalty(value: float) -> VariantResult:
+        return pastry(delay_penalty=value, delay_penalty_mean=2.0)
+
+    assert verdict("P2", penalty(1.4)) == (True, "")
+    assert verdict("P2", penalty(1.45)) == (True, "1.45 at pastry.1000 is within 1.5, not 1.4")
+    assert verdict("P2", penalty(1.51))[0] is False
+
+    def churning(success: float) -> VariantResult:
+        return pastry(churn="skype", lookup_delivered=1.0, lookup_success=success)
+
+    assert verdict("P3", churning(0.9991)) == (True, "")
+    assert verdict("P3", churning(0.998))[0] is False
