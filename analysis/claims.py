@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import claims_li, claims_pastry, claims_vitis
+from analysis.claims_li import LI
+from analysis.claims_pastry import PASTRY
+from analysis.claims_vitis import VITIS
 from analysis.evidence import Measured, Variants
 
-CLAIMS = {claim.id: claim for claim in claims_vitis.CLAIMS + claims_li.CLAIMS + claims_pastry.CLAIMS}
+CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY}
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ def _without(variant: VariantResult, key: str) -> str:
     return json.dumps(setting, sort_keys=True)
 
 
-CLAIMS = (
+LI = (
     Claim(
         "L1",
         "Most subscriptions are installed within a second.",

@@ -79,7 +79,7 @@ def _churn(variants: Variants) -> Finding:
     return evidence.finding()
 
 
-CLAIMS = (
+PASTRY = (
     Claim(
         "P1",
         "A lookup takes about as many hops as N has digits in base 2^b.",

@@ -167,7 +167,7 @@ def _ends(evidence: Evidence, curve: list[VariantResult], key: str, measure: str
     return means[0], means[-1]
 
 
-CLAIMS = (
+VITIS = (
     Claim(
         "V1",
         "All events reach all subscribers in a static network.",
