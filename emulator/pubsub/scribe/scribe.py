@@ -84,6 +84,14 @@ class Scribe(PubSub):
         """The group's creator, as far as this peer is its root or one of the root's replicas."""
         return self._groups.creator(topic)
 
+    def parent(self, topic: int) -> int | None:
+        """This peer's parent in the topic's tree; None at the root and outside the tree."""
+        return self._trees.parents.get(topic)
+
+    def children(self, topic: int) -> frozenset[int]:
+        """This peer's children in the topic's tree."""
+        return frozenset(self._trees.children.get(topic, ()))
+
     def subscribe(self, interest: Interest) -> None:
         topic = _topic(interest)
         self._topics.add(topic)

@@ -13,21 +13,10 @@ from trellis.v1.scribe_pb2 import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeL
 
 from emulator import identifiers
 from emulator.identifiers import distance, of_topic
-from emulator.protocol import Environment, Handler, Overlay, Timer
+from emulator.protocol import Environment, Handler, Overlay
+from emulator.pubsub.scribe.joins import Joins
 from emulator.pubsub.scribe.link import TreeLink
 from emulator.pubsub.scribe.parameters import ScribeParameters
-
-
-class _Request:
-    """A join that is not answered yet."""
-
-    __slots__ = ("at", "hop")
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-        """When it was made (s of trial time)."""
-        self.hop: int | None = None
-        """The peer that it was sent to."""
 
 
 class Trees:
@@ -48,15 +37,13 @@ class Trees:
         self._identifier = identifiers.of_peer(self._peer)
         self._heartbeat = parameters.heartbeat
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
-        self._join_timeout = parameters.join_timeout
         self.children: dict[int, set[int]] = {}
         """The children table, by topic."""
         self.parents: dict[int, int] = {}
         self.roots: set[int] = set()
         """Topics that this peer is the root of."""
-        self._requests: dict[int, _Request] = {}
+        self._joins = Joins(environment, overlay, parameters.join_timeout)
         self._links: dict[int, TreeLink] = {}
-        self._retry: Timer | None = None
         self._checked_routes = -1
 
     def handlers(self) -> dict[type[Message], Handler]:
@@ -78,12 +65,12 @@ class Trees:
                     self._environment.send(peer, TreeLeave(topics=sorted(link.above)))
                 if link.below:
                     self._environment.send(peer, TreeHeartbeat())
-        for state in (self.children, self.parents, self.roots, self._requests, self._links):
+        for state in (self.children, self.parents, self.roots, self._joins, self._links):
             state.clear()
 
     def join(self, topic: int) -> None:
         """Become a part of the topic's tree, or stay it."""
-        if topic not in self.parents and topic not in self.roots and topic not in self._requests:
+        if topic not in self.parents and topic not in self.roots and topic not in self._joins:
             self._ask(topic)
 
     def prune(self, topics: Iterable[int]) -> None:
@@ -92,7 +79,7 @@ class Trees:
         for topic in topics:
             if topic in self._wanted or topic in self.children:
                 continue
-            self._requests.pop(topic, None)
+            self._joins.end(topic)
             self.roots.discard(topic)
             parent = self._part_from_parent(topic)
             if parent is not None:
@@ -103,9 +90,7 @@ class Trees:
     def forward(self, join: TreeJoin, next_hop: int) -> bool:
         """The overlay's upcall: the first peer on the way of a join adopts the child; it goes no further."""
         if join.child == self._peer:
-            request = self._requests.get(join.topic)
-            if request is not None:
-                request.hop = next_hop
+            self._joins.sent_to(join.topic, next_hop)
             return True
         self._adopt(join.child, join.topic)
         return False
@@ -114,7 +99,7 @@ class Trees:
         """The overlay's upcall: this peer is the closest to the topic, so it is the root."""
         if join.child != self._peer:
             self._adopt(join.child, join.topic)
-        elif self._requests.pop(join.topic, None):
+        elif self._joins.end(join.topic):
             self.roots.add(join.topic)
 
     def update(self, peer: int, joined: bool) -> None:
@@ -128,14 +113,14 @@ class Trees:
             < distance(self._identifier, of_topic(topic))
             and self._overlay.next_hop(of_topic(topic)) is not None
         ]
-        for topic in closer + [t for t, request in self._requests.items() if request.hop is None]:
+        for topic in closer:
             self._ask(topic)
+        self._joins.send_unsent()
 
     def on_unreachable(self, peer: int) -> None:
         """Do without `peer`; the overlay is to know before. Its children ask for another parent."""
         self._give_up(peer)
-        for topic in [topic for topic, request in self._requests.items() if request.hop == peer]:
-            self._ask(topic)
+        self._joins.on_unreachable(peer)
 
     def hear(self, peer: int) -> None:
         """An event came from `peer`: as good as a heartbeat."""
@@ -152,24 +137,11 @@ class Trees:
 
     def topics(self) -> set[int]:
         """The topics whose trees this peer is in."""
-        return self.parents.keys() | self.roots | self._requests.keys()
+        return self.parents.keys() | self.roots | set(self._joins)
 
     def _ask(self, topic: int) -> None:
-        """Route a join; a peer without neighbours waits for the first one."""
         self.roots.discard(topic)
-        self._requests[topic] = _Request(self._environment.now)
-        if self._retry is None:
-            self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
-        if self._overlay.neighbour_set(1):
-            self._overlay.route(of_topic(topic), TreeJoin(topic=topic, child=self._peer))
-
-    def _ask_again(self) -> None:
-        self._retry = None
-        last = self._environment.now - self._join_timeout / 2
-        for topic in [topic for topic, request in self._requests.items() if request.at <= last]:
-            self._ask(topic)
-        if self._requests and self._retry is None:
-            self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
+        self._joins.send(topic)
 
     def _adopt(self, child: int, topic: int) -> None:
         self._add_child(child, topic)
@@ -184,14 +156,12 @@ class Trees:
         if self.parents.get(topic) == child:
             # Routes that lead in a circle: wait before asking, for they may still do.
             self._part_from_parent(topic)
-            self._requests[topic] = _Request(self._environment.now)
-            if self._retry is None:
-                self._retry = self._environment.set_timer(self._join_timeout, self._ask_again)
+            self._joins.put_off(topic)
         self.join(topic)
 
     def _accepted(self, sender: int, topic: int) -> bool:
         """Whether the sender is the parent now."""
-        if self._requests.pop(topic, None):
+        if self._joins.end(topic):
             self.parents[topic] = sender
             link = self._link(sender)
             link.above.add(topic)
