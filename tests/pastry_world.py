@@ -36,7 +36,6 @@ class Place:
         self.world = world
         self.self_contact = Contact(peer)
         self.random = random.Random(f"{world.seed}/{peer}/{world.now}")
-        self.position = world.position(peer)
         self.up = True
         self.sent = 0
         self.updates: list[tuple[int, bool]] = []
@@ -119,10 +118,7 @@ class PastryWorld:
         """(number, peer, hops, time) of lookups, where they ended."""
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
-
-    def position(self, peer: int) -> tuple[float, float]:
-        place = random.Random(f"{self.seed}/position/{peer}")
-        return place.random() * self.side, place.random() * self.side
+        self._positions: dict[int, tuple[float, float]] = {}
 
     def at(self, time: float, call: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (time, next(self._order), call))
@@ -132,7 +128,8 @@ class PastryWorld:
         return [Contact(other) for other in self.random.sample(others, min(3, len(others)))]
 
     def delay(self, a: int, b: int) -> float:
-        return 0.001 + math.dist(self.position(a), self.position(b))
+        """Seconds one way."""
+        return 0.001 + math.dist(self._position(a), self._position(b))
 
     def carry(self, sender: Place, receiver: int, message: Message) -> None:
         if self.loss and self.random.random() < self.loss:
@@ -151,6 +148,12 @@ class PastryWorld:
                 sender.pastry.on_unreachable(receiver)
 
         self.at(self.now + self.delay(number, receiver), arrive)
+
+    def _position(self, peer: int) -> tuple[float, float]:
+        if peer not in self._positions:
+            draw = random.Random(f"{self.seed}/position/{peer}")
+            self._positions[peer] = (draw.random() * self.side, draw.random() * self.side)
+        return self._positions[peer]
 
     def join(self, peer: int) -> None:
         contacts = self.contacts(peer)
@@ -179,14 +182,16 @@ class PastryWorld:
     def true_leaves(self, peer: int) -> set[int]:
         """The nearest half a leaf set on each half of the ring, of the peers that are up."""
         own = identifiers.of_peer(peer)
-        clockwise = sorted(
-            (identifiers.of_peer(other) - own) & MASK for other in self.places if other != peer
-        )
-        by_place = {(identifiers.of_peer(other) - own) & MASK: other for other in self.places}
         half = self.parameters.leaf_set // 2
-        right = [place for place in clockwise if place <= HALF][:half]
-        left = [place for place in reversed(clockwise) if place > HALF][:half]
-        return {by_place[place] for place in (*left, *right)}
+        right: list[tuple[int, int]] = []
+        left: list[tuple[int, int]] = []
+        for other in self.places:
+            clockwise = (identifiers.of_peer(other) - own) & MASK
+            if 0 < clockwise <= HALF:
+                right.append((clockwise, other))
+            elif clockwise:
+                left.append((-clockwise, other))
+        return {other for side in (left, right) for _, other in sorted(side)[:half]}
 
     def wrong_leaf_sets(self) -> dict[int, tuple[set[int], set[int]]]:
         """Of peers whose leaf set is not the true one: (missing, surplus)."""

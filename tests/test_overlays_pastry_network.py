@@ -1,0 +1,193 @@
+"""Pastry peers together: they join, route, and heal, on a small plane with latencies."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pastry_world import PastryWorld
+
+from emulator import identifiers
+from emulator.overlays.pastry import PastryParameters
+
+REPAIR = 2 * (30 + 3) + 3 * 3 * 3
+"""Seconds: two silent heartbeats one after the other, and three rounds of probes with their repetitions."""
+
+
+def grown(peers: int, seed: int = 0, within: float = 10.0, **parameters: object) -> PastryWorld:
+    """All peers join at random times, and a little time passes."""
+    world = PastryWorld(seed, PastryParameters.model_validate(parameters))
+    for peer in range(peers):
+        world.at(world.random.uniform(0, within), lambda peer=peer: world.join(peer))  # type: ignore[misc]
+    world.run(within + 10)
+    return world
+
+
+def look_up(world: PastryWorld, count: int) -> int:
+    """Send lookups from random peers; how many arrived at the peer closest to their key, and only there."""
+    draw = random.Random(count)
+    keys = {number: draw.getrandbits(128) for number in range(count)}
+    world.arrivals.clear()
+    for number, key in keys.items():
+        world.lookup(number, draw.choice(sorted(world.places)), key)
+    world.run(15)
+    numbers = [number for number, _, _, _ in world.arrivals]
+    assert len(numbers) == len(set(numbers)), "delivered twice"
+    return sum(peer == world.root(keys[number]) for number, peer, _, _ in world.arrivals)
+
+
+def test_peers_that_join_within_seconds_have_true_leaf_sets() -> None:
+    world = grown(60)
+    assert all(place.pastry.ready for place in world.places.values())
+    assert not world.wrong_leaf_sets()
+
+
+def test_every_lookup_ends_at_the_closest_peer_in_few_hops() -> None:
+    world = grown(120)
+    assert look_up(world, 400) == 400
+    assert max(hops for _, _, hops, _ in world.arrivals) <= 3
+
+
+def test_slots_that_can_be_filled_are_filled() -> None:
+    assert grown(120).filled_slots() > 0.97
+
+
+def test_entries_are_nearer_than_peers_drawn_at_random() -> None:
+    world = grown(120)
+    draw = random.Random(0)
+    chosen, drawn = [], []
+    for peer, place in world.places.items():
+        for other in place.pastry.neighbours()["routing table"]:
+            first = identifiers.of_peer(other) >> 124
+            if first != identifiers.of_peer(peer) >> 124:
+                fitting = [p for p in world.places if identifiers.of_peer(p) >> 124 == first]
+                chosen.append(world.delay(peer, other))
+                drawn.append(world.delay(peer, draw.choice(fitting)))
+    assert sum(chosen) < 0.6 * sum(drawn)
+
+
+def test_the_neighbourhood_set_holds_near_peers() -> None:
+    world = grown(80)
+    ranks = []
+    for peer, place in world.places.items():
+        by_delay = sorted((p for p in world.places if p != peer), key=lambda p: world.delay(peer, p))
+        near = place.pastry.neighbours()["neighbourhood"]
+        assert len(near) == 16
+        ranks += [by_delay.index(p) for p in near]
+    assert sum(ranks) / len(ranks) < 20  # 7.5 would be the very nearest, 39 a random choice
+
+
+def test_a_lookup_goes_around_a_crashed_root_to_the_next_closest() -> None:
+    world = grown(50)
+    key = identifiers.of_topic(1)
+    world.leave(world.root(key), graceful=False)
+    start = world.now
+    world.lookup(1, min(world.places), key)
+    world.run(10)
+    assert [(number, peer) for number, peer, _, _ in world.arrivals] == [(1, world.root(key))]
+    assert world.now - start < 12
+
+
+def test_lookups_arrive_right_after_a_tenth_of_the_peers_crashed() -> None:
+    world = grown(60)
+    for peer in world.random.sample(sorted(world.places), 6):
+        world.leave(peer, graceful=False)
+    assert look_up(world, 300) == 300
+
+
+def test_a_crash_is_found_by_its_silence_alone() -> None:
+    world = grown(40)
+    world.leave(world.random.choice(sorted(world.places)), graceful=False)
+    assert world.wrong_leaf_sets()
+    world.run(REPAIR)
+    assert not world.wrong_leaf_sets()
+
+
+def test_a_goodbye_heals_leaf_sets_at_once() -> None:
+    world = grown(40)
+    world.leave(world.random.choice(sorted(world.places)), graceful=True)
+    world.run(2)
+    assert not world.wrong_leaf_sets()
+
+
+def test_a_side_that_lost_all_its_leaves_is_found_again() -> None:
+    world = grown(60)
+    start = min(world.places, key=identifiers.of_peer)
+    for peer in sorted(world.true_leaves(start)):
+        world.leave(peer, graceful=False)
+    world.run(2 * REPAIR)
+    assert not world.wrong_leaf_sets()
+    assert look_up(world, 100) == 100
+
+
+def test_a_peer_that_comes_back_is_taken_in_again() -> None:
+    world = grown(30)
+    world.leave(7, graceful=False)
+    world.run(1)
+    world.join(7)
+    world.run(20)
+    assert world.places[7].pastry.ready
+    assert not world.wrong_leaf_sets()
+    assert look_up(world, 100) == 100
+
+
+def test_lookups_survive_lost_messages() -> None:
+    world = grown(40)
+    world.loss = 0.05
+    assert look_up(world, 200) == 200
+
+
+def test_two_peers_that_only_find_each_other_begin_an_overlay() -> None:
+    world = PastryWorld()
+    world.join(0)
+    world.run(1)
+    for peer in (1, 2):
+        world.join(peer)
+    world.leave(0, graceful=False)
+    world.run(60)
+    assert [place.pastry.ready for place in world.places.values()] == [True, True]
+    assert not world.wrong_leaf_sets()
+
+
+def test_a_peer_that_lost_everybody_joins_again() -> None:
+    world = grown(2)
+    world.leave(0, graceful=False)
+    world.join(2)
+    world.run(REPAIR)
+    assert not world.wrong_leaf_sets()
+    assert world.places[1].pastry.ready
+
+
+def test_the_application_hears_of_leaves_that_come_and_go() -> None:
+    world = grown(30)
+    for place in world.places.values():
+        leaves = set()
+        for peer, joined in place.updates:
+            assert (peer in leaves) != joined
+            leaves ^= {peer}
+        assert leaves == set(place.pastry.neighbours()["leaf"])
+
+
+CHANGE = st.tuples(
+    st.sampled_from(["join", "crash", "leave"]), st.integers(0, 23), st.sampled_from([0.0, 0.3, 5.0])
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(before=st.integers(1, 24), changes=st.lists(CHANGE, max_size=40), seed=st.integers(0, 3))
+def test_after_any_changes_and_time_to_repair_leaf_sets_are_true(
+    before: int, changes: list[tuple[str, int, float]], seed: int
+) -> None:
+    world = grown(before, seed, within=3.0, leaf_set=6)
+    for change, peer, pause in changes:
+        if change == "join" and peer not in world.places:
+            world.join(peer)
+        elif change != "join" and peer in world.places:
+            world.leave(peer, graceful=change == "leave")
+        world.run(pause)
+    world.run(4 * REPAIR)
+    assert not world.wrong_leaf_sets()
+    assert all(place.pastry.ready for place in world.places.values())
+    if world.places:
+        assert look_up(world, 30) == 30
