@@ -50,7 +50,11 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
             SESSIONS,
             {"peer": peers, "session": 0, "start_s": 1.0, "end_s": end, "graceful": False, "cause": "base"},
         ),
-        (SUBSCRIPTIONS, topics | {"rate": 1.0, "start_s": 0.0, "end_s": end}),
+        (
+            SUBSCRIPTIONS,
+            topics
+            | {"interest": np.arange(2 * _PEERS), "rate": 1.0, "ranges": None, "start_s": 0.0, "end_s": end},
+        ),
         (
             PUBLICATIONS,
             {
@@ -58,6 +62,7 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
                 "at_s": times,
                 "publisher": publishers,
                 "topic": np.arange(events) % _TOPICS,
+                "attributes": None,
                 "payload_bytes": 256,
             },
         ),
@@ -67,11 +72,12 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
         directory.telemetry, "virtual", experiment="bench", trial="vitis-1", seed=1, start_unix_ns=10**18
     )
     for peer in range(_PEERS):
-        recorder.begin("join", peer, 10**9, {names.SESSION: 0})
+        recorder.operation(recorder.begin(), "join", peer, 10**9, {names.SESSION: 0})
     for event in range(events):
         at, topic = round(times[event] * 1e9), event % _TOPICS
         attributes = {names.EVENT: event, names.INTERESTED: True}
-        root = recorder.begin("publish", int(publishers[event]), at, attributes, topic)
+        root = recorder.begin(topic)
+        recorder.operation(root, "publish", int(publishers[event]), at, attributes)
         receivers = random.choice(_PEERS, _RECEIVERS, replace=False).tolist()
         for depth, peer in enumerate(receivers):
             wanted = depth % 5 > 0

@@ -72,20 +72,28 @@ class Host:
         )
 
     def join(self, peer: int, at: float) -> None:
-        self.recorder.begin("join", peer, round(at * 1e9), {names.SESSION: 0})
+        self._operate("join", peer, at, {names.SESSION: 0})
 
     def crash(self, peer: int, at: float) -> None:
         attributes = {names.SESSION: 0, names.GRACEFUL: False}
-        self.recorder.begin("leave", peer, round(at * 1e9), attributes)
+        self._operate("leave", peer, at, attributes)
 
     def publish(self, event: int, peer: int, at: float, topic: int = 0) -> Trace:
         attributes = {names.EVENT: event, names.INTERESTED: True}
-        return Trace(self.recorder, self.recorder.begin("publish", peer, round(at * 1e9), attributes, topic))
+        return Trace(self.recorder, self._operate("publish", peer, at, attributes, topic))
 
     def maintain(self, peer: int, messages: int) -> None:
         """Send messages of 10 bytes."""
-        for _ in range(messages):
-            self.recorder.count_sent(peer, "TManExchange", False, 10)
+        counter = self.recorder.counter(peer, "TManExchange", traced=False)
+        counter[0] += messages
+        counter[1] += messages * 10
+
+    def _operate(
+        self, operation: str, peer: int, at: float, attributes: Mapping[str, int], topic: int | None = None
+    ) -> TraceContext:
+        context = self.recorder.begin(topic)
+        self.recorder.operation(context, operation, peer, round(at * 1e9), attributes)
+        return context
 
     def interval(self, at: float, peers_up: int = 5) -> None:
         self.recorder.write_interval(round(at * 1e9), peers_up, 0)
@@ -105,8 +113,10 @@ def write_plan(trial: TrialDirectory) -> None:
     Plan(
         peers=_table(PEERS, *((peer, 0) for peer in range(5))),
         sessions=_table(SESSIONS, *((p, 0, start, end, False, "base") for p, start, end in sessions)),
-        subscriptions=_table(SUBSCRIPTIONS, *((peer, int(peer == 2), 1.0, 0.0, 50.0) for peer in range(5))),
-        publications=_table(PUBLICATIONS, (0, 21.0, 0, 0, 64), (1, 30.0, 1, 0, 64)),
+        subscriptions=_table(
+            SUBSCRIPTIONS, *((peer, peer, int(peer == 2), 1.0, None, 0.0, 50.0) for peer in range(5))
+        ),
+        publications=_table(PUBLICATIONS, (0, 21.0, 0, 0, None, 64), (1, 30.0, 1, 0, None, 64)),
     ).write(trial.plan)
 
 

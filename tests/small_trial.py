@@ -60,9 +60,13 @@ def make_plan(
     return Plan(
         peers=_table(PEERS, enumerate(locations if locations is not None else [0] * peers)),
         sessions=_table(SESSIONS, session_rows),
-        subscriptions=_table(SUBSCRIPTIONS, [(p, t, 1.0, s, e) for p, t, s, e in sorted(subscriptions)]),
+        subscriptions=_table(
+            SUBSCRIPTIONS,
+            [(n, p, t, 1.0, None, s, e) for n, (p, t, s, e) in enumerate(sorted(subscriptions))],
+        ),
         publications=_table(
-            PUBLICATIONS, [(n, at, p, topic, 8) for n, (at, p, topic) in enumerate(sorted(publications))]
+            PUBLICATIONS,
+            [(n, at, p, topic, None, 8) for n, (at, p, topic) in enumerate(sorted(publications))],
         ),
     )
 

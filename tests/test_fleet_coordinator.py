@@ -29,8 +29,19 @@ def plan_of(peers: int) -> Plan:
             [[*rows], [0] * peers, [0.0] * peers, [10.0] * peers, [False] * peers, ["base"] * peers],
             schema=SESSIONS,
         ),
-        pa.table([[*rows], [7] * peers, [1.0] * peers, [0.0] * peers, [10.0] * peers], schema=SUBSCRIPTIONS),
-        pa.table([[0], [5.0], [peers - 1], [7], [10]], schema=PUBLICATIONS),
+        pa.table(
+            [
+                [*rows],
+                [*rows],
+                [7] * peers,
+                [1.0] * peers,
+                [None] * peers,
+                [0.0] * peers,
+                [10.0] * peers,
+            ],
+            schema=SUBSCRIPTIONS,
+        ),
+        pa.table([[0], [5.0], [peers - 1], [7], [None], [10]], schema=PUBLICATIONS),
     )
 
 
@@ -171,7 +182,7 @@ def test_a_trial_without_flaw_is_valid(coordinator: Coordinator, tmp_path: Path)
         ({"session_error": control_pb2.Distribution(buckets=[600], counts=[9], maximum_s=1.0)}, "join and"),
         ({"dropped": {"link full": 3}}, "dropped envelopes: 6 envelopes, limit 0 envelopes (6 link full)"),
         ({"lost_spans": 1}, "lost spans: 2"),
-        ({"publications_missed": 1}, "publications missed"),
+        ({"operations_missed": 1}, "operations missed"),
         ({"error": "telemetry cannot be written: disk full"}, "disk full"),
     ],
 )

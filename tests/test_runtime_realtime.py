@@ -197,10 +197,9 @@ def test_a_periodic_call_keeps_its_period_without_drift(world: World) -> None:
 def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World) -> None:
     floods = [world.join(peer) for peer in (0, 1, 2)]
     floods[0].known, floods[1].known = {1}, {2}
-    floods[2].world.subscribe(TopicInterest(9))  # type: ignore[attr-defined]
+    floods[2].world.subscribe(0, TopicInterest(9))  # type: ignore[attr-defined]
     session = world.host.sessions[0]
-    root = world.recorder.begin("publish", 0, world.host.clock.now_ns(), {}, topic=9)
-    session.within(root, lambda: floods[0].publish(Event(5, 0, 9)))
+    session.operate("publish", {}, lambda: floods[0].publish(Event(5, 0, 9)), topic=9)
     world.run(until=lambda: world.host.delivered)
     spans = {span.name + str(number): span for number, span in enumerate(world.spans())}
     publish, first, second = spans["publish0"], spans["EventData1"], spans["EventData2"]
@@ -217,9 +216,10 @@ def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World
 
 def test_what_periodic_calls_cause_is_not_traced(world: World) -> None:
     peer = world.join(0)
-    root = world.recorder.begin("publish", 0, 0, {}, topic=9)
-    world.host.sessions[0].within(
-        root, lambda: peer.world.every(0.01, lambda: peer.world.send(3, overlay_pb2.Goodbye())) and None
+    world.host.sessions[0].operate(
+        "publish",
+        {},
+        lambda: peer.world.every(0.01, lambda: peer.world.send(3, overlay_pb2.Goodbye())) and None,
     )
     world.run(until=lambda: world.wire.passages)
     assert world.wire.passages[0].context is None
@@ -227,13 +227,14 @@ def test_what_periodic_calls_cause_is_not_traced(world: World) -> None:
 
 def test_a_trace_context_survives_the_wire(world: World) -> None:
     peer = world.join(0)
-    root = world.recorder.begin("publish", 0, 0, {}, topic=0)
-    world.host.sessions[0].within(root, lambda: peer.world.send(3, overlay_pb2.Goodbye()))
+    world.host.sessions[0].operate("publish", {}, lambda: peer.world.send(3, overlay_pb2.Goodbye()), topic=0)
     world.run(until=lambda: world.wire.passages)
     batch = wire_pb2.Batch()
     world.wire.passages[0].add_to(batch)
     trace = batch.envelopes[0].trace
-    assert (trace.trace_id, trace.span_id, trace.depth) == (root.trace_id, root.span_id, 1)
+    (root,) = world.spans()
+    identity = (root.trace_id, int.from_bytes(root.span_id, "little"))
+    assert (trace.trace_id, trace.span_id, trace.depth) == (*identity, 1)
     assert (trace.has_topic, trace.topic) == (True, 0)
 
 

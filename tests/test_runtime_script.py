@@ -63,10 +63,10 @@ def test_a_publication_carries_its_event() -> None:
 
 def test_interests_are_those_held_at_the_time() -> None:
     script = Script(PLAN, END)
-    assert script.interests(0, 0.0) == [TopicInterest(7), TopicInterest(8)]
-    assert script.interests(0, 5.0) == [TopicInterest(7)]
+    assert script.interests(0, 0.0) == [(0, TopicInterest(7)), (1, TopicInterest(8))]
+    assert script.interests(0, 5.0) == [(0, TopicInterest(7))]
     assert script.interests(1, 2.9) == []
-    assert script.interests(1, 3.0) == [TopicInterest(9)]
+    assert script.interests(1, 3.0) == [(2, TopicInterest(9))]
     assert script.interests(2, 1.0) == []
 
 

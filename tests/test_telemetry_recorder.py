@@ -79,6 +79,20 @@ def points(directory: Path) -> dict[str, list[tuple[dict[str, Any], float]]]:
     return found
 
 
+def begin(
+    recorder: Recorder,
+    operation: str,
+    peer: int,
+    at_ns: int,
+    attributes: Mapping[str, int | bool],
+    topic: int | None = None,
+    **fields: Any,
+) -> TraceContext:
+    context = recorder.begin(topic)
+    recorder.operation(context, operation, peer, at_ns, attributes, **fields)
+    return context
+
+
 def hop(recorder: Recorder, context: TraceContext, **fields: Any) -> TraceContext:
     inner = TraceContext(context.trace_id, recorder.next_span_id(), context.depth + 1, context.topic)
     given: dict[str, Any] = {
@@ -95,9 +109,16 @@ def hop(recorder: Recorder, context: TraceContext, **fields: Any) -> TraceContex
     return inner
 
 
+def sent(recorder: Recorder, peer: int, traced: bool, size: int) -> None:
+    """Count a message of this size."""
+    counter = recorder.counter(peer, "Pull", traced)
+    counter[0] += 1
+    counter[1] += size
+
+
 def test_an_operation_and_its_messages_make_one_trace(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    root = tested.begin("publish", 3, 5, {names.EVENT: 8, names.INTERESTED: True}, topic=7)
+    root = begin(tested, "publish", 3, 5, {names.EVENT: 8, names.INTERESTED: True}, topic=7)
     inner = hop(tested, root)
     hop(tested, inner, message_type="EventData", interested=False, delivered_hops=2)
     tested.close()
@@ -127,14 +148,14 @@ def test_an_operation_and_its_messages_make_one_trace(tmp_path: Path) -> None:
 
 def test_an_operation_without_topic_says_nothing_of_topics(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    hop(tested, tested.begin("join", 0, 5, {names.SESSION: 0}))
+    hop(tested, begin(tested, "join", 0, 5, {names.SESSION: 0}))
     tested.close()
     assert all(not {names.TOPIC, names.INTERESTED} & read(span.attributes).keys() for span in spans(tmp_path))
 
 
 def test_topic_and_peer_zero_are_told(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    hop(tested, tested.begin("publish", 0, 0, {}, topic=0), sender=0, peer=0)
+    hop(tested, begin(tested, "publish", 0, 0, {}, topic=0), sender=0, peer=0)
     tested.close()
     for span in spans(tmp_path):
         assert (read(span.attributes)[names.TOPIC], read(span.attributes)[names.PEER]) == (0, 0)
@@ -142,7 +163,7 @@ def test_topic_and_peer_zero_are_told(tmp_path: Path) -> None:
 
 def test_a_delivery_without_a_hop_is_told(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    hop(tested, tested.begin("publish", 1, 0, {}, topic=7), delivered_hops=0)
+    hop(tested, begin(tested, "publish", 1, 0, {}, topic=7), delivered_hops=0)
     tested.close()
     attributes = read(spans(tmp_path)[1].attributes)
     assert (attributes[names.DELIVERED], attributes[names.HOPS]) == (True, 0)
@@ -152,7 +173,7 @@ def test_ids_are_distinct_between_spans_hosts_and_starts(tmp_path: Path) -> None
     for host, incarnation in (("a", 0), ("b", 0), ("a", 1)):
         tested = recorder(tmp_path, host, incarnation=incarnation)
         for _ in range(100):
-            hop(tested, tested.begin("publish", 1, 0, {}))
+            hop(tested, begin(tested, "publish", 1, 0, {}))
         tested.close()
     found = spans(tmp_path)
     assert len({span.span_id for span in found}) == len(found) == 600
@@ -163,7 +184,7 @@ def test_ids_are_distinct_between_spans_hosts_and_starts(tmp_path: Path) -> None
 def test_the_same_calls_make_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         tested = recorder(tmp_path / name)
-        hop(tested, tested.begin("publish", 1, 0, {}, 7))
+        hop(tested, begin(tested, "publish", 1, 0, {}, 7))
         tested.write_interval(5, 3, 0)
         tested.close()
     for path in (tmp_path / "one").iterdir():
@@ -180,7 +201,7 @@ def test_files_are_named_by_host_signal_and_start(tmp_path: Path) -> None:
 def test_many_spans_are_written_in_several_records_and_none_is_lost(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
     for _ in range(4500):
-        tested.begin("publish", 1, 0, {})
+        begin(tested, "publish", 1, 0, {})
     tested.close()
     records = [TracesData.FromString(r) for r in read_records(tmp_path / "h1-traces-0.otlp")]
     assert len(records) == 3
@@ -197,9 +218,9 @@ def test_many_spans_are_written_in_several_records_and_none_is_lost(tmp_path: Pa
 
 def test_an_interval_tells_the_totals_of_the_host(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    tested.count_sent(1, "Pull", True, 10)
-    tested.count_sent(2, "Pull", True, 30)
-    tested.count_sent(2, "Pull", False, 7)
+    sent(tested, 1, True, 10)
+    sent(tested, 2, True, 30)
+    sent(tested, 2, False, 7)
     counter = tested.counter(2, "Goodbye", traced=False)
     counter[0] += 3
     counter[1] += 6
@@ -227,15 +248,15 @@ def test_an_interval_tells_the_totals_of_the_host(tmp_path: Path) -> None:
 
 def test_a_snapshot_tells_counters_states_and_links_of_each_peer(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
-    tested.count_sent(1, "Pull", True, 10)
+    sent(tested, 1, True, 10)
     tested.counter(1, "Goodbye", traced=False)
     links: Mapping[str, Sequence[int]] = {"friend": [2, 5], "successor": [2], "predecessor": []}
     assert list(tested.write_snapshot(5, [(1, Gauged(utility=0.5), links), (2, Gauged(), {})]))
     tested.close()
     found = points(tmp_path)
-    sent = {names.PEER: 1, names.MESSAGE_TYPE: "Pull", names.TRAFFIC: "operation"}
-    assert found[names.PEER_SENT_MESSAGES] == [(sent, 1)]
-    assert found[names.PEER_SENT_BYTES] == [(sent, 10)]
+    counted = {names.PEER: 1, names.MESSAGE_TYPE: "Pull", names.TRAFFIC: "operation"}
+    assert found[names.PEER_SENT_MESSAGES] == [(counted, 1)]
+    assert found[names.PEER_SENT_BYTES] == [(counted, 10)]
     assert found[names.STATE + "utility"] == [({names.PEER: 1}, 0.5)]
     assert [(a[names.PEER], a[names.NEIGHBOUR], a[names.KIND], v) for a, v in found[names.LINK]] == [
         (1, 2, "friend", 1),
@@ -258,7 +279,7 @@ def test_a_large_snapshot_is_split_and_whole(tmp_path: Path) -> None:
 def test_lost_spans_are_told_and_the_error_is_raised_at_the_end(tmp_path: Path) -> None:
     tested = recorder(tmp_path, sink=FullSink)
     for _ in range(2500):
-        tested.begin("publish", 1, 0, {})
+        begin(tested, "publish", 1, 0, {})
     tested.flush()
     assert tested.lost_spans == 2500
     with pytest.raises(OSError, match="disk full"):

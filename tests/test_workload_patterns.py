@@ -101,9 +101,8 @@ def test_rates_add_up_to_the_events_of_the_measure_phase() -> None:
 
 def test_a_share_of_each_peers_topics_is_replaced_within_their_buckets() -> None:
     source = pattern("high")
-    workload = WorkloadSpec.model_validate({"subscriptions": source, "changes": {"share": 0.2}})
     held = draw_subscriptions(source, 50, 80.0, np.random.default_rng(1))
-    changed = change_subscriptions(held, workload, (40.0, 70.0), Random(1))
+    changed = change_subscriptions(held, source, 0.2, (40.0, 70.0), Random(1))
     assert len(changed.peer) == 50 * 60
     for peer in range(50):
         mine = changed.peer == peer
@@ -134,11 +133,11 @@ def test_a_peer_that_holds_every_topic_but_its_own_changes_nothing() -> None:
 def test_too_few_topics_to_change_to_are_told() -> None:
     full = {"subscriptions": {"kind": "high", "per_peer": 52}, "changes": {"share": 0.1}}
     ((key, problem),) = workload_problems(WorkloadSpec.model_validate(full))
-    assert key == "changes.share"
+    assert key == "workload.changes.share"
     assert "26 of the 50 topics" in problem
 
 
 def test_without_changes_nothing_is_drawn() -> None:
-    workload = WorkloadSpec.model_validate({"subscriptions": pattern("low")})
-    held = draw_subscriptions(workload.subscriptions, 5, 80.0, np.random.default_rng(1))
-    assert change_subscriptions(held, workload, (40.0, 70.0), Random(1)) is held
+    source = pattern("low")
+    held = draw_subscriptions(source, 5, 80.0, np.random.default_rng(1))
+    assert change_subscriptions(held, source, 0.0, (40.0, 70.0), Random(1)) is held

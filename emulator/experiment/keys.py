@@ -6,7 +6,7 @@ import difflib
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -19,6 +19,8 @@ Alternatives = tuple[Any, ...]
 
 def alternatives(annotation: Any) -> Alternatives:
     """`Model | None` -> `(Model, NoneType)`."""
+    if get_origin(annotation) is Annotated:
+        return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
         return tuple(part for member in get_args(annotation) for part in alternatives(member))
     return (annotation,)
@@ -49,7 +51,10 @@ def types_at(root: type[BaseModel], key: Key) -> Alternatives:
     """The types of `key`, whatever the kinds above it are. Empty if there is no such key."""
     here: Alternatives = (root,)
     for part in key:
-        here = fields(here).get(str(part), ())
+        if isinstance(part, int):
+            here = tuple(t for list_ in here for member in get_args(list_) for t in alternatives(member))
+        else:
+            here = fields(here).get(part, ())
     return here
 
 
@@ -65,7 +70,7 @@ def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
 
 def default_kind(info: FieldInfo) -> str | None:
     """The kind of the model that a field has when it is left out."""
-    default = info.get_default(call_default_factory=True)
+    default = info.get_default(call_default_factory=True, validated_data={})
     kind = getattr(default, "kind", None)
     return kind if isinstance(kind, str) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulator.experiment.document import Document, ExperimentError, Problem, plain, read_document
+from emulator.experiment.document import Document, ExperimentError, Key, Problem, plain, read_document
 from emulator.experiment.explain import Finding, validate
 from emulator.experiment.files import named_files, resolve_files
 from emulator.experiment.keys import fill_kinds, suggestion
@@ -119,9 +119,31 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
     """What each key allows alone, but not all of them together."""
     from emulator.experiment.draw import check_plan_inputs
 
-    found = [(tuple(key.split(".")), text) for key, text in check_plan_inputs(spec)]
+    found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
     if spec.runtime.kind == "processes" and spec.runtime.hosts > spec.peers:
         text = f"is {spec.runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
         findings.append((("runtime", "hosts"), text))
-    return findings
+    return findings + _check_service(spec)
+
+
+_ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}
+
+
+def _check_service(spec: TrialSpec) -> list[Finding]:
+    """Whether the system takes what the workload asks for."""
+    from emulator.registry import SYSTEMS
+
+    name, asked = spec.system.name, spec.workload.asks_for
+    if spec.workload.subscriptions is None and spec.workload.lookups is None:
+        return []
+    if (served := SYSTEMS[name].serves) == asked:
+        return []
+    fitting = ", ".join(system.name for system in SYSTEMS.values() if system.serves == asked)
+    mend = f"choose one of {fitting}" if fitting else "no system takes them"
+    text = f"{name} takes {_ASKS_FOR[served]}; this workload has {_ASKS_FOR[asked]}: {mend}"
+    return [(("system", "name"), text)]
+
+
+def _parts(key: str) -> Key:
+    return tuple(int(part) if part.isdigit() else part for part in key.split("."))

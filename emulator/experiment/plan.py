@@ -5,7 +5,7 @@ Every system and every runtime is given the identical plan. Times are seconds of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,11 +27,15 @@ SESSIONS = pa.schema(
         ("cause", pa.string()),  # "base" or "flash-crowd"
     ]
 )
+RANGES = pa.list_(pa.struct([("attribute", pa.string()), ("low", pa.float64()), ("high", pa.float64())]))
+VALUES = pa.list_(pa.struct([("attribute", pa.string()), ("value", pa.float64())]))
 SUBSCRIPTIONS = pa.schema(
     [
+        ("interest", pa.int32()),  # the row's number
         ("peer", pa.int32()),
-        ("topic", pa.int32()),
-        ("rate", pa.float64()),  # the topic's publication rate, events/s
+        ("topic", pa.int32()),  # null for ranges
+        ("rate", pa.float64()),  # the topic's publication rate, events/s; null for ranges
+        ("ranges", RANGES),  # closed, all of them to be met; null for a topic
         ("start_s", pa.float64()),  # 0 if held from the first join on
         ("end_s", pa.float64()),  # the trial's end if never given up
     ]
@@ -41,23 +45,37 @@ PUBLICATIONS = pa.schema(
         ("event", pa.int32()),
         ("at_s", pa.float64()),
         ("publisher", pa.int32()),  # up at that time
-        ("topic", pa.int32()),
+        ("topic", pa.int32()),  # null for an event with attributes
+        ("attributes", VALUES),  # null for an event on a topic
         ("payload_bytes", pa.int32()),
+    ]
+)
+LOOKUPS = pa.schema(
+    [
+        ("lookup", pa.int32()),
+        ("at_s", pa.float64()),
+        ("peer", pa.int32()),  # that asks; up at that time
+        ("key", pa.binary(16)),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Four tables, each sorted: by peer; peer and session; peer, topic and start; time."""
+    """Sorted tables.
+
+    By: peer; peer and session; peer, topic and start; time; time. A trial has subscriptions and
+    publications, or lookups.
+    """
 
     peers: pa.Table
     sessions: pa.Table
     subscriptions: pa.Table
     publications: pa.Table
+    lookups: pa.Table = field(default_factory=LOOKUPS.empty_table)
 
     def write(self, directory: Path) -> None:
-        """Write `peers.parquet`, `sessions.parquet`, `subscriptions.parquet`, `publications.parquet`."""
+        """Write each table to a file of its name, such as `peers.parquet`."""
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
             pq.write_table(getattr(self, name), directory / f"{name}.parquet")

@@ -90,6 +90,7 @@ class Coordinator:
             sessions=encode_table(self._part(plan.sessions, "peer", member.index)),
             subscriptions=encode_table(self._part(plan.subscriptions, "peer", member.index)),
             publications=encode_table(self._part(plan.publications, "publisher", member.index)),
+            lookups=encode_table(self._part(plan.lookups, "peer", member.index)),
             host_of_peer=self._host_of,
             host_index=member.index,
         )
@@ -161,6 +162,7 @@ class Coordinator:
             peers_up=sum(part.peers_up for part in live),
             published=sum(part.published for part in parts),
             delivered=sum(part.delivered for part in parts),
+            lookups=sum(part.lookups for part in parts) if self.spec.workload.lookups else None,
             messages=sum(part.sent for part in parts),
         )
 

@@ -105,12 +105,7 @@ class _Member:
 
     async def run(self) -> str:
         spec, assignment, name = self._spec, self._assignment, self._place.name
-        plan = Plan(
-            *map(
-                decode_table,
-                (assignment.peers, assignment.sessions, assignment.subscriptions, assignment.publications),
-            )
-        )
+        plan = Plan(**{name: decode_table(getattr(assignment, name)) for name in Plan.__slots__})
         script = Script(plan, spec.phases.end)
         network = build_network(spec.network, plan.peers["location"].to_pylist(), spec.seed)
         offset = await measure_clock_offset(self._stub, name)

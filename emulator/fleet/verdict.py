@@ -31,7 +31,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     failed = [(member, member.result.error) for member in members if member.result and member.result.error]
     strangers = [member for member in members if member.address and member.versions != versions]
     lost_spans = sum(result.lost_spans for result in results)
-    missed = sum(result.publications_missed for result in results)
+    missed = sum(result.operations_missed for result in results)
     stall = max((result.loop_stall_s for result in results), default=0.0)
     checks = [
         Check("hosts lost", len(lost), 0, "hosts", "; ".join(_describe(coordinator, m) for m in lost)),
@@ -75,7 +75,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items())),
         ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
-        Check("publications missed", missed, 0, "events", "their publishers were not up"),
+        Check("operations missed", missed, 0, "operations", "their peers were not up"),
     ]
     measured = {
         "time_scale": coordinator.time_scale,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from random import Random
 
-from emulator.protocol import Application, Contact, Environment, Event
+from emulator.protocol import Application, Contact, Environment, TopicInterest
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
-from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
 from emulator.runtime.session import Session
 from emulator.streams import stream
 from emulator.telemetry import names
 
 _RETRY = 0.010
-"""Trial seconds until a publication at a peer that is about to join is tried again."""
+"""Trial seconds until what is asked of a peer that is about to join is tried again."""
 
 Contacts = list[list[int]]
 Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[Contacts, Contacts]]]
@@ -23,7 +24,7 @@ Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[
 
 
 class Controller:
-    """Starts and stops the peers of a host, and has them subscribe and publish."""
+    """Starts and stops the peers of a host, and has them subscribe, publish and look up."""
 
     def __init__(
         self,
@@ -46,7 +47,8 @@ class Controller:
         self._news = asyncio.Event()
         self.session_error = Distribution()
         """Wall seconds between planned and achieved joins and leaves."""
-        self.publications_missed = 0
+        self.operations_missed = 0
+        """Publications and lookups of peers that were not up."""
         host.find_contacts = self._ask
 
     def follow(self) -> None:
@@ -78,8 +80,8 @@ class Controller:
                 self._leave(step, step.action)
             case Subscribe() | Unsubscribe():
                 self._change_interest(step.peer, step.action)
-            case Publish():
-                self._publish(step, step.action.event)
+            case Publish() | LookUp():
+                self._ask_for(step, step.action)
 
     def _join(self, step: Step, contacts: Sequence[Contact]) -> None:
         assert isinstance(step.action, Join)
@@ -89,12 +91,11 @@ class Controller:
             random = self._random[peer] = stream(self._seed, "peer", peer)
         session = Session(host, peer, number, random)
         session.adopt(self._create(session))
-        for interest in self._script.interests(peer, host.clock.now()):
-            session.subscribe(interest)
+        for interest_number, interest in self._script.interests(peer, host.clock.now()):
+            session.subscribe(interest_number, interest)
         host.sessions[peer] = session
         self._note_error(step)
-        context = host.recorder.begin("join", peer, host.clock.now_ns(), {names.SESSION: number})
-        session.within(context, lambda: session.component.start(contacts))
+        session.operate("join", {names.SESSION: number}, lambda: session.component.start(contacts))
 
     def _leave(self, step: Step, action: Leave) -> None:
         host, peer = self._host, step.peer
@@ -102,9 +103,7 @@ class Controller:
             session = host.sessions.get(peer)
             if session is not None:
                 attributes = {names.SESSION: session.number, names.GRACEFUL: action.graceful}
-                context = host.recorder.begin("leave", peer, host.clock.now_ns(), attributes)
-                if action.graceful:
-                    session.within(context, lambda: session.component.stop(graceful=True))
+                session.operate("leave", attributes, session.stop if action.graceful else session.end)
                 session.end()
                 del host.sessions[peer]
         self._note_error(step)
@@ -112,31 +111,37 @@ class Controller:
         self._news.set()
 
     def _change_interest(self, peer: int, action: Subscribe | Unsubscribe) -> None:
-        session, interest = self._host.sessions.get(peer), action.interest
-        if session is None or (interest.topic in session.topics) == isinstance(action, Subscribe):
+        session, number, interest = self._host.sessions.get(peer), action.number, action.interest
+        if session is None or (number in session.interests) == isinstance(action, Subscribe):
             return
-        operation, call = (
+        operation, change = (
             ("subscribe", session.subscribe)
             if isinstance(action, Subscribe)
             else ("unsubscribe", session.unsubscribe)
         )
-        at_ns = self._host.clock.now_ns()
-        context = self._host.recorder.begin(operation, peer, at_ns, {}, interest.topic)
-        session.within(context, lambda: call(interest))
+        topic = interest.topic if isinstance(interest, TopicInterest) else None
+        session.operate(operation, {names.INTEREST: number}, lambda: change(number, interest), topic)
 
-    def _publish(self, step: Step, event: Event) -> None:
+    def _ask_for(self, step: Step, action: Publish | LookUp) -> None:
         host, peer = self._host, step.peer
         session = host.sessions.get(peer)
         if session is None:
             if peer in self._joining:
-                host.agenda.add(host.clock.now() + _RETRY, self._publish, step, event)
+                host.agenda.add(host.clock.now() + _RETRY, self._ask_for, step, action)
             else:
-                self.publications_missed += 1
-            return
-        host.published += 1
-        attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in session.topics}
-        context = host.recorder.begin("publish", peer, host.clock.now_ns(), attributes, event.topic)
-        session.within(context, lambda: session.pubsub.publish(event))
+                self.operations_missed += 1
+        elif isinstance(action, Publish):
+            host.published += 1
+            event, pubsub = action.event, session.pubsub
+            attributes: dict[str, int | bool] = {names.EVENT: event.number}
+            if event.topic is not None:
+                attributes[names.INTERESTED] = event.topic in session.topics
+            session.operate("publish", attributes, lambda: pubsub.publish(event), event.topic)
+        else:
+            host.lookups += 1
+            lookups = session.lookups
+            look_up = partial(lookups.lookup, action.number, action.key)
+            session.operate("lookup", {names.LOOKUP: action.number}, look_up)
 
     def _ask(self, peer: int, callback: Callable[[Sequence[Contact]], None]) -> None:
         self._asking.append((peer, callback))

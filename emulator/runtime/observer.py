@@ -57,7 +57,7 @@ class Observer:
             sent=host.sent,
             sent_to_other_hosts=host.sent_to_other_hosts,
             bounced=host.bounced,
-            publications_missed=controller.publications_missed,
+            operations_missed=controller.operations_missed,
             probes=host.probes,
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
@@ -98,6 +98,7 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         sent=host.sent,
         dropped=host.dropped.total(),
         lost_spans=host.recorder.lost_spans,
+        lookups=host.lookups,
         timer_lateness_max_s=host.agenda.lateness.maximum,
     )
 

@@ -17,8 +17,11 @@ class Progress:
     peers_up: int
     published: int
     delivered: int
+    """Events that reached subscribers, or lookups that arrived."""
     messages: int
     """Sent so far, maintenance included."""
+    lookups: int | None = None
+    """Begun so far; None where events are published."""
 
 
 Report = Callable[[Progress], None]

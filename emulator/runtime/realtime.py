@@ -67,8 +67,9 @@ class Host:
         self.context: TraceContext | None = None
         """The operation that is being handled."""
         self.delivered_hops: int | None = None
-        """Hops of the event that the message being handled delivered."""
-        self.sent = self.sent_to_other_hosts = self.delivered = self.published = self.bounced = 0
+        """Hops of what the call being made delivered."""
+        self.sent = self.sent_to_other_hosts = self.bounced = 0
+        self.published = self.lookups = self.delivered = 0
         self.dropped: Counter[str] = Counter()
         """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
         self.probes: list[control_pb2.Probe] = []

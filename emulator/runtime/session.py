@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
 from google.protobuf.message import Message
 
-from emulator.protocol import Application, Contact, Handler, Outcome, PubSub, Timer, TopicInterest
+from emulator.protocol import (
+    Application,
+    Contact,
+    Handler,
+    Installation,
+    Interest,
+    LookupService,
+    Outcome,
+    PubSub,
+    Timer,
+    TopicInterest,
+)
 from emulator.telemetry.context import TraceContext
 
 if TYPE_CHECKING:
@@ -26,8 +37,10 @@ class Session:
         self.self_contact = Contact(peer)
         self.alive = True
         self.started_ns = host.clock.now_ns()
+        self.interests: set[int] = set()
+        """Numbers in the plan of what the peer subscribes to now."""
         self.topics: set[int] = set()
-        """What the peer subscribes to now."""
+        """Topics among these."""
         self.handlers: dict[type[Message], Handler] = {}
         self.message_classes: dict[str, type[Message]] = {}
         self.counters: dict[str, tuple[list[int], list[int]]] = {}
@@ -56,6 +69,13 @@ class Session:
         return self._component
 
     @property
+    def lookups(self) -> LookupService:
+        """The peer's protocol if it is asked for keys. Raises TypeError if it is not."""
+        if not isinstance(self._component, LookupService):
+            raise TypeError(f"{type(self._component).__name__} takes no lookups")
+        return self._component
+
+    @property
     def now(self) -> float:
         return self._host.clock.now()
 
@@ -75,24 +95,53 @@ class Session:
 
     def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
         context = self._host.context
-        self._host.find_contacts(self.peer, lambda contacts: self.within(context, lambda: callback(contacts)))
+        self._host.find_contacts(self.peer, lambda contacts: self.resume(context, lambda: callback(contacts)))
 
     def deliver(self, outcome: Outcome) -> None:
         self._host.delivered_hops = outcome.hops
-        self._host.delivered += 1
+        self._host.delivered += outcome.__class__ is not Installation
 
-    def subscribe(self, interest: TopicInterest) -> None:
-        self.topics.add(interest.topic)
+    def subscribe(self, number: int, interest: Interest) -> None:
+        self.interests.add(number)
+        if isinstance(interest, TopicInterest):
+            self.topics.add(interest.topic)
         self.pubsub.subscribe(interest)
 
-    def unsubscribe(self, interest: TopicInterest) -> None:
-        self.topics.discard(interest.topic)
+    def unsubscribe(self, number: int, interest: Interest) -> None:
+        self.interests.discard(number)
+        if isinstance(interest, TopicInterest):
+            self.topics.discard(interest.topic)
         self.pubsub.unsubscribe(interest)
 
-    def within(self, context: TraceContext | None, call: Callable[[], None]) -> None:
-        """Make the call as a part of an operation, unless the session has ended."""
+    def operate(
+        self,
+        operation: str,
+        attributes: Mapping[str, int | bool],
+        call: Callable[[], None],
+        topic: int | None = None,
+    ) -> None:
+        """Make the call in a trace of its own."""
+        host = self._host
+        context, at_ns = host.recorder.begin(topic), host.clock.now_ns()
+        host.delivered_hops = None
+        self._within(context, call)
+        ended = None if operation == "publish" else host.delivered_hops
+        host.recorder.operation(context, operation, self.peer, at_ns, attributes, ended)
+
+    def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
+        """Make a later call of the operation that asked for it, unless the session has ended."""
         if not self.alive:
             return
+        if context is None:
+            call()
+            return
+        host = self._host
+        host.delivered_hops = None
+        self._within(context, call)
+        if host.delivered_hops is not None:
+            host.recorder.timer(context, self.peer, host.clock.now_ns(), host.delivered_hops)
+
+    def _within(self, context: TraceContext, call: Callable[[], None]) -> None:
         host = self._host
         outer, host.context = host.context, context
         try:
@@ -102,7 +151,11 @@ class Session:
 
     def notice_unreachable(self, peer: int, context: TraceContext | None) -> None:
         """Tell the protocol that a message that it sent in `context` reached nobody."""
-        self.within(context, lambda: self.component.on_unreachable(peer))
+        self.resume(context, lambda: self.component.on_unreachable(peer))
+
+    def stop(self) -> None:
+        """Let the peer take its leave."""
+        self.component.stop(graceful=True)
 
     def end(self) -> None:
         """No timer fires and nothing is sent from now on."""
@@ -126,7 +179,7 @@ class _Once:
     def fire(self) -> None:
         callback, self._callback = self._callback, None
         if callback is not None:
-            self._session.within(self._context, callback)
+            self._session.resume(self._context, callback)
 
 
 class _Periodic:

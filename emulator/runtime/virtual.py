@@ -74,4 +74,5 @@ def _progress(world: VirtualWorld, spec: TrialSpec) -> Progress:
         published=world.published,
         delivered=world.delivered,
         messages=world.messages,
+        lookups=world.lookups if spec.workload.lookups else None,
     )

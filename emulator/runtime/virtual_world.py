@@ -7,7 +7,7 @@ size. No wall clock decides anything: the same plan and seed give the same run.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from google.protobuf.message import Message
@@ -15,10 +15,19 @@ from google.protobuf.message import Message
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.network.model import Network
-from emulator.protocol import Application, Contact, Handler, Outcome, PubSub
+from emulator.protocol import (
+    Application,
+    Contact,
+    Handler,
+    Installation,
+    LookupService,
+    Outcome,
+    PubSub,
+    TopicInterest,
+)
 from emulator.registry import SYSTEMS
 from emulator.runtime.event_queue import Entry, EventQueue
-from emulator.runtime.script import Join, Leave, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
 from emulator.runtime.tracker import Tracker
 from emulator.streams import stream
 from emulator.telemetry import names
@@ -130,7 +139,7 @@ class VirtualPeer:
 
     def deliver(self, outcome: Outcome) -> None:
         self._world.delivered_hops = outcome.hops
-        self._world.delivered += 1
+        self._world.delivered += outcome.__class__ is not Installation
 
 
 class VirtualWorld:
@@ -143,6 +152,7 @@ class VirtualWorld:
         self.context: TraceContext | None = None
         self.messages = 0
         self.published = 0
+        self.lookups = 0
         self.delivered = 0
         self.delivered_hops: int | None = None
         self.handled = 0
@@ -224,11 +234,22 @@ class VirtualWorld:
         callback = timer.callback
         if callback is None or (peer is not None and peer.life != entry[5]):
             return
-        self.context = timer.context
-        callback()
-        self.context = None
+        if timer.context is None:
+            callback()
+        else:
+            self._call_traced(callback, timer.context, peer)
         if peer is not None and timer.period and timer.callback is not None and peer.life == entry[5]:
             self.schedule(self.now + timer.period, timer, peer)
+
+    def _call_traced(
+        self, callback: Callable[[], None], context: TraceContext, peer: VirtualPeer | None
+    ) -> None:
+        self.context = context
+        self.delivered_hops = None
+        callback()
+        self.context = None
+        if self.delivered_hops is not None and peer is not None:
+            self.recorder.timer(context, peer.number, self._ns(), self.delivered_hops)
 
     def _handle_traced(self, entry: Entry, handler: Handler, context: TraceContext) -> None:
         _, _, receiver, message, sender, _, sent, size, _ = entry
@@ -271,35 +292,50 @@ class VirtualWorld:
                 self._leave(peer, step.action)
             case Subscribe() | Unsubscribe() if peer.protocol is not None:
                 self._change_interest(peer, step.action)
-            case Publish() if isinstance(peer.protocol, PubSub):
-                event = step.action.event
-                attributes = {names.EVENT: event.number, names.INTERESTED: event.topic in peer.topics}
-                self.context = self.recorder.begin(
-                    "publish", peer.number, self._ns(), attributes, event.topic
-                )
+            case Publish(event) if isinstance(protocol := peer.protocol, PubSub):
+                attributes: dict[str, int | bool] = {names.EVENT: event.number}
+                if event.topic is not None:
+                    attributes[names.INTERESTED] = event.topic in peer.topics
                 self.published += 1
-                peer.protocol.publish(event)
+                self._operate(peer, "publish", attributes, partial(protocol.publish, event), event.topic)
+            case LookUp(number, key) if isinstance(protocol := peer.protocol, LookupService):
+                self.lookups += 1
+                self._operate(peer, "lookup", {names.LOOKUP: number}, partial(protocol.lookup, number, key))
+
+    def _operate(
+        self,
+        peer: VirtualPeer,
+        operation: str,
+        attributes: Mapping[str, int | bool],
+        call: Callable[[], None],
+        topic: int | None = None,
+    ) -> None:
+        """Make the call in a trace of its own."""
+        context = self.context = self.recorder.begin(topic)
+        self.delivered_hops = None
+        call()
         self.context = None
+        ended = None if operation == "publish" else self.delivered_hops
+        self.recorder.operation(context, operation, peer.number, self._ns(), attributes, ended)
 
     def _join(self, peer: VirtualPeer, action: Join) -> None:
         protocol = self._system.create(peer, self._parameters)
-        for interest in self._script.interests(peer.number, self.now):
+        for _, interest in self._script.interests(peer.number, self.now):
             assert isinstance(protocol, PubSub)
             protocol.subscribe(interest)
-            peer.topics.add(interest.topic)
+            if isinstance(interest, TopicInterest):
+                peer.topics.add(interest.topic)
         contacts = self.contacts(peer.number)
         peer.protocol = protocol
         peer.handlers = protocol.handlers()
         self._tracker.add(peer.number)
-        self.context = self.recorder.begin("join", peer.number, self._ns(), {names.SESSION: action.session})
-        protocol.start(contacts)
+        self._operate(peer, "join", {names.SESSION: action.session}, partial(protocol.start, contacts))
 
     def _leave(self, peer: VirtualPeer, action: Leave) -> None:
         assert peer.protocol is not None
         attributes = {names.SESSION: action.session, names.GRACEFUL: action.graceful}
-        self.context = self.recorder.begin("leave", peer.number, self._ns(), attributes)
-        if action.graceful:
-            peer.protocol.stop(graceful=True)
+        stop = partial(peer.protocol.stop, graceful=True) if action.graceful else _crash
+        self._operate(peer, "leave", attributes, stop)
         peer.protocol = None
         peer.handlers = {}
         peer.topics.clear()
@@ -307,13 +343,17 @@ class VirtualWorld:
         self._tracker.remove(peer.number)
 
     def _change_interest(self, peer: VirtualPeer, action: Subscribe | Unsubscribe) -> None:
-        assert isinstance(peer.protocol, PubSub)
-        topic = action.interest.topic
-        operation = "subscribe" if isinstance(action, Subscribe) else "unsubscribe"
-        self.context = self.recorder.begin(operation, peer.number, self._ns(), {}, topic)
+        protocol, interest = peer.protocol, action.interest
+        assert isinstance(protocol, PubSub)
+        topic = interest.topic if isinstance(interest, TopicInterest) else None
         if isinstance(action, Subscribe):
-            peer.topics.add(topic)
-            peer.protocol.subscribe(action.interest)
+            operation, note, change = "subscribe", peer.topics.add, protocol.subscribe
         else:
-            peer.topics.discard(topic)
-            peer.protocol.unsubscribe(action.interest)
+            operation, note, change = "unsubscribe", peer.topics.discard, protocol.unsubscribe
+        if topic is not None:
+            note(topic)
+        self._operate(peer, operation, {names.INTEREST: action.number}, partial(change, interest), topic)
+
+
+def _crash() -> None:
+    """What a peer that crashes can still do."""

@@ -3,7 +3,10 @@
 Spans. An operation is a trace. Its root span, at the peer that began it, is named by the operation
 (`join`, `leave`, `subscribe`, `unsubscribe`, `publish`, `lookup`). Each message that the operation
 causes is a span at the receiver, named by the message class; start = sent, end = handled; its parent is
-the span that sent it.
+the span that sent it. A later call of the operation that delivered something without a message (a timer, the
+notice that a peer is unreachable) is a span `timer`, its parent the span that asked for it. What the first
+call itself delivers is marked on the root span: a lookup of a key of one's own, a subscription stored at
+its subscriber; not an event, which its publisher has anyway.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at

@@ -75,28 +75,50 @@ class Recorder:
         self._span_ids += 1
         return self._span_ids
 
-    def begin(
+    def begin(self, topic: int | None = None) -> TraceContext:
+        """Begin an operation; messages sent in its context are its children. `operation` records it."""
+        self._traces_begun += 1
+        trace_id = self._trace_prefix + struct.pack(">Q", self._traces_begun)
+        return TraceContext(trace_id, self.next_span_id(), 0, topic)
+
+    def operation(
         self,
+        context: TraceContext,
         operation: str,
         peer: int,
         at_ns: int,
         attributes: Mapping[str, int | bool],
-        topic: int | None = None,
-    ) -> TraceContext:
-        """Record the root span of an operation at `peer`; messages sent in its context are its children."""
-        self._traces_begun += 1
-        context = TraceContext(
-            self._trace_prefix + struct.pack(">Q", self._traces_begun), self.next_span_id(), 0, topic
-        )
-        parts = [encoding.span_attribute(names.PEER, peer)]
-        if topic is not None:
-            parts.append(encoding.span_attribute(names.TOPIC, topic))
-        parts.extend(encoding.span_attribute(key, value) for key, value in attributes.items())
-        kind = _PRODUCER if operation == "publish" else _INTERNAL
-        name = encoding.name_and_kind(operation, kind)
+        delivered_hops: int | None = None,
+    ) -> None:
+        """Record the root span of an operation at `peer`.
+
+        `delivered_hops` are the overlay hops to where it ended, if it ended without a message: a lookup
+        at the peer that asked, a subscription that is stored at its subscriber.
+        """
+        attribute = encoding.span_attribute
+        parts = [attribute(names.PEER, peer)]
+        if context.topic is not None:
+            parts.append(attribute(names.TOPIC, context.topic))
+        parts.extend(attribute(key, value) for key, value in attributes.items())
+        if delivered_hops is not None:
+            parts += attribute(names.DELIVERED, True), attribute(names.HOPS, delivered_hops)
+        name = encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
         at = self._start + at_ns
         self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
-        return context
+
+    def timer(self, context: TraceContext, peer: int, at_ns: int, delivered_hops: int) -> None:
+        """Record a later call, asked for in `context`, that delivered something without a message."""
+        attribute = encoding.span_attribute
+        attributes = (
+            attribute(names.PEER, peer)
+            + attribute(names.DELIVERED, True)
+            + attribute(names.HOPS, delivered_hops)
+        )
+        name = encoding.name_and_kind("timer", _INTERNAL)
+        at = self._start + at_ns
+        self._keep(
+            encoding.span(context.trace_id, self.next_span_id(), context.span_id, name, at, at, attributes)
+        )
 
     def hop(
         self,
@@ -143,12 +165,6 @@ class Recorder:
     def counter(self, peer: int, message_type: str, traced: bool) -> list[int]:
         """[messages, bytes] that `peer` sent so far of this type; the runtime counts in it."""
         return self._sent.setdefault((peer, message_type, traced), [0, 0])
-
-    def count_sent(self, peer: int, message_type: str, traced: bool, size: int) -> None:
-        """Count a message of `size` bytes that `peer` sent."""
-        counter = self.counter(peer, message_type, traced)
-        counter[0] += 1
-        counter[1] += size
 
     def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
         """Write the metrics of the whole host."""

@@ -10,12 +10,13 @@ from emulator.trace_error import TraceError
 from emulator.workload.changes import replace_topics
 from emulator.workload.followers import load_followers, sample
 from emulator.workload.patterns import bucket_size, draw_pattern, pattern_problems, topics_in_bucket
-from emulator.workload.spec import BucketPattern, EdgeList, WorkloadSpec
+from emulator.workload.ranges import range_problems
+from emulator.workload.spec import BucketPattern, EdgeList, PowerLaw, RangePattern, TopicSource, WorkloadSpec
 from emulator.workload.subscriptions import Subscriptions, held_throughout
 
 
 def draw_subscriptions(
-    source: BucketPattern | EdgeList, peers: int, trial_end: float, random: np.random.Generator
+    source: TopicSource, peers: int, trial_end: float, random: np.random.Generator
 ) -> Subscriptions:
     """What each peer subscribes to from its first join on.
 
@@ -36,10 +37,9 @@ def draw_subscriptions(
 
 
 def change_subscriptions(
-    held: Subscriptions, workload: WorkloadSpec, window: tuple[float, float], random: Random
+    held: Subscriptions, source: TopicSource, share: float, window: tuple[float, float], random: Random
 ) -> Subscriptions:
-    """`held` with the changes that the experiment asks for, in `window` (s of trial time)."""
-    share, source = workload.changes.share, workload.subscriptions
+    """`held` with this share of each peer's topics changed, in `window` (s of trial time)."""
     if share == 0:
         return held
     followers = isinstance(source, EdgeList)
@@ -48,14 +48,42 @@ def change_subscriptions(
 
 
 def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
-    """Key below `workload` and problem, for each combination that cannot be drawn. Reads no file."""
+    """Key and problem, for each combination that cannot be drawn. Reads no file."""
     source = workload.subscriptions
+    if workload.lookups is not None and source is not None:
+        text = "is there together with workload.subscriptions. Keep one of them"
+        return [("workload.lookups", text)]
+    if source is None:
+        return _without_subscriptions(workload)
     if isinstance(source, EdgeList):
         return []
-    problems = [(f"subscriptions.{key}", problem) for key, problem in pattern_problems(source)]
+    if isinstance(source, RangePattern):
+        return _range_problems(source, workload)
+    problems = [(f"workload.subscriptions.{key}", problem) for key, problem in pattern_problems(source)]
     if not problems and workload.changes.share > 0:
         each, size = topics_in_bucket(source), bucket_size(source)
         if 2 * each > size:
             problem = f"a peer has {each} of the {size} topics of a bucket, so too few are left to change to"
-            problems.append(("changes.share", problem))
+            problems.append(("workload.changes.share", problem))
+    return problems
+
+
+def _without_subscriptions(workload: WorkloadSpec) -> list[tuple[str, str]]:
+    problems = []
+    if workload.lookups is None:
+        problems.append(("workload", "has neither subscriptions nor lookups. Add one of them"))
+    if workload.publications is not None:
+        problems.append(("workload.publications", "needs workload.subscriptions. Add them, or remove it"))
+    if workload.changes.share > 0:
+        problems.append(("workload.changes.share", "there are no subscriptions to change. Remove it"))
+    return problems
+
+
+def _range_problems(source: RangePattern, workload: WorkloadSpec) -> list[tuple[str, str]]:
+    problems = [(f"workload.subscriptions.{key}", problem) for key, problem in range_problems(source)]
+    if workload.changes.share > 0:
+        problems.append(("workload.changes.share", "ranges are not changed, only topics are. Remove it"))
+    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw):
+        text = "only topics differ in rate, and these subscriptions are ranges. Remove it"
+        problems.append(("workload.publications.rates", text))
     return problems

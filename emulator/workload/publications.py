@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.churn.sessions import Sessions
+from emulator.workload.presence import Presence
 from emulator.workload.subscriptions import Subscriptions
 
 _TRIES = 50
@@ -81,14 +82,8 @@ class _Audience:
         self._start = subscriptions.start[order]
         self._end = subscriptions.end[order]
         self._first = np.searchsorted(self._topic, np.arange(subscriptions.topics + 1))
-        self._sessions = sessions
-        self._peers = 1 + max(subscriptions.peer.max(initial=-1), sessions.peer.max(initial=-1))
-
-    def up(self, time: float) -> NDArray[np.bool_]:
-        """For each peer whether it is in a session."""
-        up = np.zeros(self._peers, dtype=np.bool_)
-        up[self._sessions.peer[(self._sessions.start <= time) & (time < self._sessions.end)]] = True
-        return up
+        peers = 1 + max(subscriptions.peer.max(initial=-1), sessions.peer.max(initial=-1))
+        self.up = Presence(sessions, int(peers)).up
 
     def subscribers(self, topic: int, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
         rows = slice(self._first[topic], self._first[topic + 1])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.quantities import Duration
 
 
 class _Model(BaseModel):
@@ -35,7 +37,41 @@ class EdgeList(_Model):
     file: Path
 
 
-Subscriptions = Annotated[BucketPattern | EdgeList, Field(discriminator="kind")]
+class Attribute(_Model):
+    """A numeric attribute of events, and how it is drawn (Li, section 4.1.2, tables 4.2 and 4.3)."""
+
+    name: str = Field(min_length=1, max_length=100)
+    low: float
+    high: float
+    presence: float = Field(0.5, ge=0, le=1, description="share of subscriptions that name the attribute")
+    sub_range: float = Field(gt=0, description="width of the sub-ranges that the domain is divided into")
+    skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over sub-ranges")
+    size_skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over range sizes")
+    size_bound: float = Field(0.5, gt=0, le=1, description="largest range, as a share of the domain")
+
+
+class RangePattern(_Model):
+    """Conjunctions of ranges over the attributes, by random peers (Li, section 4.1)."""
+
+    kind: Literal["ranges"]
+    per_peer: float = Field(5.0, gt=0, le=10_000, description="mean over all peers")
+    within: Duration = Field(
+        0.0, ge=0, description="they arrive at random times in this long after the joins; 0: with the joins"
+    )
+    attributes: list[Attribute] = Field(min_length=1)
+
+
+TopicSource = BucketPattern | EdgeList
+Subscriptions = Annotated[BucketPattern | EdgeList | RangePattern, Field(discriminator="kind")]
+
+
+class Lookups(_Model):
+    """Lookups of keys in the measure phase, as a Poisson process over the whole network."""
+
+    rate: float = Field(gt=0, le=1e6, description="lookups per second in the whole network")
+    keys: Literal["uniform", "peers"] = Field(
+        "uniform", description="uniform in the identifier space, or identifiers of random peers that are up"
+    )
 
 
 class Resubscribe(_Model):
@@ -67,9 +103,21 @@ class Publications(_Model):
     payload_bytes: int = Field(256, ge=0, le=1_000_000)
 
 
-class WorkloadSpec(_Model):
-    """Who asks for what, and what is published."""
+def _publications(given: dict[str, Any]) -> Publications | None:
+    return None if given.get("subscriptions") is None else Publications()
 
-    subscriptions: Subscriptions
+
+class WorkloadSpec(_Model):
+    """Who asks for what, and what is published; or what is looked up."""
+
+    subscriptions: Subscriptions | None = None
+    lookups: Lookups | None = None
     changes: Resubscribe = Field(default_factory=Resubscribe)
-    publications: Publications = Field(default_factory=Publications)
+    publications: Publications | None = Field(default_factory=_publications)
+
+    @property
+    def asks_for(self) -> Literal["topics", "content", "lookups"]:
+        """What the system has to serve."""
+        if self.lookups is not None:
+            return "lookups"
+        return "content" if isinstance(self.subscriptions, RangePattern) else "topics"

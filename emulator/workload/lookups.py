@@ -1,0 +1,47 @@
+"""Lookups of a trial: who looks up which key, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator import identifiers
+from emulator.churn.sessions import Sessions
+from emulator.workload.presence import Presence
+from emulator.workload.spec import Lookups
+
+_KEY_BYTES = identifiers.BITS // 8
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLookups:
+    """Sorted by time; a lookup's number is its row. Times in seconds of trial time."""
+
+    at: NDArray[np.float64]
+    peer: NDArray[np.int32]
+    key: list[bytes]
+    """Encoded identifiers."""
+
+
+def draw_lookups(
+    lookups: Lookups,
+    window: tuple[float, float],
+    peers: int,
+    sessions: Sessions,
+    random: np.random.Generator,
+) -> DrawnLookups:
+    """A Poisson process in `window`, each lookup at a random peer that is up then.
+
+    Keys are uniform, or identifiers of random peers that are up then, the asking one among them. Raises
+    ValueError if nobody is up at some lookup's time.
+    """
+    begin, end = window
+    at = np.sort(random.uniform(begin, end, size=random.poisson(lookups.rate * (end - begin))))
+    presence = Presence(sessions, peers)
+    peer = np.array([presence.draw(time, random, "a lookup") for time in at], dtype=np.int32)
+    if lookups.keys == "peers":
+        keys = [identifiers.of_peer(presence.draw(time, random, "a lookup")) for time in at]
+        return DrawnLookups(at, peer, [identifiers.encode(key) for key in keys])
+    return DrawnLookups(at, peer, [random.bytes(_KEY_BYTES) for _ in at])

@@ -1,0 +1,38 @@
+"""Who is up at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.churn.sessions import Sessions
+
+
+class Presence:
+    """The peers of a trial, by their sessions."""
+
+    def __init__(self, sessions: Sessions, peers: int) -> None:
+        self._sessions = sessions
+        self._peers = peers
+
+    def up(self, time: float) -> NDArray[np.bool_]:
+        """For each peer whether it is in a session at this trial time."""
+        sessions = self._sessions
+        up = np.zeros(self._peers, dtype=np.bool_)
+        up[sessions.peer[(sessions.start <= time) & (time < sessions.end)]] = True
+        return up
+
+    def draw(
+        self,
+        time: float,
+        random: np.random.Generator,
+        what: str,
+        among: NDArray[np.bool_] | None = None,
+    ) -> int:
+        """A random peer that is up and `among` those. Raises ValueError, naming `what`, if there is none."""
+        up = self.up(time)
+        candidates = np.flatnonzero(up if among is None else up & among)
+        if not len(candidates):
+            wanted = "peer" if among is None else "subscriber"
+            raise ValueError(f"{what} at {time:.3f} s of trial time: no {wanted} is up then")
+        return int(candidates[random.integers(len(candidates))])
