@@ -4,3 +4,5 @@ from __future__ import annotations
 
 CARRIERS = frozenset({"EventData", "EventDelivery", "Multicast"})
 """Names of messages, of all systems. What a peer gets in one of them is a copy of the event."""
+TOPIC_CARRIERS = CARRIERS | {"Routed"}
+"""The same for an event on a topic: what it has routed is itself, not a search for its subscribers."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.carriers import CARRIERS
+from analysis.carriers import CARRIERS, TOPIC_CARRIERS
 
 JOIN_GRACE_S = 10.0
 """An event counts for a peer that joined, or subscribed while up, this long before (Vitis, IV.F)."""
@@ -43,7 +43,8 @@ def handled(tables: Tables) -> DataFrame:
     """
     is_message = F.col("sender").isNotNull()
     unwanted = is_message & ~F.coalesce("interested", F.lit(False))
-    is_copy = F.col("message").isin(*CARRIERS)
+    message = F.col("message")
+    is_copy = message.isin(*CARRIERS) | (F.col("topic").isNotNull() & message.isin(*TOPIC_CARRIERS))
     delivered_s = F.when(F.col("delivered"), F.col("handled_s"))
     events = F.broadcast(published(tables))
     found = (

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.carriers import TOPIC_CARRIERS
 from analysis.results import Results, ResultsError
 
 LARGEST = 200
@@ -16,7 +17,6 @@ LARGEST = 200
 
 _COLUMN, _ROW, _LEFT, _TOP = 128, 27, 22, 34
 _DIGIT, _BEND = 7, 28
-_CARRIER = "EventData"
 _COLUMNS = [
     "span", "parent", "message", "sender", "peer", "depth", "topic", "interested", "delivered", "event",
     "sent_s", "handled_s",
@@ -66,7 +66,7 @@ class DeliveryTree:
     astray: list[Node]
     """Peers that got the event from a peer whose own copy was not recorded."""
     repeated: int
-    """Further copies at peers that had the event."""
+    """Further copies (messages, without a topic) at peers that had the event."""
     told: int
     """Notifications that led to no copy."""
 
@@ -79,17 +79,20 @@ def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
     """The tree of a publish trace, given its rows of the table `hops`.
 
     An edge is the first copy of the event that a peer received; where the copy was pulled, the
-    notification and the pull before it are steps of the same hop. Raises ResultsError if the trace
-    has no root.
+    notification and the pull before it are steps of the same hop. An event without a topic is carried to
+    subscribers by peers that were asked who they are: there, an edge is the first message. Raises
+    ResultsError if the trace has no root.
     """
-    roots = [hop for hop in hops if hop["parent"] is None or hop["depth"] == 0]
+    roots = [hop for hop in hops if hop["parent"] is None]
     if len(roots) != 1:
         raise ResultsError(f"a publish trace has {len(roots)} root spans instead of one")
     (root_hop,) = roots
     root = Node(root_hop["peer"], None, True, False, root_hop["handled_s"])
     spans = {hop["span"]: hop for hop in hops}
-    messages = [hop for hop in hops if hop is not root_hop]
-    copies = [hop for hop in messages if hop["message"] == _CARRIER] or messages
+    messages = [hop for hop in hops if hop["sender"] is not None]
+    copies = messages
+    if root_hop["topic"] is not None:
+        copies = [hop for hop in messages if hop["message"] in TOPIC_CARRIERS] or messages
     copies.sort(key=lambda hop: (hop["handled_s"], hop["span"]))
     nodes: dict[int, Node] = {root.peer: root}
     astray: list[Node] = []
@@ -212,7 +215,12 @@ def chosen_tree(results: Results) -> Drawing | None:
         hops = _trace(results, name, event)
         if not hops:
             continue
-        lost = others.filter((pc.field("event") == event) & pc.field("expected") & ~pc.field("delivered"))
+        wanted = others.filter(pc.field("event") == event)
+        subscribers = set(wanted["peer"].to_pylist())
+        for hop in hops:
+            if hop["interested"] is None:
+                hop["interested"] = hop["peer"] in subscribers
+        lost = wanted.filter(pc.field("expected") & ~pc.field("delivered"))
         return draw(build_tree(hops), name, sorted(lost["peer"].to_pylist()))
     return None
 

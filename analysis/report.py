@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.delivery_tree import chosen_tree
-from analysis.figures import distribution_charts, maintenance_chart, series_charts, sweep_charts
+from analysis.figures import maintenance_chart, sweep_charts
+from analysis.figures_spread import distribution_charts
+from analysis.figures_time import series_charts
 from analysis.numerals import estimate, shown_unit
 from analysis.page import render
 from analysis.results import Results
@@ -17,9 +19,13 @@ from analysis.setting import facts, time_scale
 from emulator.experiment.rundir import RunDirectory, write_whole
 
 _GROUPS = {
+    "Lookups": ("lookup_",),
+    "Relative delay penalty": ("delay_penalty",),
     "Delivery": ("hit_ratio", "duplicates"),
     "Traffic overhead": ("overhead", "relay"),
     "Delay": ("delay",),
+    "Installing subscriptions": ("install",),
+    "Traffic of publications": ("publish_", "matching_"),
     "Traffic": ("messages", "bytes", "maintenance"),
     "Overlay": ("clusters", "gateways", "neighbours", "state."),
 }
@@ -127,13 +133,15 @@ def claim_rows(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def measure_groups(results: Results) -> list[MeasureGroup]:
-    """All measures, grouped by what they are about."""
+    """All measures that any variant has, grouped by what they are about."""
     groups: dict[str, MeasureGroup] = {title: MeasureGroup(title, []) for title in [*_GROUPS, _REST]}
     for name, about in results.measures.items():
         cells = []
         for variant in results.variants:
             found = variant["measures"].get(name) or {}
             cells.append(estimate(found.get("mean"), found.get("ci95"), about["unit"]))
+        if not any(name in variant["measures"] for variant in results.variants):
+            continue
         unit = shown_unit(about["unit"])
         groups[_group(name)].rows.append((name, about["title"], unit, cells))
     return [group for group in groups.values() if group.rows]

@@ -30,6 +30,7 @@ def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fac
         "Churn": (("churn",), _churn(_part(experiment, "churn"))),
         "Subscriptions": (("workload.subscriptions", "workload.changes"), _subscriptions(experiment)),
         "Publications": (("workload.publications",), _publications(experiment)),
+        "Lookups": (("workload.lookups",), _lookups(experiment)),
         "Phases": (("phases",), _phases(_part(experiment, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
     }
@@ -126,12 +127,32 @@ def _subscriptions(experiment: Mapping[str, Any]) -> str:
     kind = pattern.get("kind")
     if kind is None:
         return ""
+    if kind == "ranges":
+        return _ranges(pattern)
     if kind == "edges":
         return f"{_PATTERNS['edges']}, {pattern.get('file', '?')}"
     return (
         f"{_PATTERNS.get(kind, kind)}: {_plain(pattern.get('per_peer', 50))} of "
         f"{_plain(pattern.get('topics', 5000))} topics a peer"
     )
+
+
+def _ranges(pattern: Mapping[str, Any]) -> str:
+    names = ", ".join(str(attribute.get("name")) for attribute in pattern.get("attributes", []))
+    within = str(pattern.get("within", "0 s"))
+    when = (
+        "held from the joins on" if within.split()[0] in ("0", "0.0") else f"within {within} after the joins"
+    )
+    return f"ranges of {names}: {_plain(pattern.get('per_peer', 5))} a peer on average, {when}"
+
+
+def _lookups(experiment: Mapping[str, Any]) -> str:
+    lookups = _part(_part(experiment, "workload"), "lookups")
+    if not lookups:
+        return ""
+    of_peers = lookups.get("keys") == "peers"
+    keys = "keys that are identifiers of peers" if of_peers else "keys uniform in the identifier space"
+    return f"{_plain(lookups.get('rate', '?'))} a second in the whole network, {keys}"
 
 
 def _publications(experiment: Mapping[str, Any]) -> str:

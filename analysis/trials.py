@@ -12,7 +12,7 @@ from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.spec import ExperimentSpec, TrialSpec
 from emulator.experiment.variants import trials
-from emulator.registry import SYSTEMS, Workload
+from emulator.registry import Workload
 
 _NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 _INTERVALS = 30
@@ -48,7 +48,7 @@ class TrialRecord:
     @property
     def serves(self) -> Workload:
         """What its peers were asked for."""
-        return SYSTEMS[self.spec.system.name].serves
+        return self.spec.workload.asks_for
 
     @property
     def time_scale(self) -> float:

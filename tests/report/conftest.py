@@ -106,7 +106,8 @@ def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: flo
     ])  # fmt: skip
     delays = [{"unit": "ms", "value": 10.0 * i, "share": 1 - math.exp(-i / 40 / level)} for i in range(400)]
     hops = [{"unit": "hops", "value": float(i), "share": 1 - math.exp(-i / 8 / level)} for i in range(1, 15)]
-    _write(run, "delay_cdf", trial, delays + hops)
+    _write(run, "delay_cdf", trial, [{"operation": "publish"} | row for row in delays + hops])
+    (run.tables / "cost_cdf").mkdir(parents=True, exist_ok=True)
     _write(run, "series", trial, [
         {
             "start_s": 40.0 + i, "end_s": 41.0 + i, "peers_up": 150 + draw.random() * 10 + 40 * (i > 15),

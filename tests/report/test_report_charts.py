@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.figures import distribution_charts, maintenance_chart, series_charts, sweep_charts
+from analysis.figures import maintenance_chart, sweep_charts
 from analysis.figures_axis import Axis, span
 from analysis.figures_bars import BarChart, Row, bar_chart
 from analysis.figures_chart import LineChart, Point, Quantity, Series, line_chart
+from analysis.figures_spread import distribution_charts
+from analysis.figures_time import series_charts
 from analysis.numerals import estimate, number, quantity
 from analysis.results import Results
 from emulator.experiment.rundir import RunDirectory

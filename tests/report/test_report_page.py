@@ -6,11 +6,16 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from analysis.catalogue import describe
 from analysis.report import check_rows, write_report
 from analysis.results import ResultsError
 from emulator.experiment.rundir import RunDirectory
@@ -121,6 +126,38 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(make_run: MakeR
         write_report(run)
 
 
+def rewrite(run: RunDirectory, table: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Replace the rows of a table by what `change` makes of them."""
+    for file in (run.tables / table).rglob("*.parquet"):
+        rows = pq.read_table(file, partitioning=None).to_pylist()
+        pq.write_table(pa.Table.from_pylist([change(row) for row in rows]), file)
+
+
+def test_a_report_of_lookups_tells_of_lookups_alone(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    names = {"hit_ratio": "lookup_success", "delay_ms": "delay_penalty", "overhead": None, "delay_hops": None}
+    for part in (summary, *summary["trials"], *summary["variants"]):
+        part["measures"] = {
+            new: value for old, value in part["measures"].items() if (new := names.get(old, old)) is not None
+        }
+    summary["measures"] |= {
+        name: asdict(describe(name)) for name in ("lookup_success", "delay_penalty", "lookup_hops")
+    }
+    run.summary.write_text(json.dumps(summary))
+    for table in ("overhead_histogram", "deliveries"):
+        for folder in (run.tables / table).iterdir():
+            shutil.rmtree(folder)
+    rewrite(run, "delay_cdf", lambda row: row | {"operation": "lookup"})
+    of_events = dict.fromkeys(("hit_ratio", "overhead", "delay_ms"))
+    rewrite(run, "series", lambda row: row | of_events | {"lookup_success": 0.99})
+    text = " ".join(Page(write_report(run)).text)
+    for told in ("Lookups that succeeded", "Relative delay penalty (ratio of means)", "Hops of lookups"):
+        assert told in text
+    for other in ("Hit ratio", "Traffic overhead", "deliveries", "publication", "Lookup hops", "One event"):
+        assert other not in text
+
+
 def test_a_run_that_was_not_analyzed_says_how(make_run: MakeRun) -> None:
     run = make_run()
     run.summary.unlink()
@@ -141,7 +178,7 @@ def test_a_trial_without_telemetry_leaves_its_variant_to_the_other_seed(make_run
     summary["trials"][0]["measures"] = {}
     run.summary.write_text(json.dumps(summary))
     for table in run.tables.iterdir():
-        shutil.rmtree(table / "trial=vitis.friends%3D4-1")
+        shutil.rmtree(table / "trial=vitis.friends%3D4-1", ignore_errors=True)
     assert "vitis.friends=4-2" in " ".join(Page(write_report(run)).text)
 
 
