@@ -162,7 +162,8 @@ class Forwarding:
 
     def _overdue(self, pending: _Pending) -> None:
         hop = pending.hop
-        self._suspect(hop)
+        if self._state.heard(hop) <= pending.sent:
+            self._suspect(hop)
         if pending.tries < self._root_retransmissions and self._state.is_root(hop, pending.key):
             pending.tries += 1
             self._send(pending)

@@ -62,7 +62,7 @@ class LeafSet:
         """Those of the peers that would be leaves if all of them were added."""
         chosen: list[int] = []
         sides: list[list[tuple[int, int]]] = [[], []]
-        for peer in peers:
+        for peer in dict.fromkeys(peers):
             if self.takes(peer):
                 sides[self.side_of(peer) is self.right].append((self._distance(peer), peer))
         for former, new in zip(self.sides, sides, strict=True):

@@ -96,10 +96,11 @@ class LeafSetMaintenance:
     def _message(
         self, reply: bool = False, search: bool = False, nearest: Iterable[int] = ()
     ) -> LeafSetProbe:
+        leaf_set = self._state.leaf_set
         return LeafSetProbe(
             reply=reply,
-            leaves=self._state.leaf_set,
-            failed=self._state.failed(),
+            leaves=leaf_set,
+            failed=[peer for peer in self._state.failed() if leaf_set.takes(peer)],
             search=search,
             nearest=nearest,
         )
