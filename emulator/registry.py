@@ -12,6 +12,8 @@ from emulator.overlays.lookups import Lookups
 from emulator.overlays.pastry import Pastry, PastryParameters
 from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
 from emulator.protocol import Application, Environment, Overlay
+from emulator.pubsub.li import parameters as li_parameters
+from emulator.pubsub.li.system import Li
 from emulator.pubsub.rvr import RVR, RVRParameters
 from emulator.pubsub.scribe.parameters import over
 from emulator.pubsub.scribe.scribe import Scribe
@@ -20,6 +22,7 @@ from emulator.pubsub.vitis import Vitis, VitisParameters
 _VITIS_PAPER = "Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011"
 _PASTRY_PAPER = "Rowstron, Druschel: Pastry, Middleware 2001; Castro, Costa, Rowstron: MSPastry, DSN 2004"
 _SCRIBE_PAPER = "Castro, Druschel, Kermarrec, Rowstron: Scribe, IEEE JSAC 20(8), 2002"
+_LI_PAPER = "W. Li: A content-based publish/subscribe framework over structured P2P networks, UBC, 2008"
 
 
 Workload = Literal["topics", "content", "lookups"]
@@ -55,6 +58,12 @@ def _scribe(
     return System(name, title, _SCRIBE_PAPER, over(parameters), make)
 
 
+def _li(environment: Environment, parameters: Any) -> Application:
+    overlay = Pastry(environment, parameters.overlay)
+    digit_bits = parameters.overlay.digit_bits
+    return Li(environment, parameters, overlay, digit_bits=digit_bits, is_ready=lambda: overlay.ready)
+
+
 SYSTEMS = {
     system.name: system
     for system in (
@@ -78,11 +87,20 @@ SYSTEMS = {
             _looked_up(SmallWorldRing),
             serves="lookups",
         ),
+        _scribe("scribe-pastry", "Scribe over Pastry", Pastry, PastryParameters),
         _scribe(
             "scribe-small-world",
             "Scribe over the small-world ring of Vitis",
             SmallWorldRing,
             SmallWorldRingParameters,
+        ),
+        System(
+            "li",
+            "Li's distributed 2d-tree over Pastry",
+            _LI_PAPER,
+            li_parameters.over(PastryParameters),
+            _li,
+            serves="content",
         ),
     )
 }

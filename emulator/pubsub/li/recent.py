@@ -1,0 +1,33 @@
+"""What was seen lately."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from emulator.protocol import Environment
+
+
+class Recent:
+    """A set that forgets: an entry stays for `lifetime` seconds at least and twice that at most."""
+
+    def __init__(self, environment: Environment, lifetime: float) -> None:
+        self._environment = environment
+        self._lifetime = lifetime
+        self._new: set[Hashable] = set()
+        self._old: set[Hashable] = set()
+        self._turns_at = environment.now + lifetime
+
+    def add(self, entry: Hashable) -> bool:
+        """Whether it was not there yet."""
+        if entry in self:
+            return False
+        self._new.add(entry)
+        return True
+
+    def __contains__(self, entry: Hashable) -> bool:
+        now = self._environment.now
+        if now >= self._turns_at:
+            self._old = self._new if now < self._turns_at + self._lifetime else set()
+            self._new = set()
+            self._turns_at = now + self._lifetime
+        return entry in self._new or entry in self._old
