@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from emulator.identifiers import distance, of_peer, of_topic
+from emulator.overlays.pastry import Pastry, PastryParameters
 from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
 from emulator.protocol import Component, Contact, Environment, Event, Overlay, TopicInterest
 from emulator.pubsub.scribe.parameters import over
@@ -35,6 +36,7 @@ INTERESTS = st.lists(
 Create = Callable[[Environment, Any], Overlay]
 OVERLAYS: dict[str, tuple[Create, type[BaseModel], dict[str, Any]]] = {
     "small-world": (SmallWorldRing, SmallWorldRingParameters, {"routing_table": 6}),
+    "pastry": (Pastry, PastryParameters, {"leaf_set": 8}),
 }
 overlays = pytest.mark.parametrize("overlay", OVERLAYS)
 
@@ -74,11 +76,18 @@ class World:
     def rounds(self, count: int) -> None:
         for _ in range(count):
             self.world.round()
+            for peer in self.world.protocols:
+                environment = self.world.environments[peer]
+                asked, environment.asked_for_contacts = environment.asked_for_contacts, []
+                for callback in asked:
+                    callback(self._contacts(peer))
+
+    def _contacts(self, peer: int) -> list[Contact]:
+        return [Contact(other) for other in [other for other in self.world.protocols if other != peer][:3]]
 
     def join(self, peer: int) -> None:
-        contacts = [Contact(other) for other in list(self.world.protocols)[:3]]
         self.world.protocols[peer] = self._down.pop(peer)[0]
-        self.peer(peer).start(contacts)
+        self.peer(peer).start(self._contacts(peer))
 
     def crash(self, peers: set[int]) -> None:
         up = peers & self.world.protocols.keys()
