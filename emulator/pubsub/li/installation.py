@@ -48,6 +48,7 @@ class Subscriptions:
         self._schema = schema
         self._parameters = parameters
         self._absent_matches = parameters.absent == "match"
+        self._started = False
         self._begun = False
         # The clock makes the numbers new ones, should the peer have been up before.
         self._next_sid = 1 + int(environment.now * 1000)
@@ -66,11 +67,16 @@ class Subscriptions:
         """Pieces that are not known to be installed or removed yet."""
         return len(self._requests)
 
+    def start(self) -> None:
+        """From here on each request waits for the overlay by itself, in the trace of its operation."""
+        self._started = True
+
     def begin(self) -> None:
-        """The overlay is ready: install what was asked for so far."""
+        """The overlay is ready: install what was asked for before the start."""
         self._begun = True
-        for piece in list(self._requests):
-            self._probe(piece)
+        for piece, request in list(self._requests.items()):
+            if request.timer is None:
+                self._probe(piece)
 
     def add(self, interest: RangeInterest) -> None:
         """Install a subscription. Raises ValueError if it does not fit the schema."""
@@ -113,7 +119,7 @@ class Subscriptions:
                 former.timer.cancel()
             if not (removing and not self._begun):
                 self._requests[piece] = _Request(object, removing)
-        if self._begun:
+        if self._started:
             for object in objects:
                 self._probe((object.sid, object.piece))
 
@@ -122,7 +128,10 @@ class Subscriptions:
         request = self._requests.get(piece)
         if request is None:
             return
-        request.timer = self._environment.set_timer(self._parameters.retry, lambda: self._probe(piece))
+        wait = self._parameters.retry if self._begun else self._parameters.settling
+        request.timer = self._environment.set_timer(wait, lambda: self._probe(piece))
+        if not self._begun:
+            return
         object = request.object
         position = self._random_node(object)
         probe = ProbeSub(

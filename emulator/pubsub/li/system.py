@@ -100,6 +100,7 @@ class Li(PubSub):
         return {**self._overlay.handlers(), **self._wire.handlers}
 
     def start(self, bootstrap: Sequence[Contact]) -> None:
+        self._subscriptions.start()
         self._overlay.start(bootstrap)
         self._await_overlay()
 
