@@ -17,12 +17,12 @@ def known(*peers: int, heard: float = 0.0, version: int = 1) -> list[Sighting]:
 
 
 class Table:
-    """A routing table that takes whatever it is offered, and remembers the offers."""
+    """A routing table that takes whoever it hears of, and remembers what it was told."""
 
     def __init__(self, environment: FakeEnvironment) -> None:
         self.entries: list[Sighting] = []
         self.random_peers: list[Sighting] = []
-        self.offers: list[dict[int, Sighting]] = []
+        self.told: list[list[Sighting]] = []
         own = Descriptor.make(SELF, 1, {})
         self.tman = TMan(
             environment,
@@ -32,9 +32,9 @@ class Table:
             select=self.select,
         )
 
-    def select(self, candidates: dict[int, Sighting]) -> None:
-        self.offers.append(dict(candidates))
-        self.entries = list(candidates.values())
+    def select(self, told: list[Sighting]) -> None:
+        self.told.append(told)
+        self.entries = self.entries + self.random_peers + told
 
     def receive(self, sender: int, message: TManExchange) -> None:
         self.tman.handlers()[TManExchange](sender, message)
@@ -102,14 +102,12 @@ def test_never_answers_a_reply(environment: FakeEnvironment, table: Table) -> No
 
 
 @pytest.mark.parametrize("reply", [False, True])
-def test_both_sides_select_from_table_sample_and_what_came(table: Table, reply: bool) -> None:
-    table.entries, table.random_peers = known(1), known(2)
+def test_both_sides_select_anew_from_what_came(table: Table, reply: bool) -> None:
     table.receive(7, from_peer(7, 8, reply=reply))
-    assert table.offers[-1].keys() == {1, 2, 7, 8}
+    assert [[descriptor.peer for _, descriptor in told] for told in table.told] == [[7, 8]]
 
 
-def test_offers_say_when_each_candidate_was_heard_from(environment: FakeEnvironment, table: Table) -> None:
+def test_what_is_told_says_when_each_peer_was_heard_from(environment: FakeEnvironment, table: Table) -> None:
     environment.now = 20.0
-    table.entries = known(1, heard=19.0) + known(2, heard=10.0)
-    table.receive(7, from_peer(1, 2, 3, age_ms=5000))
-    assert {peer: heard for peer, (heard, _) in table.offers[-1].items()} == {1: 19.0, 2: 15.0, 3: 15.0}
+    table.receive(7, from_peer(1, 2, age_ms=5000))
+    assert [(heard, descriptor.peer) for heard, descriptor in table.told[-1]] == [(15.0, 1), (15.0, 2)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 
 from trellis.v1.overlay_pb2 import Profile
 
@@ -78,10 +77,18 @@ class Descriptor:
         return rate / union if union > 0 else 0.0
 
 
-@lru_cache(maxsize=_KEPT_DESCRIPTORS)
+# A plain dict: the order in which an LRU cache keeps its entries costs more than decoding some again.
+_decoded: dict[bytes, Descriptor] = {}
+
+
 def decode(encoded: bytes) -> Descriptor:
     """The descriptor of an encoded `Profile`. Raises google.protobuf.message.DecodeError."""
-    return Descriptor(Profile.FromString(encoded), encoded)
+    known = _decoded.get(encoded)
+    if known is None:
+        if len(_decoded) >= _KEPT_DESCRIPTORS:
+            _decoded.clear()
+        known = _decoded[encoded] = Descriptor(Profile.FromString(encoded), encoded)
+    return known
 
 
 def bits(number: int) -> list[int]:
@@ -101,6 +108,15 @@ Sighting = tuple[float, Descriptor]
 def ages_ms(sightings: Sequence[Sighting], now: float) -> list[int]:
     """How long ago each was heard from, for a message."""
     return [int((now - heard) * 1000) if heard < now else 0 for heard, _ in sightings]
+
+
+def told(profiles: Iterable[bytes], ages: Iterable[int], now: float) -> list[Sighting]:
+    """The sightings of a message: encoded profiles and their ages (ms). Raises DecodeError."""
+    known = _decoded.get
+    return [
+        (now - age / 1000, known(encoded) or decode(encoded))
+        for encoded, age in zip(profiles, ages, strict=True)
+    ]
 
 
 def merge(into: dict[int, Sighting], sightings: Sequence[Sighting]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from google.protobuf.message import Message
 from trellis.v1.overlay_pb2 import NewscastExchange
 
-from emulator.gossip.descriptor import Descriptor, Sighting, ages_ms, decode, merge
+from emulator.gossip.descriptor import Descriptor, Sighting, ages_ms, merge, told
 from emulator.protocol import Component, Contact, Environment, Handler
 
 
@@ -66,17 +66,9 @@ class Newscast(Component):
     def _on_exchange(self, sender: int, message: NewscastExchange) -> None:
         if not message.reply:
             self._environment.send(sender, self._message(reply=True))
-        now = self._environment.now
-        self_peer = self._environment.self_contact.peer
         view = self._view
-        merge(
-            view,
-            [
-                (now - age / 1000, decode(profile))
-                for profile, age in zip(message.profiles, message.ages_ms, strict=True)
-            ],
-        )
-        view.pop(self_peer, None)
+        merge(view, told(message.profiles, message.ages_ms, self._environment.now))
+        view.pop(self._environment.self_contact.peer, None)
         if len(view) > self._size:
             # Equal ages are common among entries that came together: peer numbers break the tie.
             freshest = sorted(view.items(), key=lambda entry: (-entry[1][0], entry[0]))

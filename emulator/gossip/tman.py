@@ -11,11 +11,11 @@ from collections.abc import Callable
 from google.protobuf.message import Message
 from trellis.v1.overlay_pb2 import TManExchange
 
-from emulator.gossip.descriptor import Descriptor, Sighting, ages_ms, decode, merge
+from emulator.gossip.descriptor import Descriptor, Sighting, ages_ms, merge, told
 from emulator.protocol import Environment, Handler
 
-Select = Callable[[dict[int, Sighting]], None]
-"""Makes the candidates, by peer, this peer's new routing table."""
+Select = Callable[[list[Sighting]], None]
+"""Selects this peer's neighbours anew among those, the sample and what a message told of."""
 
 
 class TMan:
@@ -41,29 +41,19 @@ class TMan:
 
     def exchange(self) -> None:
         """The active thread's round (Algorithm 2)."""
-        buffer = self._buffer()
         table = self._table()
         if not table:
-            self._select(buffer)
+            self._select([])
             table = self._table()
         if table:
             partner = self._environment.random.choice(table)[1].peer
-            self._environment.send(partner, self._message(buffer, reply=False))
+            self._environment.send(partner, self._message(self._buffer(), reply=False))
 
     def _on_exchange(self, sender: int, message: TManExchange) -> None:
         """The passive thread (Algorithm 3), and the end of the active one (Algorithm 2, lines 6 to 8)."""
-        buffer = self._buffer()
         if not message.reply:
-            self._environment.send(sender, self._message(buffer, reply=True))
-        now = self._environment.now
-        merge(
-            buffer,
-            [
-                (now - age / 1000, decode(profile))
-                for profile, age in zip(message.profiles, message.ages_ms, strict=True)
-            ],
-        )
-        self._select(buffer)
+            self._environment.send(sender, self._message(self._buffer(), reply=True))
+        self._select(told(message.profiles, message.ages_ms, self._environment.now))
 
     def _buffer(self) -> dict[int, Sighting]:
         buffer: dict[int, Sighting] = {}

@@ -85,8 +85,8 @@ class NeighbourSelection:
         self._bounds = self._find_bounds(own, chosen)
         return chosen
 
-    def keeps(self, own: Descriptor, current: Mapping[int, object], newcomers: Iterable[Descriptor]) -> bool:
-        """Whether `select` would choose the `current` neighbours again if `newcomers` were added to them.
+    def keeps(self, own: Descriptor, current: Mapping[int, object], known: Iterable[Descriptor]) -> bool:
+        """Whether `select` would choose the `current` neighbours again among these and the known peers.
 
         True only if the last selection chose them; this is much cheaper than selecting.
         """
@@ -94,8 +94,8 @@ class NeighbourSelection:
         if bounds is None or bounds.own is not own or bounds.peers != current.keys():
             return False
         identifier, beaten = self._identifier, bounds.beaten
-        for newcomer in newcomers:
-            if newcomer in beaten:
+        for newcomer in known:
+            if newcomer in beaten or newcomer.peer in current or newcomer.identifier == identifier:
                 continue
             clockwise = (newcomer.identifier - identifier) & MASK
             if not bounds.successor <= clockwise <= bounds.predecessor:

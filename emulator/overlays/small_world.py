@@ -6,7 +6,6 @@ the neighbour whose identifier is closest to the key.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -16,11 +15,11 @@ from trellis.v1.overlay_pb2 import Goodbye, Routed
 from trellis.v1.pubsub_pb2 import ProfileExchange
 
 from emulator import identifiers
-from emulator.gossip.descriptor import Descriptor, Sighting, decode
+from emulator.gossip.descriptor import Descriptor, Sighting, decode, merge
 from emulator.gossip.newscast import Newscast
 from emulator.gossip.tman import TMan
-from emulator.identifiers import MASK
 from emulator.messages import message_class
+from emulator.overlays.greedy_routes import GreedyRoutes
 from emulator.overlays.neighbour_selection import FRIEND, NeighbourSelection
 from emulator.protocol import Contact, Environment, Handler, Overlay
 from emulator.quantities import Duration
@@ -57,8 +56,8 @@ class Link:
         """Take over what is newer."""
         if heard > self.heard:
             self.heard = heard
-            if descriptor.version > self.descriptor.version:
-                self.descriptor = descriptor
+        if descriptor.version > self.descriptor.version:
+            self.descriptor = descriptor
 
 
 class SmallWorld(Overlay):
@@ -93,8 +92,7 @@ class SmallWorld(Overlay):
         """Peers that have this one in their table, or lately had or were in this one's."""
         self._kinds: dict[str, list[int]] = {}
         self._silent: dict[int, float] = {}
-        self._region_starts: list[int] = [0]
-        self._region_peers: list[int | None] = [None]
+        self._routes = GreedyRoutes(identifiers.of_peer(self._peer))
         self._selection = NeighbourSelection(
             own(),
             parameters.routing_table,
@@ -151,8 +149,7 @@ class SmallWorld(Overlay):
         return self.table | self.incoming
 
     def next_hop(self, key: int) -> int | None:
-        # Index -1, before the first border, is the region that goes over the end of the ring.
-        return self._region_peers[bisect_right(self._region_starts, key) - 1]
+        return self._routes.next_hop(key)
 
     def route(self, key: int, message: Message) -> None:
         self._pass_on(
@@ -242,8 +239,14 @@ class SmallWorld(Overlay):
     def _sightings(self) -> list[Sighting]:
         return [(link.heard, link.descriptor) for link in self.table.values()]
 
-    def _select(self, candidates: dict[int, Sighting]) -> None:
-        """Algorithm 4 over the candidates and the peers that this one hears from directly."""
+    def _select(self, told: list[Sighting]) -> None:
+        """Algorithm 4 over all whom this peer knows of and those it was `told` of."""
+        hearsay = told + self._newscast.sample()
+        if self._keeps_table(hearsay):
+            return
+        candidates: dict[int, Sighting] = {}
+        merge(candidates, self._sightings())
+        merge(candidates, hearsay)
         for peer, link in self.incoming.items():
             known = candidates.get(peer)
             if known is None or known[0] < link.heard:
@@ -257,12 +260,6 @@ class SmallWorld(Overlay):
             for peer, sighting in candidates.items()
             if sighting[0] >= oldest and (peer not in silent or sighting[0] > silent[peer])
         }
-        if table.keys() <= live.keys():
-            newcomers = [sighting[1] for peer, sighting in live.items() if peer not in table]
-            if self._selection.keeps(self._own(), table, newcomers):
-                for peer, link in table.items():
-                    link.hear(*live[peer])
-                return
         chosen = self._selection.select(self._own(), live, table)
         selected: dict[int, Link] = {}
         for sightings in chosen.values():
@@ -287,17 +284,20 @@ class SmallWorld(Overlay):
             for peer in selected.keys() - table.keys():
                 self.application.update(peer, True)
 
+    def _keeps_table(self, hearsay: list[Sighting]) -> bool:
+        """Whether the neighbours are sure to stay as they are; what was told of them is taken over then."""
+        table = self.table
+        known = [link.descriptor for link in self.incoming.values()]
+        known += [descriptor for _, descriptor in hearsay]
+        if not self._selection.keeps(self._own(), table, known):
+            return False
+        for heard, descriptor in hearsay:
+            link = table.get(descriptor.peer)
+            if link is not None:
+                link.hear(heard, descriptor)
+        oldest = self._environment.now - self._stale
+        return all(link.heard >= oldest for link in table.values())
+
     def _rebuild_routes(self) -> None:
-        """Cut the ring into regions: what is closest to a neighbour goes to it."""
-        ring: list[tuple[int, int | None]] = [(identifiers.of_peer(self._peer), None)]
-        ring += [(link.descriptor.identifier, peer) for peer, link in self.table.items()]
-        ring.sort(key=lambda entry: entry[0])
-        regions = sorted(
-            ((before + ((identifier - before) & MASK) // 2 + 1) & MASK, index)
-            for index, (identifier, before) in enumerate(
-                (identifier, ring[index - 1][0]) for index, (identifier, _) in enumerate(ring)
-            )
-        )
-        self._region_starts = [start for start, _ in regions]
-        self._region_peers = [ring[index][1] for _, index in regions]
-        self.routes_version += 1
+        self._routes.rebuild((link.descriptor.identifier, peer) for peer, link in self.table.items())
+        self.routes_version = self._routes.version
