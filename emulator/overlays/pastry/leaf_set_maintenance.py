@@ -72,20 +72,22 @@ class LeafSetMaintenance:
             self._complete()
 
     def _repair(self) -> None:
-        """The farthest leaf of a short side knows who comes after it.
+        """The farthest leaf of a short side knows who comes after it (Pastry, section 2.4).
 
-        If a side is empty, the known peer that is nearest on the ring is asked instead: it leads there in
-        a few steps, as each answer names the peers nearest to this one that the other knows.
+        A side that is empty takes what the other sets hold on that half of the ring; their leaf sets lead
+        to the true neighbour. If they hold nothing there either, the nearest peer on the other side is
+        asked for whom it knows.
         """
         leaf_set = self._state.leaf_set
         for index, side in enumerate(leaf_set.sides):
             if not leaf_set.is_short(side):
                 continue
-            members = tuple(peer for _, peer in side)
-            edge = members[-1:] or tuple(self._state.nearest(self._state.identifier, 1))
-            if edge and self._asked[index] != (*members, *edge):
-                self._asked[index] = (*members, *edge)
-                self.liveness.probe(edge[0], self._search)
+            if not side:
+                self.consider(peer for peer in self._state.members() if leaf_set.side_of(peer) is side)
+            members = tuple(peer for _, peer in side or leaf_set.sides[1 - index])
+            if members and self._asked[index] != members:
+                self._asked[index] = members
+                self.liveness.probe(members[-1] if side else members[0], self._search)
 
     def _ask(self, peer: int) -> None:
         self._environment.send(peer, self._message())
@@ -118,8 +120,11 @@ class LeafSetMaintenance:
         if message.reply:
             self.liveness.answered(sender)
         else:
-            nearest = state.nearest(identifiers.of_peer(sender), self._size + 1) if message.search else ()
-            self._environment.send(sender, self._message(True, False, (p for p in nearest if p != sender)))
+            nearest: Iterable[int] = ()
+            if message.search:
+                known = (peer for peer in (state.peer, *state.members()) if peer != sender)
+                nearest = LeafSet(identifiers.of_peer(sender), self._size, known)
+            self._environment.send(sender, self._message(True, False, nearest))
 
     def _beat(self) -> None:
         leaf_set = self._state.leaf_set
@@ -139,10 +144,9 @@ class LeafSetMaintenance:
         state = self._state
         state.hear(sender)
         leaf_set = state.leaf_set
-        if sender not in leaf_set:
-            if leaf_set.takes(sender):
-                self.probe(sender)
-            return
+        if not leaf_set.right or leaf_set.right[0][1] != sender:
+            # It takes this peer for its left neighbour, so it or this peer has missed somebody.
+            self.probe(sender)
         self.consider(message.leaves)
         theirs = LeafSet(identifiers.of_peer(sender), self._size, message.leaves)
         missing = [peer for peer in (state.peer, *leaf_set) if peer != sender and theirs.takes(peer)]

@@ -163,12 +163,6 @@ class RoutingState:
         """As far as this peer knows, the other is the closest to the key."""
         return self.leaf_set.covers(key) and self.leaf_set.closest(key) == peer
 
-    def nearest(self, identifier: int, count: int) -> list[int]:
-        """Known peers next to an identifier on the ring, nearest first."""
-        return sorted(self._heard, key=lambda p: identifiers.distance(identifier, identifiers.of_peer(p)))[
-            :count
-        ]
-
     def _closest(self, peers: Collection[int], key: int) -> int | None:
         """The one that is closer to the key than this peer and all others, if any."""
         best, distance = None, identifiers.distance(self.identifier, key)
