@@ -13,6 +13,13 @@ from emulator.quantities import parse_duration
 from emulator.registry import SYSTEMS, System
 
 
+_SERVES = {
+    "topics": "serves subscriptions by topic",
+    "content": "serves subscriptions by ranges",
+    "lookups": "serves lookups",
+}
+
+
 def systems_table() -> Iterator[Table]:
     """A table for each system: parameter, type, default, what it is."""
     for system in SYSTEMS.values():
@@ -20,7 +27,8 @@ def systems_table() -> Iterator[Table]:
 
 
 def _table(system: System) -> Table:
-    table = Table(title=f"{system.name}: {system.title}", caption=system.paper, title_justify="left")
+    title = f"{system.name}: {system.title} ({_SERVES[system.serves]})"
+    table = Table(title=title, caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
     defaults = _defaults(system)

@@ -43,8 +43,12 @@ def told(snapshot: Snapshot, left: float | None) -> str:
         return "drawing the plan"
     text = (
         f"{snapshot.phase}, {snapshot.trial_time:.0f} of {snapshot.trial_end:.0f} s, "
-        f"{snapshot.peers_up:,} peers up, {snapshot.published:,} published, {snapshot.delivered:,} delivered"
+        f"{snapshot.peers_up:,} peers up, "
     )
+    if snapshot.lookups is None:
+        text += f"{snapshot.published:,} published, {snapshot.delivered:,} delivered"
+    else:
+        text += f"{snapshot.lookups:,} lookups, {snapshot.delivered:,} arrived"
     return text if left is None else f"{text}, {_span(left)} left"
 
 

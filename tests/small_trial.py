@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from emulator import identifiers
 from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.runtime.virtual import EPOCH_UNIX_NS, run_virtual
@@ -26,6 +27,10 @@ Subscription = tuple[int, int, float, float]
 """(peer, topic, start, end)"""
 Publication = tuple[float, int, int]
 """(at, publisher, topic)"""
+
+
+Asked = tuple[float, int, int]
+"""(at, peer, key) of a lookup"""
 
 
 def trial_spec(system: str, peers: int, end: float, **fields: Any) -> TrialSpec:
@@ -50,8 +55,9 @@ def make_plan(
     publications: Iterable[Publication] = (),
     graceful: bool = False,
     locations: Iterable[int] | None = None,
+    lookups: Iterable[Asked] = (),
 ) -> Plan:
-    """Events are numbered in order of time."""
+    """Events and lookups are numbered in order of time, subscriptions in order of peer and topic."""
     counts: Counter[int] = Counter()
     session_rows = []
     for peer, start, end in sorted(sessions):
@@ -67,6 +73,9 @@ def make_plan(
         publications=_table(
             PUBLICATIONS,
             [(n, at, p, topic, None, 8) for n, (at, p, topic) in enumerate(sorted(publications))],
+        ),
+        lookups=_table(
+            LOOKUPS, [(n, at, p, identifiers.encode(key)) for n, (at, p, key) in enumerate(sorted(lookups))]
         ),
     )
 
@@ -120,7 +129,7 @@ class Outcome:
         return Counter(
             (events[span.trace], span.attributes[names.PEER])
             for span in self.spans
-            if span.attributes.get(names.DELIVERED)
+            if span.attributes.get(names.DELIVERED) and span.trace in events
         )
 
     def relayed(self) -> int:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.experiment.draw import check_plan_inputs, draw_plan
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 
 SMALL: dict[str, Any] = {
@@ -47,8 +47,12 @@ def test_tables_have_their_schemas_sizes_and_order() -> None:
     assert plan.sessions.schema.equals(SESSIONS)
     assert plan.subscriptions.schema.equals(SUBSCRIPTIONS)
     assert plan.publications.schema.equals(PUBLICATIONS)
+    assert plan.lookups.schema.equals(LOOKUPS)
     assert plan.peers["peer"].to_pylist() == list(range(60))
-    assert plan.subscriptions.num_rows == 600
+    assert plan.subscriptions["interest"].to_pylist() == list(range(600))
+    assert plan.subscriptions["ranges"].null_count == 600
+    assert plan.publications["attributes"].null_count == 200
+    assert plan.lookups.num_rows == 0
     assert plan.publications["event"].to_pylist() == list(range(200))
     keys = {
         "sessions": ["peer", "session"],

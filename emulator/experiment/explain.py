@@ -39,7 +39,7 @@ def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | N
     try:
         return model.model_validate_json(json.dumps(values), strict=True), []
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = [d for d in error.errors(include_url=False) if d["type"] != "default_factory_not_called"]
         return None, [(_key(d, values), _text(d, model, values)) for d in details]
 
 

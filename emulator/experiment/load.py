@@ -135,8 +135,8 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
     from emulator.registry import SYSTEMS
 
     name, asked = spec.system.name, spec.workload.asks_for
-    if spec.workload.subscriptions is None and spec.workload.lookups is None:
-        return []
+    if (spec.workload.subscriptions is None) == (spec.workload.lookups is None):
+        return []  # told by the plan's inputs
     if (served := SYSTEMS[name].serves) == asked:
         return []
     fitting = ", ".join(system.name for system in SYSTEMS.values() if system.serves == asked)
