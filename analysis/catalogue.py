@@ -135,14 +135,15 @@ _OF_CONTENT = {
         "Publishing without delivery, maximum", _AN_EVENT, "The peer with the most."
     ),
     "installed": _share(
-        "Subscriptions installed", "Of those made while the peer was up: seen where they are stored."
+        "Subscriptions installed",
+        "Seen where they are stored, of those made while the peer was up and no longer joining.",
     ),
     "install_delay_ms": _lower(
         "Installing", "ms", "From asking to the last place that stores the subscription, mean."
     ),
     "install_delay_ms_median": _lower("Installing, median", "ms", "Over subscriptions."),
-    "install_within_600_ms": _share("Installed within 600 ms", "Of all subscriptions made while up."),
-    "install_within_1_s": _share("Installed within 1 s", "Of all subscriptions made while up."),
+    "install_within_600_ms": _share("Installed within 600 ms", "Of the same subscriptions."),
+    "install_within_1_s": _share("Installed within 1 s", "Of the same subscriptions."),
     "install_hops": _lower("Installing", "hops", "Messages one after the other, mean over subscriptions."),
     "install_bytes_per_subscription_and_node": _lower(
         "Installing",
@@ -180,7 +181,7 @@ _OF_LOOKUPS = {
         "The mean over lookups of each one's own ratio: pairs that are near each other weigh as much as "
         "others.",
     ),
-    "lookups": Measure("Lookups", "lookups", None, "That count."),
+    "lookups": Measure("Lookups", "", None, "Of the measure phase, but for those of the trial's last 5 s."),
 }
 _OF_ALL = {
     "bytes_per_s": _lower(

@@ -40,20 +40,17 @@ def costs(tables: Tables) -> DataFrame:
         .groupBy("trial", "peer")
         .agg(*(F.sum(F.when(which, F.col("bytes"))).alias(kind) for kind, which in charged.items()))
     )
-    made = (
-        tables["operations"]
-        .groupBy("trial")
-        .agg(
-            F.count_if(F.col("operation") == "publish").alias("events"),
-            F.count_if(F.col("operation") == "subscribe").alias("subscriptions"),
-        )
+    events = (
+        tables["operations"].where("operation = 'publish'").groupBy("trial").agg(F.count("*").alias("events"))
     )
+    asked = tables["installations"].groupBy("trial").agg(F.count_if("counted").alias("subscriptions"))
     number = {"installing": "subscriptions", "publishing": "events", "matching": "events"}
     return (
         tables["traffic"]
         .select("trial", "peer")
         .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
-        .join(F.broadcast(made), "trial")
+        .join(F.broadcast(events), "trial", "left")
+        .join(F.broadcast(asked), "trial", "left")
         .join(received, ["trial", "peer"], "left")
         .select(
             *("trial", "peer"),

@@ -13,7 +13,9 @@ Tables = Mapping[str, DataFrame]
 def installations(tables: Tables) -> DataFrame:
     """The table of that name.
 
-    A system may store a subscription in parts: it is in force when the last of them has arrived.
+    A system may store a subscription in parts: it is in force when the last of them has arrived. A peer
+    that is still joining acts on its subscriptions at the end of that, in its join's trace: they do not
+    count.
     """
     asked = (
         tables["operations"]
@@ -30,6 +32,7 @@ def installations(tables: Tables) -> DataFrame:
     )
     return asked.join(installed, ["trial", "trace"], "left").select(
         *("trial", "interest", "peer", "asked_s"),
+        ((F.col("messages") > 0) | F.col("last").isNotNull()).alias("counted"),
         F.col("last.handled_s").alias("installed_s"),
         ((F.col("last.handled_s") - F.col("asked_s")) * 1e3).alias("delay_ms"),
         F.col("last.hops").alias("hops"),

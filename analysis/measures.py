@@ -140,6 +140,7 @@ def _installations(tables: Tables) -> DataFrame:
     asked = F.lit(True)
     return (
         tables["installations"]
+        .where("counted")
         .groupBy("trial")
         .agg(
             _share(F.col("delay_ms").isNotNull(), asked).alias("installed"),

@@ -19,8 +19,7 @@ from analysis.setting import facts, time_scale
 from emulator.experiment.rundir import RunDirectory, write_whole
 
 _GROUPS = {
-    "Lookups": ("lookup_",),
-    "Relative delay penalty": ("delay_penalty",),
+    "Lookups": ("lookup_", "delay_penalty"),
     "Delivery": ("hit_ratio", "duplicates"),
     "Traffic overhead": ("overhead", "relay"),
     "Delay": ("delay",),

@@ -40,7 +40,8 @@ lookups      one row for each lookup; only where that is the workload.
              right boolean (no peer that was up from before the lookup to its delivery is closer to the
              key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
 installations  one row for each subscription that was made while its peer was up.
-             interest?, peer, asked_s, installed_s?, delay_ms?, hops?, messages, bytes (of its trace)
+             interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
+             messages, bytes (of its trace)
 operation_traffic  what peers received for operations.
              operation, message, peer, messages, bytes
 costs        bytes of those messages, one row a peer that was up in the measure phase; only of trials with

@@ -62,6 +62,10 @@ class Trace:
         times = (round(sent * 1e9), round(handled * 1e9))
         recorder.hop(context, self._root.span_id, message, sender, peer, *times, 100, interested, hops)
 
+    def timer(self, peer: int, at: float, hops: int) -> None:
+        """A delivery without a message."""
+        self._recorder.timer(self._root, peer, round(at * 1e9), hops)
+
 
 class Host:
     """Records what happens on one host."""
@@ -72,15 +76,15 @@ class Host:
         )
 
     def join(self, peer: int, at: float) -> None:
-        self._operate("join", peer, at, {names.SESSION: 0})
+        self.operate("join", peer, at, {names.SESSION: 0})
 
     def crash(self, peer: int, at: float) -> None:
         attributes = {names.SESSION: 0, names.GRACEFUL: False}
-        self._operate("leave", peer, at, attributes)
+        self.operate("leave", peer, at, attributes)
 
     def publish(self, event: int, peer: int, at: float, topic: int = 0) -> Trace:
         attributes = {names.EVENT: event, names.INTERESTED: True}
-        return Trace(self.recorder, self._operate("publish", peer, at, attributes, topic))
+        return self.operate("publish", peer, at, attributes, topic)
 
     def maintain(self, peer: int, messages: int) -> None:
         """Send messages of 10 bytes."""
@@ -88,12 +92,19 @@ class Host:
         counter[0] += messages
         counter[1] += messages * 10
 
-    def _operate(
-        self, operation: str, peer: int, at: float, attributes: Mapping[str, int], topic: int | None = None
-    ) -> TraceContext:
+    def operate(
+        self,
+        operation: str,
+        peer: int,
+        at: float,
+        attributes: Mapping[str, int],
+        topic: int | None = None,
+        hops: int | None = None,
+    ) -> Trace:
+        """Begin an operation; `hops` if it also ended where it began."""
         context = self.recorder.begin(topic)
-        self.recorder.operation(context, operation, peer, round(at * 1e9), attributes)
-        return context
+        self.recorder.operation(context, operation, peer, round(at * 1e9), attributes, hops)
+        return Trace(self.recorder, context)
 
     def interval(self, at: float, peers_up: int = 5) -> None:
         self.recorder.write_interval(round(at * 1e9), peers_up, 0)
@@ -103,7 +114,7 @@ class Host:
         assert list(self.recorder.write_snapshot(round(at * 1e9), peers))
 
 
-def _table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:
+def table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
@@ -111,12 +122,12 @@ def write_plan(trial: TrialDirectory) -> None:
     """Five peers; 0, 1, 3 and 4 subscribe to topic 0, 2 to topic 1; 3 comes late, 4 crashes at 32 s."""
     sessions = [(0, 1.0, 50.0), (1, 1.0, 50.0), (2, 1.0, 50.0), (3, 15.0, 50.0), (4, 1.0, 32.0)]
     Plan(
-        peers=_table(PEERS, *((peer, 0) for peer in range(5))),
-        sessions=_table(SESSIONS, *((p, 0, start, end, False, "base") for p, start, end in sessions)),
-        subscriptions=_table(
+        peers=table(PEERS, *((peer, 0) for peer in range(5))),
+        sessions=table(SESSIONS, *((p, 0, start, end, False, "base") for p, start, end in sessions)),
+        subscriptions=table(
             SUBSCRIPTIONS, *((peer, peer, int(peer == 2), 1.0, None, 0.0, 50.0) for peer in range(5))
         ),
-        publications=_table(PUBLICATIONS, (0, 21.0, 0, 0, None, 64), (1, 30.0, 1, 0, None, 64)),
+        publications=table(PUBLICATIONS, (0, 21.0, 0, 0, None, 64), (1, 30.0, 1, 0, None, 64)),
     ).write(trial.plan)
 
 
