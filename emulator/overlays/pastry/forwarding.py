@@ -1,4 +1,4 @@
-"""Routing hop by hop with acknowledgements, and around hops that do not answer (DSN 2004, section 3.2)."""
+"""Hop by hop, with acknowledgements and around hops that do not answer (DSN 2004, reliable routing)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Joining: a near contact, the state of the peers on the way, a leaf set that answered.
 
 The near contact is found as in Castro, Druschel, Hu, Rowstron: Exploiting network proximity in
-peer-to-peer overlay networks (2002), figure 4.
+peer-to-peer overlay networks (2002).
 """
 
 from __future__ import annotations

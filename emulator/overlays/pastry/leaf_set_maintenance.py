@@ -1,4 +1,4 @@
-"""Heartbeats, probes and repair of the leaf set (DSN 2004, section 3.1 and figure 2)."""
+"""Heartbeats, probes and repair of the leaf set (DSN 2004, consistent routing)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class LeafSetMaintenance:
         )
 
     def _on_probe(self, sender: int, message: LeafSetProbe) -> None:
-        """Figure 2 of the paper, receipt of a probe or of its reply."""
+        """A probe or its answer: what it tells, and who is to be asked next (DSN 2004)."""
         state = self._state
         state.hear(sender)
         state.add_leaf(sender)

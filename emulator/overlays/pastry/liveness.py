@@ -1,4 +1,4 @@
-"""Probes: a suspected peer is asked a few times before it is declared dead (DSN 2004, sections 3.1, 4.1)."""
+"""Probes: a suspected peer is asked a few times before it is declared dead (DSN 2004)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class RoundTrips:
         return math.inf if estimate is None else estimate[0]
 
     def timeout(self, peer: int) -> float:
-        """Seconds after which a hop's acknowledgement is overdue (DSN 2004, section 3.2)."""
+        """Seconds after which a hop's acknowledgement is overdue (DSN 2004, reliable routing)."""
         estimate = self._estimates.get(peer)
         if estimate is None:
             return self._first

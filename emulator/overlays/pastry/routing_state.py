@@ -1,4 +1,4 @@
-"""What a peer knows of others, and where it would send a message next (Pastry, sections 2.1 to 2.3)."""
+"""What a peer knows of others, and where it would send a message next (Pastry, 2.1 and 2.2)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class RoutingState:
         self._failed.clear()
 
     def next_hop(self, key: int, without: Collection[int] = ()) -> int | None:
-        """Figure 1 of the paper: the next hop for a key, None if this peer is the closest.
+        """The next hop for a key, None if this peer is the closest (Pastry, section 2.2, table 1).
 
         Peers in `without` are taken for dead. Suspects are passed over where the routing table
         decides, not where the leaf set does: who is closest to a key may not depend on a suspicion.

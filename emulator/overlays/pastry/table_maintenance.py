@@ -59,7 +59,7 @@ class TableMaintenance:
                 self._pings.send(peer)
 
     def announce(self) -> None:
-        """A peer that has joined sends each row to those in it (DSN 2004, section 2)."""
+        """A peer that has joined sends each row to those in it (DSN 2004)."""
         state = self._state
         for row in range(state.table.rows):
             peers = state.table.row(row)
@@ -90,7 +90,7 @@ class TableMaintenance:
     def missing(self, key: int, next_hop: int) -> None:
         """The slot for a key was empty when a message was routed: the next hop may know a peer for it.
 
-        Passive repair of DSN 2004, section 3.2; each slot once in a while.
+        Passive repair (DSN 2004); each slot once in a while.
         """
         self._ask_for_slot(next_hop, key)
 
@@ -102,7 +102,7 @@ class TableMaintenance:
             self._environment.send(peer, SlotRequest(prefix=identifiers.encode(identifier), row=place[0]))
 
     def _compare_rows(self) -> None:
-        """Constrained gossip: of each row, one peer is asked for its own (DSN 2004, section 2)."""
+        """Constrained gossip: of each row, one peer is asked for its own (DSN 2004)."""
         for row in range(self._state.table.rows):
             peers = self._state.table.row(row)
             if peers:
