@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trellis.v1 import control_pb2
 
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.control import clock_exchange
 from emulator.fleet.coordinator import ControlError, Coordinator, decode_table
@@ -42,18 +42,20 @@ def plan_of(peers: int) -> Plan:
             schema=SUBSCRIPTIONS,
         ),
         pa.table([[0], [5.0], [peers - 1], [7], [None], [10]], schema=PUBLICATIONS),
+        pa.table([[*rows], [5.0] * peers, [*rows], [bytes(16)] * peers], schema=LOOKUPS),
     )
 
 
-def spec_of(peers: int, **runtime: object) -> TrialSpec:
+def spec_of(peers: int, **fields: object) -> TrialSpec:
     return TrialSpec.model_validate(
         {
             "system": {"name": "vitis"},
             "peers": peers,
             "workload": {"subscriptions": {"kind": "random"}},
             "phases": {"join": "2 s", "settle": "2 s", "measure": "4 s", "drain": "2 s"},
-            "runtime": {"kind": "processes", "hosts": 2, **runtime},
+            "runtime": {"kind": "processes", "hosts": 2},
         }
+        | fields
     )
 
 
@@ -90,6 +92,7 @@ def test_each_host_is_given_exactly_its_own_peers(coordinator: Coordinator) -> N
         own = decode_table(assignment.sessions)["peer"].to_pylist()
         assert own == [p for p in range(5) if assignment.host_of_peer[p] == index]
         assert decode_table(assignment.subscriptions)["peer"].to_pylist() == own
+        assert decode_table(assignment.lookups)["peer"].to_pylist() == own
         assert decode_table(assignment.peers).num_rows == 5
         seen += own
     assert sorted(seen) == [0, 1, 2, 3, 4]
@@ -150,6 +153,15 @@ def test_peers_of_a_lost_host_are_no_contacts(coordinator: Coordinator) -> None:
     coordinator.lose("host-0", "killed")
     reply = coordinator.track(control_pb2.TrackRequest(host="host-1", joining=[1]), SECOND)
     assert not reply.joining[0].peers
+
+
+def test_progress_counts_events_or_lookups_whichever_the_trial_has(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    looks = spec_of(5, system={"name": "small-world"}, workload={"lookups": {"rate": 1.0}})
+    for tested, lookups in ((coordinator, None), (Coordinator(looks, plan_of(5), "experiment", "trial"), 7)):
+        for host, count in (("host-0", 3), ("host-1", 4)):
+            tested.note_progress(control_pb2.HostProgress(host=host, lookups=count), SECOND)
+        assert tested.progress(SECOND).lookups == lookups
 
 
 def test_a_lost_host_makes_the_trial_invalid_and_is_named(coordinator: Coordinator) -> None:

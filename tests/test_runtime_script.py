@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow as pa
 from small_trial import make_plan
 
-from emulator.protocol import TopicInterest
-from emulator.runtime.script import Join, Leave, Publish, Script, Subscribe, Unsubscribe
+from emulator.experiment.plan import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.protocol import Event, RangeInterest, TopicInterest
+from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Subscribe, Unsubscribe
 
 END = 10.0
+RANGE = {"attribute": "a", "low": 1.0, "high": 2.0}
+OTHER = {"attribute": "b", "low": 0.0, "high": 9.0}
+VALUE = {"attribute": "a", "value": 1.5}
 PLAN = make_plan(
     3,
     sessions=[(0, 0.0, 4.0), (0, 6.0, END), (1, 1.0, END), (2, 2.0, 3.0)],
@@ -76,6 +83,43 @@ def test_a_host_gets_the_part_of_its_peers_alone() -> None:
     assert told(part) == [step for step in whole if step[1] != 1]
     assert part.interests(1, 4.0) == []
     assert Script(PLAN, END, peers=[]).steps == []
+
+
+CONTENT = replace(
+    make_plan(2, [(0, 0.0, END), (1, 0.0, END)], lookups=[(4.0, 1, 2**128 - 1), (2.0, 0, 0)]),
+    subscriptions=pa.Table.from_pylist(
+        [
+            {"interest": 0, "peer": 0, "start_s": 0.0, "end_s": END, "ranges": [RANGE]},
+            {"interest": 1, "peer": 1, "start_s": 3.0, "end_s": 5.0, "ranges": [RANGE, OTHER]},
+        ],
+        SUBSCRIPTIONS,
+    ),
+    publications=pa.Table.from_pylist(
+        [{"event": 0, "at_s": 6.0, "publisher": 1, "attributes": [VALUE], "payload_bytes": 3}], PUBLICATIONS
+    ),
+)
+
+
+def test_ranges_and_their_numbers_are_told() -> None:
+    script = Script(CONTENT, END)
+    first, both = RangeInterest({"a": (1.0, 2.0)}), RangeInterest({"a": (1.0, 2.0), "b": (0.0, 9.0)})
+    assert script.interests(0, 0.0) == [(0, first)]
+    assert [s.action for s in script.steps if s.at in (3.0, 5.0)] == [
+        Subscribe(1, both),
+        Unsubscribe(1, both),
+    ]
+
+
+def test_an_event_carries_its_attributes() -> None:
+    (event,) = (step.action.event for step in Script(CONTENT, END).steps if isinstance(step.action, Publish))
+    assert event == Event(0, 1, None, {"a": 1.5}, bytes(3))
+
+
+def test_lookups_are_told_with_their_keys_to_the_host_of_their_peer() -> None:
+    steps = [(s.at, s.peer, s.action) for s in Script(CONTENT, END).steps if isinstance(s.action, LookUp)]
+    assert steps == [(2.0, 0, LookUp(0, 0)), (4.0, 1, LookUp(1, 2**128 - 1))]
+    own = [s.action for s in Script(CONTENT, END, peers={1}).steps if isinstance(s.action, LookUp)]
+    assert own == [LookUp(1, 2**128 - 1)]
 
 
 def test_a_topic_given_up_and_taken_up_at_one_time_is_held() -> None:

@@ -169,6 +169,33 @@ def test_a_delivery_without_a_hop_is_told(tmp_path: Path) -> None:
     assert (attributes[names.DELIVERED], attributes[names.HOPS]) == (True, 0)
 
 
+def test_what_ends_where_it_began_is_told_on_the_root(tmp_path: Path) -> None:
+    tested = recorder(tmp_path)
+    begin(tested, "lookup", 3, 5, {names.LOOKUP: 8}, delivered_hops=0)
+    tested.close()
+    (root,) = spans(tmp_path)
+    assert read(root.attributes) == {
+        names.PEER: 3,
+        names.LOOKUP: 8,
+        names.DELIVERED: True,
+        names.HOPS: 0,
+    }
+    assert root.kind == Span.SPAN_KIND_INTERNAL
+
+
+def test_a_later_call_that_delivers_is_a_span_below_the_one_that_asked_for_it(tmp_path: Path) -> None:
+    tested = recorder(tmp_path)
+    inner = hop(tested, begin(tested, "lookup", 3, 5, {}))
+    tested.timer(inner, 4, 30, delivered_hops=2)
+    tested.close()
+    _, asked, timer = spans(tmp_path)
+    assert (timer.name, timer.kind) == ("timer", Span.SPAN_KIND_INTERNAL)
+    assert (timer.trace_id, timer.parent_span_id) == (asked.trace_id, asked.span_id)
+    assert timer.span_id not in (asked.span_id, b"")
+    assert timer.start_time_unix_nano == timer.end_time_unix_nano == START + 30
+    assert read(timer.attributes) == {names.PEER: 4, names.DELIVERED: True, names.HOPS: 2}
+
+
 def test_ids_are_distinct_between_spans_hosts_and_starts(tmp_path: Path) -> None:
     for host, incarnation in (("a", 0), ("b", 0), ("a", 1)):
         tested = recorder(tmp_path, host, incarnation=incarnation)
