@@ -58,12 +58,19 @@ def _part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
     names = vary.get("system.name") or [system.get("name", "")]
-    parameters = ", ".join(
-        f"{name.replace('_', ' ')} {_plain(value)}"
-        for name, value in _part(system, "parameters").items()
-        if f"system.parameters.{name}" not in vary
-    )
+    given = {k: v for k, v in _part(system, "parameters").items() if f"system.parameters.{k}" not in vary}
+    parameters = _parameters(given)
     return " and ".join(map(str, names)) + (f" ({parameters})" if parameters else "")
+
+
+def _parameters(given: Mapping[str, Any]) -> str:
+    """In words; groups of parameters, such as those of an overlay below, come last."""
+    plain = {name: value for name, value in given.items() if not isinstance(value, Mapping)}
+    groups = {name: value for name, value in given.items() if isinstance(value, Mapping)}
+    return ", ".join(
+        [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in plain.items()]
+        + [f"{name.replace('_', ' ')} ({_parameters(group)})" for name, group in groups.items()]
+    )
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
@@ -180,4 +187,6 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " to ".join(map(_plain, value))
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
