@@ -207,7 +207,7 @@ def test_two_runs_are_compared(trellis, file):
 def test_systems_are_listed_with_parameters_and_paper(trellis):
     result = trellis("systems")
     assert result.exit_code == 0
-    for word in ("vitis", "rvr", "gateway_hops", "duration", "IPDPS 2011"):
+    for word in ("vitis", "rvr", "gateway_hops", "duration", "IPDPS 2011", "serves lookups"):
         assert word in result.stdout
 
 

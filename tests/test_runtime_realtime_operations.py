@@ -18,7 +18,7 @@ from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.processes import run_processes
-from emulator.protocol import Lookup, RangeInterest
+from emulator.protocol import Event, Lookup, RangeInterest
 from emulator.telemetry import names
 
 TESTS = Path(__file__).parent
@@ -105,6 +105,14 @@ def test_an_installation_is_marked_and_is_no_delivered_event(world: World) -> No
     (root,) = world.spans()
     assert marks(root) == {names.PEER: 0, names.INTEREST: 4, names.DELIVERED: True, names.HOPS: 0}
     assert (session.interests, session.topics, world.host.delivered) == ({4}, set(), 0)
+
+
+def test_what_its_own_publisher_is_given_is_no_delivery(world: World) -> None:
+    toy = world.join(0)
+    event = Event(1, 0, 7)
+    world.host.sessions[0].operate("publish", {names.EVENT: 1}, lambda: toy.world.deliver(event), 7)
+    (root,) = world.spans()
+    assert marks(root) == {names.PEER: 0, names.TOPIC: 7, names.EVENT: 1}
 
 
 def test_a_crash_is_told_without_a_word_of_the_peer(world: World) -> None:

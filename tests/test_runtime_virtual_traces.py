@@ -111,6 +111,24 @@ def test_a_delivery_is_marked_on_the_span_of_its_message_alone(diary: type[Diary
     assert outcome.deliveries() == {(0, 1): 1}
 
 
+def test_what_its_own_publisher_is_given_is_no_delivery(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.deliver(event))
+    outcome = publish_once(diary, tmp_path)
+    assert [span.name for span in outcome.spans if span.name == "publish"]
+    assert not any(names.DELIVERED in span.attributes for span in outcome.spans)
+
+
+def test_a_delivery_of_maintenance_marks_no_later_span(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_start = staticmethod(
+        lambda peer: peer.environment.every(0.5, lambda: peer.environment.deliver(Event(0, 0, 7)))
+    )
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, Notification(event=0)))
+    diary.on_message = staticmethod(lambda peer, _, message: peer.environment.set_timer(0.1, peer.tick))
+    outcome = publish_once(diary, tmp_path)
+    assert diary.lives[1].ticks
+    assert not any(names.DELIVERED in span.attributes for span in outcome.spans)
+
+
 def test_spans_say_who_is_interested_at_the_time(diary: type[Diary], tmp_path: Path) -> None:
     diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, Notification(event=0)))
     publications = [(at, 0, 7) for at in (1.0, 3.0, 5.0)]
