@@ -15,7 +15,7 @@ from analysis.page import render
 from analysis.results import Results, ResultsError
 from emulator.experiment.rundir import RunDirectory, write_whole
 
-_PLAN_TABLES = ("peers", "sessions", "subscriptions", "publications")
+_PLAN_TABLES = ("peers", "sessions", "subscriptions", "publications", "lookups")
 _NAMES = frozenset({"name", "title", "claims"})
 
 

@@ -13,10 +13,17 @@ Tables = Mapping[str, DataFrame]
 KINDS = ("installing", "publishing", "matching")
 """What is charged: subscribing, publishing, and publishing without the messages that carry the event."""
 
+COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in KINDS)
+"""Columns of the table."""
+
 
 def operation_traffic(tables: Tables) -> DataFrame:
     """The table of that name."""
-    operations = tables["operations"].select("trial", "trace", "operation")
+    operations = (
+        tables["operations"]
+        .join(tables["trials"].where("serves = 'content'"), "trial")
+        .select("trial", "trace", "operation")
+    )
     return (
         tables["hops"]
         .where("sender is not null")

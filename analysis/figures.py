@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.figures_bars import Row, bar_chart
@@ -16,6 +16,8 @@ COMPARED = (
     *("lookup_success", "lookup_hops", "lookup_delay_ms", "delay_penalty"),
 )
 """The measures that are drawn against what was varied."""
+_DECADES = 30
+"""The least ratio of the largest to the smallest value of a logarithmic axis."""
 
 
 def sweep_charts(results: Results) -> list[Chart]:
@@ -56,8 +58,15 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
         f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis)),
         Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
         from_zero=about["better"] != "higher",
+        x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),
         x_text=lambda x: value_label(axis, x),
     )  # fmt: skip
+
+
+def _spans_decades(values: Iterable[float]) -> bool:
+    """Values such as 100, 1,000, 10,000, which a linear axis would crowd at its beginning."""
+    distinct = sorted(set(values))
+    return distinct[0] > 0 and distinct[-1] / distinct[0] >= _DECADES
 
 
 def _side_by_side(results: Results, measure: str) -> Chart | None:

@@ -20,17 +20,22 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A linear axis from `low` to `high` (data), drawn from `start` to `end` (drawing units)."""
+    """An axis from `low` to `high` (data), drawn from `start` to `end` (drawing units)."""
 
     label: str
     low: float
     high: float
     start: float
     end: float
+    logarithmic: bool = False
+    """Equal ratios are equally far from each other; `low` is above 0 then."""
 
     def place(self, value: float) -> float:
         """Where `value` lies in the drawing, to a tenth of a unit."""
-        share = (value - self.low) / (self.high - self.low)
+        if self.logarithmic:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
     def clip(self, value: float) -> float:
@@ -38,7 +43,10 @@ class Axis:
         return min(max(value, self.low), self.high)
 
     def ticks(self, count: int = 5) -> list[Tick]:
-        """About `count` round numbers inside the axis."""
+        """About `count` round numbers inside the axis; the powers of ten of a logarithmic one."""
+        if self.logarithmic:
+            powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+            return [Tick(self.place(10.0**n), number(10.0**n)) for n in powers]
         step = _round_step((self.high - self.low) / count)
         decimals = max(-math.floor(math.log10(step) + 1e-9), 0)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)

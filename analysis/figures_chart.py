@@ -16,6 +16,7 @@ from analysis.numerals import estimate, is_share, quantity, shown, shown_unit
 
 WIDTH = 480
 _LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50
+_LOG_MARGIN = 1.15
 _LABEL_LENGTH = 13
 _LABEL_STEP = 14
 _SHOWN_AT_FIRST = 6
@@ -138,6 +139,7 @@ def line_chart(
     *,
     from_zero: bool = True,
     x_text: Callable[[float], str] | None = None,
+    x_logarithmic: bool = False,
     marks: Sequence[Mark] = (),
 ) -> LineChart | None:
     """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x."""
@@ -155,7 +157,9 @@ def line_chart(
     if any(one.curve for one in series):
         xs = [min(xs[0], 0.0), *xs]
     x_low, x_high = (xs[0] - margin, xs[-1] + margin) if xs[-1] > xs[0] else (xs[0] - 1, xs[0] + 1)
-    x_axis = Axis(x.label, x_low, x_high, _LEFT, right)
+    if x_logarithmic:
+        x_low, x_high = xs[0] / _LOG_MARGIN, xs[-1] * _LOG_MARGIN
+    x_axis = Axis(x.label, x_low, x_high, _LEFT, right, x_logarithmic)
     drawn = [
         _draw(one, tag, style, x_axis, y_axis, x.unit, y.unit)
         for style, (one, tag) in enumerate(zip(series, tags, strict=True))

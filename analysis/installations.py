@@ -8,6 +8,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 Tables = Mapping[str, DataFrame]
+INSTALLATIONS = (
+    "trial string, interest int, peer int, asked_s double, counted boolean, installed_s double, "
+    "delay_ms double, hops int, messages bigint, bytes bigint"
+)
+"""Columns of the table."""
 
 
 def installations(tables: Tables) -> DataFrame:
@@ -20,6 +25,7 @@ def installations(tables: Tables) -> DataFrame:
     asked = (
         tables["operations"]
         .where("operation = 'subscribe'")
+        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
         .select("trial", "trace", "interest", "peer", F.col("at_s").alias("asked_s"), "messages", "bytes")
     )
     installed = (

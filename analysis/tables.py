@@ -39,13 +39,12 @@ lookups      one row for each lookup; only where that is the workload.
              boolean, peer? (where it was delivered first), hops?, delay_ms?, copies bigint (deliveries),
              right boolean (no peer that was up from before the lookup to its delivery is closer to the
              key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
-installations  one row for each subscription that was made while its peer was up.
+installations  one row for each subscription that was made while its peer was up; only of trials with content.
              interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
              messages, bytes (of its trace)
-operation_traffic  what peers received for operations.
+operation_traffic  what peers received for operations; only of trials with content.
              operation, message, peer, messages, bytes
-costs        bytes of those messages, one row a peer that was up in the measure phase; only of trials with
-             content.
+costs        bytes of those messages, one row a peer that was up in the measure phase.
              peer, installing? (for subscriptions, a subscription), publishing? (for publications, an
              event), matching? (publishing without the messages that carry the event)
 relays       one row for each event and peer that handled it without having asked for it.
@@ -139,10 +138,8 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
         tables,
         ("sessions", peers.sessions(planned_sessions, tables, hosts), ("peer", "session")),
         ("messages", peers.messages(tables), ("message", "traffic")),
-        ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
-        ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "peer")),
     )
-    tables |= _particular(spark, run, records, tables)
+    _write_particular(spark, run, records, tables)
     _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
     _write(
         run,
@@ -151,7 +148,8 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
         ("relays", deliveries.relays(tables), ("event", "peer")),
         ("traffic", peers.traffic(tables), ("peer",)),
     )
-    _write(run, tables, ("costs", costs.costs(tables), ("peer",)))
+    if any(record.serves == "content" for record in records):
+        _write(run, tables, ("costs", costs.costs(tables), ("peer",)))
     return tables
 
 
@@ -166,20 +164,29 @@ def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tup
             written.result()
 
 
-def _particular(spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables) -> Tables:
+def _write_particular(
+    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
+) -> None:
     """The tables that only some workloads have; empty and not written where no trial has it."""
-    found: Tables = {
-        "interests": spark.createDataFrame([], content.INTERESTS).where("false"),
-        "lookups": spark.createDataFrame([], lookups.LOOKUPS).where("false"),
+    schemas = {
+        "interests": content.INTERESTS,
+        "installations": installations.INSTALLATIONS,
+        "costs": costs.COSTS,
+        "lookups": lookups.LOOKUPS,
     }
+    tables |= {name: spark.createDataFrame([], columns).where("false") for name, columns in schemas.items()}
     if some := [record for record in records if record.serves == "content"]:
-        frame = content.interests(tables, read_plan(spark, some, "publications"))
-        found["interests"] = write_table(frame, run, "interests", "event", "peer")
+        publications = read_plan(spark, some, "publications")
+        _write(
+            run,
+            tables,
+            ("interests", content.interests(tables, publications), ("event", "peer")),
+            ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
+            ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "peer")),
+        )
     if some := [record for record in records if record.serves == "lookups"]:
         planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
-        frame = lookups.lookups(tables, planned, placed, some)
-        found["lookups"] = write_table(frame, run, "lookups", "lookup")
-    return found
+        _write(run, tables, ("lookups", lookups.lookups(tables, planned, placed, some), ("lookup",)))
 
 
 def write_telemetry(

@@ -111,6 +111,25 @@ def test_measures_are_drawn_against_the_number_that_was_varied(make_run: MakeRun
     assert [len(one.whiskers) for one in overhead.series] == [3, 3]
 
 
+def test_sizes_that_span_decades_are_equally_far_apart(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    sizes = {4: 100, 8: 1000, 12: 10_000}
+    for variant in results.summary["variants"]:
+        friends = variant["values"].pop("system.parameters.friends")
+        variant["values"]["peers"] = sizes[friends]
+    chart = sweep_charts(results)[1]
+    assert isinstance(chart, LineChart)
+    assert [tick.text for tick in chart.x_ticks] == ["100", "1,000", "10,000"]
+    first, second, third = (tick.at for tick in chart.x_ticks)
+    assert second - first == pytest.approx(third - second, abs=0.2)
+
+
+def test_powers_of_ten_are_the_ticks_of_a_logarithmic_axis() -> None:
+    axis = Axis("", 50, 20_000, 0, 100, logarithmic=True)
+    assert [tick.text for tick in axis.ticks()] == ["100", "1,000", "10,000"]
+    assert axis.place(50) == 0 and axis.place(1000) == pytest.approx(50)
+
+
 def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) -> None:
     results = Results.read(make_run())
     kept = [v for v in results.variants if v["values"]["system.parameters.friends"] == 4]
