@@ -17,6 +17,7 @@ from trellis.v1.content_pb2 import (
     ProbeSub,
     TransferSub,
 )
+from trellis.v1.overlay_pb2 import Routed
 
 from emulator.protocol import Event, Installation, TopicInterest
 from emulator.pubsub.li.parameters import LiParameters
@@ -332,7 +333,8 @@ def test_all_seven_messages_of_the_thesis_are_used() -> None:
 
 def names(world: LiWorld) -> set[str]:
     """Of the messages that were sent; of what was routed, the name inside."""
-    return {getattr(message, "type", "") or type(message).__name__ for _, _, message in world.lockstep.sent}
+    messages = [message for _, _, message in world.lockstep.sent]
+    return {m.type if isinstance(m, Routed) else type(m).__name__ for m in messages}
 
 
 def test_unicast_sends_no_multicast_and_throughout_sends_nothing_else() -> None:

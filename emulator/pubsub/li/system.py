@@ -61,8 +61,8 @@ class Li(PubSub):
         self.schema = Schema.of(parameters.attributes)
         self._wire = Wire(environment, overlay)
         self.tree = Tree(environment, self._wire, self.schema, parameters, self._recover)
-        self._replication = Replication(self._wire, overlay, self.tree.nodes, parameters.replicas)
-        self.tree.witness = self._replication
+        self.replication = Replication(self._wire, overlay, self.tree.nodes, parameters.replicas)
+        self.tree.witness = self.replication
         self._subscriptions = Subscriptions(environment, self._wire, self.schema, parameters)
         self._storing = Storing(environment, self._wire, self.schema, self.tree, parameters.retry)
         self._hand_overs = HandOvers(
@@ -71,7 +71,7 @@ class Li(PubSub):
             self.schema,
             parameters,
             self.tree,
-            self._replication,
+            self.replication,
             became_ready=self._subscriptions.begin,
         )
         self._publication = Publication(
@@ -86,7 +86,7 @@ class Li(PubSub):
         self._delivered = Recent(environment, parameters.memory)
         self._wire.handlers = {
             **self.tree.handlers(),
-            **self._replication.handlers(),
+            **self.replication.handlers(),
             **self._subscriptions.handlers(),
             **self._storing.handlers(),
             **self._hand_overs.handlers(),
@@ -139,7 +139,7 @@ class Li(PubSub):
             "tree_inner_nodes": float(len(nodes) - len(leaves)),
             "tree_depth": float(max((node.level for node in nodes), default=0)),
             "stored_subscriptions": float(sum(len(leaf.subscriptions or ()) for leaf in leaves)),
-            "node_copies": float(len(self._replication.copies)),
+            "node_copies": float(len(self.replication.copies)),
             "pending_subscriptions": float(self._subscriptions.pending),
         }
 
@@ -168,7 +168,7 @@ class Li(PubSub):
             self._environment.set_timer(self._parameters.settling, lambda: self._publish(event, patience - 1))
 
     def _recover(self, name: Name) -> NodeState | None:
-        return self._replication.recover(name)
+        return self.replication.recover(name)
 
     def _accept(self, message: Message, origin: int, hops: int) -> None:
         """As the home of the tree node that the message is for."""
