@@ -464,13 +464,24 @@ def test_who_takes_this_peer_for_its_child_is_told_otherwise_each_time() -> None
 
 
 def test_a_leave_that_was_lost_is_told_again() -> None:
-    tested = member(parent=60)
-    beat = TreeHeartbeat(children=[TOPIC])
+    tested = Peer({1: 60, 2: 60}, [1, 2])
+    tested.accepted_by(60, 1, 2)
+    beat = TreeHeartbeat(children=[1, 2])
     tested.hand(60, beat)
-    tested.scribe.unsubscribe(TopicInterest(TOPIC))
+    tested.scribe.unsubscribe(TopicInterest(2))
     tested.clear()
     tested.hand(60, beat)
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[2]))]
+
+
+def test_the_next_heartbeat_tells_what_has_changed() -> None:
+    tested = Peer({1: 60, 2: 60}, [1, 2])
+    tested.accepted_by(60, 1)
+    tested.environment.advance(HEARTBEAT)
+    tested.accepted_by(60, 2)
+    tested.clear()
+    tested.environment.advance(HEARTBEAT)
+    assert tested.sent(TreeHeartbeat) == [(60, TreeHeartbeat(parents=[1, 2]))]
 
 
 def test_a_root_asks_a_closer_peer_as_soon_as_it_appears() -> None:
@@ -524,8 +535,8 @@ def test_a_parent_that_leads_away_is_kept_only_while_the_route_does() -> None:
 def test_a_parent_that_asks_its_own_child_is_adopted_and_no_parent_any_more() -> None:
     tested = member(parent=60)
     assert not tested.joined_by(60)
-    assert tested.sent(TreeAcceptance) == [(60, TreeAcceptance(topic=TOPIC))]
-    assert not tested.sent(TreeJoin)
+    assert tested.environment.outbox == [(60, TreeAcceptance(topic=TOPIC))]
+    tested.clear()
     tested.environment.advance(JOIN_TIMEOUT)
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
 
