@@ -7,7 +7,7 @@ from collections import defaultdict
 from fake_environment import FakeEnvironment, hand_over
 from google.protobuf.message import Message
 from pastry_world import PastryWorld, Place
-from trellis.v1.overlay_pb2 import LookupRequest, Routed
+from trellis.v1.overlay_pb2 import Goodbye, LookupRequest, Routed
 from trellis.v1.pastry_pb2 import (
     JoinState,
     LeafSetHeartbeat,
@@ -254,3 +254,56 @@ def test_replicas_belong_on_the_peers_next_on_the_ring() -> None:
         (p for p in world.places if p), key=lambda p: identifiers.distance(own, identifiers.of_peer(p))
     )
     assert list(world.places[0].pastry.neighbour_set(5)) == by_distance[:5]
+
+
+def ready_with_leaves(*leaves: int) -> tuple[FakeEnvironment, Pastry]:
+    """Peer 0 alone, then the others answer as leaves until it has nothing left to ask."""
+    environment, pastry = fresh(leaf_set=4, heartbeat="1000 s", table_probe="1000 s")
+    for leaf in leaves:
+        hand_over(pastry, leaf, LeafSetProbe(reply=True))
+    answer_probes(environment, pastry)
+    return environment, pastry
+
+
+def answer_probes(environment: FakeEnvironment, pastry: Pastry) -> None:
+    """Let all leaves say that they know nobody, until nothing is asked any more."""
+    while probes := environment.take(LeafSetProbe):
+        for to, _message in probes:
+            hand_over(pastry, to, LeafSetProbe(reply=True))
+
+
+def test_the_death_of_a_neighbour_is_told_to_all_leaves() -> None:
+    environment, pastry = ready_with_leaves(*range(1, 20))
+    left, *others = pastry.neighbours()["leaf"][1::-1] + pastry.neighbours()["leaf"][2:]
+    hand_over(pastry, left, Goodbye())
+    probes = [(to, m) for to, m in environment.outbox if isinstance(m, LeafSetProbe)]
+    assert {to for to, _ in probes} >= set(others)
+    assert all(list(message.failed) == [left] for _, message in probes)
+
+
+def test_the_farthest_leaf_of_a_side_that_lost_one_is_asked_for_the_next() -> None:
+    environment, pastry = ready_with_leaves(*range(1, 20))
+    farthest, neighbour, *_ = pastry.neighbours()["leaf"]
+    hand_over(pastry, farthest, Goodbye())
+    assert [(to, m.search) for to, m in environment.take(LeafSetProbe)] == [(neighbour, True)]
+
+
+def test_failures_that_others_tell_of_are_checked_first() -> None:
+    environment, pastry = ready_with_leaves(*range(1, 20))
+    suspect, teller, *_ = pastry.neighbours()["leaf"]
+    hand_over(pastry, teller, LeafSetProbe(failed=[suspect]))
+    assert suspect in pastry.neighbours()["leaf"]
+    assert suspect in [to for to, _ in environment.take(LeafSetProbe)]
+
+
+def test_an_empty_side_is_sought_among_all_known_peers() -> None:
+    environment, pastry = ready_with_leaves(*range(1, 20))
+    known = {p for p in range(1, 20) if p in pastry.neighbours()["routing table"]}
+    first, second, third, fourth = pastry.neighbours()["leaf"]
+    hand_over(pastry, first, Goodbye())
+    answer_probes(environment, pastry)
+    hand_over(pastry, second, Goodbye())
+    for leaf in (third, fourth):
+        hand_over(pastry, leaf, LeafSetProbe(reply=True))
+    asked = {to for to, m in environment.take(LeafSetProbe)} - {third, fourth}
+    assert asked and asked <= known
