@@ -132,6 +132,18 @@ def test_a_peer_that_comes_back_is_taken_in_again() -> None:
     assert look_up(world, 100) == 100
 
 
+def test_neighbours_that_come_back_at_once_do_not_wait_for_each_other() -> None:
+    world = grown(30)
+    ring = sorted(world.places, key=identifiers.of_peer)
+    for peer in ring[:4]:
+        world.leave(peer, graceful=False)
+    for peer in ring[:4]:
+        world.join(peer)
+    world.run(20)
+    assert all(place.pastry.ready for place in world.places.values())
+    assert not world.wrong_leaf_sets()
+
+
 def test_lookups_survive_lost_messages() -> None:
     world = grown(40)
     world.loss = 0.05
@@ -170,7 +182,9 @@ def test_the_application_hears_of_leaves_that_come_and_go() -> None:
 
 
 CHANGE = st.tuples(
-    st.sampled_from(["join", "crash", "leave"]), st.integers(0, 31), st.sampled_from([0.0, 0.3, 5.0])
+    st.sampled_from(["join", "crash", "leave", "restart"]),
+    st.integers(0, 31),
+    st.sampled_from([0.0, 0.3, 5.0]),
 )
 
 
@@ -186,6 +200,8 @@ def test_after_any_changes_and_time_to_repair_leaf_sets_are_true(
             world.join(peer)
         elif change != "join" and peer in world.places:
             world.leave(peer, graceful=change == "leave")
+            if change == "restart":
+                world.join(peer)
         world.run(pause)
     world.run(4 * REPAIR)
     assert not world.wrong_leaf_sets()

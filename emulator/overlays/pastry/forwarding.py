@@ -14,6 +14,7 @@ from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.routing_state import RoutingState
 from emulator.protocol import Environment, Handler, Timer
 
+_JOIN_REQUEST = JoinRequest.DESCRIPTOR.name
 _MOST_HOPS = 100
 """Ends what would go round for ever between peers that disagree."""
 _HELD = 256
@@ -114,16 +115,19 @@ class Forwarding:
 
     def _on_routed(self, sender: int, routed: Routed) -> None:
         self._state.hear(sender)
+        # Two peers that are both joining would otherwise wait for each other.
+        refused = routed.type == _JOIN_REQUEST and not self._state.ready
         self._environment.send(
-            sender, HopAck(origin=routed.origin, sequence=routed.sequence, hops=routed.hops)
+            sender,
+            HopAck(origin=routed.origin, sequence=routed.sequence, hops=routed.hops, refused=refused),
         )
-        if not self._is_repeated(_number(routed.origin, routed.sequence, routed.hops)):
+        if not refused and not self._is_repeated(_number(routed.origin, routed.sequence, routed.hops)):
             self._pass_on(routed, message_class(routed.type).FromString(routed.payload))
 
     def _pass_on(self, routed: Routed, message: Message) -> None:
         key = identifiers.decode(routed.key)
         # Others may still know the joining peer from an earlier session.
-        avoided = [routed.origin] if isinstance(message, JoinRequest) else []
+        avoided = [routed.origin] if routed.type == _JOIN_REQUEST else []
         hop = self._state.next_hop(key, avoided)
         if hop is None:
             self._arrive(key, routed, message)
@@ -132,7 +136,7 @@ class Forwarding:
 
     def _arrive(self, key: int, routed: Routed, message: Message) -> None:
         if not self._state.ready:
-            if len(self._held) < _HELD:
+            if len(self._held) < _HELD and routed.type != _JOIN_REQUEST:
                 self._held.append((routed, message))
         elif not self._is_repeated(_number(routed.origin, routed.sequence, 0xFF)):
             self._deliver(key, message, routed)
@@ -152,13 +156,18 @@ class Forwarding:
 
     def _on_ack(self, sender: int, ack: HopAck) -> None:
         self._state.hear(sender)
-        pending = self._pending.pop(_number(ack.origin, ack.sequence, ack.hops), None)
+        number = _number(ack.origin, ack.sequence, ack.hops)
+        pending = self._pending.get(number)
         if pending is None:
             return
-        assert pending.timer is not None
-        pending.timer.cancel()
         if sender == pending.hop and not pending.tries:
             self._state.round_trips.sample(sender, self._environment.now - pending.sent)
+        if not ack.refused:
+            del self._pending[number]
+            assert pending.timer is not None
+            pending.timer.cancel()
+        elif sender == pending.hop:
+            self._go_around(pending)
 
     def _overdue(self, pending: _Pending) -> None:
         hop = pending.hop
