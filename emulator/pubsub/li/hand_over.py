@@ -151,7 +151,7 @@ class HandOvers:
         for name in [name for name, copy in self._replication.copies.items() if copy.owner in self._gone]:
             peer = self._other_home(name, neighbours)
             if peer is None:
-                self._tree.find(name)
+                self._tree.recover(name)
             elif name not in under_way:
                 moving.setdefault(peer, {})[name] = None
         self._gone &= {copy.owner for copy in self._replication.copies.values()}
@@ -197,8 +197,9 @@ class HandOvers:
 
     def _on_hand_over(self, sender: int, message: HandOver) -> None:
         for state in message.nodes:
-            self._tree.find((state.attribute, state.position))
-            self._tree.absorb(state)
+            self._tree.recover((state.attribute, state.position))
+            # The sender may have had a copy, which it is to have again.
+            self._replication.turned(self._tree.absorb(state))
         if message.transfer:
             self._wire.send(sender, HandOverAck(transfer=message.transfer))
         if message.nodes:

@@ -112,8 +112,6 @@ class Replication:
             if copy is not None and copy.owner == sender:
                 del self.copies[name]
             return
-        if name in self._nodes:
-            return  # the sender is about to hand it over, or to learn that it is not its own
         if copy is None or message.change == Replica.WHOLE:
             copy = self.copies[name] = Copy(sender, message.split, message.inner)
         copy.owner = sender

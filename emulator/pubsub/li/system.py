@@ -151,6 +151,9 @@ class Li(PubSub):
         assert isinstance(message, _ROUTED)
         if not self._hand_overs.entrust(_name(message), message, origin, hops):
             self._accept(message, origin, hops)
+            if not self._wire.is_home(key):
+                # The overlay took a closer peer for silent; what is here now may be its own.
+                self._hand_overs.later()
 
     def update(self, peer: int, joined: bool) -> None:
         self._hand_overs.update(peer, joined)

@@ -44,14 +44,14 @@ class Tree:
         wire: Wire,
         schema: Schema,
         parameters: LiParameters,
-        recover: Callable[[Name], NodeState | None],
+        give_up_copy: Callable[[Name], NodeState | None],
     ) -> None:
-        """`recover` gives up the copy of a node that this peer was keeping for a neighbour."""
+        """`give_up_copy` removes and returns the copy of a node that this peer was keeping for a neighbour."""
         self._environment = environment
         self._wire = wire
         self._schema = schema
         self._parameters = parameters
-        self._recover = recover
+        self._give_up_copy = give_up_copy
         self.capacity = environment.random.randint(*parameters.capacity)
         """Subscriptions that a leaf here holds before it splits."""
         self.nodes: dict[Name, TreeNode] = {}
@@ -64,11 +64,16 @@ class Tree:
 
     def find(self, name: Name) -> TreeNode | None:
         """The node, if this peer holds it or kept its copy for a neighbour that is gone."""
-        node = self.nodes.get(name)
-        if node is None and (state := self._recover(name)) is not None:
-            node = self.absorb(state)
-            if state.inner:
-                self._ask_for_table(node)
+        return self.nodes.get(name) or self.recover(name)
+
+    def recover(self, name: Name) -> TreeNode | None:
+        """Take the node over of which this peer keeps a copy, if it does."""
+        state = self._give_up_copy(name)
+        if state is None:
+            return None
+        node = self.absorb(state)
+        if state.inner:
+            self._ask_for_table(node)
         return node
 
     def locate(self, name: Name, x: float, y: float, known: bool) -> TreeNode | int:
