@@ -307,3 +307,70 @@ def test_an_empty_side_is_sought_among_all_known_peers() -> None:
         hand_over(pastry, leaf, LeafSetProbe(reply=True))
     asked = {to for to, m in environment.take(LeafSetProbe)} - {third, fourth}
     assert asked and asked <= known
+
+
+def test_a_right_neighbour_that_was_silent_for_longer_than_a_heartbeat_is_probed() -> None:
+    environment, pastry = fresh(leaf_set=4, table_probe="1000 s")
+    right, *_ = clockwise(range(1, 20))
+    hand_over(pastry, right, LeafSetProbe(reply=True))
+    hand_over(pastry, right, LeafSetProbe(reply=True))
+    environment.advance(32)
+    environment.outbox.clear()
+    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0]))
+    environment.advance(32)
+    assert right not in [to for to, _ in environment.take(LeafSetProbe)]
+    environment.advance(6)
+    assert right in [to for to, _ in environment.take(LeafSetProbe)]
+
+
+def test_a_neighbour_that_lacks_a_live_leaf_is_told() -> None:
+    environment, pastry = fresh(leaf_set=4, table_probe="1000 s", heartbeat="1000 s")
+    right, beyond = clockwise(range(1, 30))[:2]
+    for peer in (right, beyond):
+        hand_over(pastry, peer, LeafSetProbe(reply=True))
+    for to, _ in environment.take(LeafSetProbe):
+        hand_over(pastry, to, LeafSetProbe(reply=True))
+    environment.advance(20)
+    environment.outbox.clear()
+    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0, beyond]))
+    assert not environment.take(LeafSetProbe)
+    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0]))
+    [(told, message)] = environment.take(LeafSetProbe)
+    assert told == right and beyond in message.leaves
+
+
+def test_a_peer_that_everybody_left_asks_the_bootstrap_service() -> None:
+    environment, pastry = fresh()
+    assert pastry.ready
+    hand_over(pastry, 1, LeafSetProbe(reply=True))
+    hand_over(pastry, 1, Goodbye())
+    assert not pastry.ready and len(environment.asked_for_contacts) == 1
+
+
+def test_a_join_request_collects_rows_near_peers_and_at_the_end_leaves() -> None:
+    environment, pastry = fresh(leaf_set=4)
+    for peer in range(1, 40):
+        hand_over(pastry, peer, RowAnnouncement(round_trip_us=1000 * peer))
+    table = RoutingTable(identifiers.of_peer(0), 4)
+    joining = next(p for p in range(40, 400) if table.place(identifiers.of_peer(p))[0] == 1)
+    for hops, rows in ((1, [0, 1]), (2, [1])):
+        environment.outbox.clear()
+        request = Routed(
+            key=identifiers.encode(identifiers.of_peer(joining)),
+            origin=joining,
+            hops=hops,
+            type="JoinRequest",
+            sequence=hops,
+        )
+        hand_over(pastry, 5, request)
+        [(to, state)] = environment.take(JoinState)
+        assert to == joining
+        assert [row.row for row in state.rows] == rows
+        for row in state.rows:
+            assert all(table.place(identifiers.of_peer(peer))[0] == row.row for peer in row.peers)
+        assert bool(state.neighbourhood) == (hops == 1)
+
+
+def clockwise(peers: range) -> list[int]:
+    own = identifiers.of_peer(0)
+    return sorted(peers, key=lambda peer: (identifiers.of_peer(peer) - own) & identifiers.MASK)
