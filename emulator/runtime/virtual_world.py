@@ -6,140 +6,22 @@ size. No wall clock decides anything: the same plan and seed give the same run.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-
-from google.protobuf.message import Message
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.network.model import Network
-from emulator.protocol import (
-    Application,
-    Contact,
-    Handler,
-    Installation,
-    LookupService,
-    Outcome,
-    PubSub,
-    TopicInterest,
-)
+from emulator.protocol import Contact, Handler, LookupService, PubSub, TopicInterest
 from emulator.registry import SYSTEMS
 from emulator.runtime.event_queue import Entry, EventQueue
 from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
 from emulator.runtime.tracker import Tracker
+from emulator.runtime.virtual_peer import VirtualPeer, VirtualTimer
 from emulator.streams import stream
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
-
-_CONTACTS_DELAY = 0.1
-"""Seconds until the bootstrap service answers a peer that asks again."""
-
-
-class VirtualTimer:
-    """A pending call of a peer."""
-
-    __slots__ = ("callback", "context", "period")
-
-    def __init__(self, callback: Callable[[], None], context: TraceContext | None, period: float) -> None:
-        self.callback: Callable[[], None] | None = callback
-        self.context = context
-        self.period = period
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class VirtualPeer:
-    """A peer's place in the world; its environment while it is up."""
-
-    __slots__ = (
-        "_counters",
-        "_delays",
-        "_last_message",
-        "_last_size",
-        "_locations",
-        "_timers",
-        "_world",
-        "handlers",
-        "life",
-        "number",
-        "protocol",
-        "random",
-        "self_contact",
-        "topics",
-    )
-
-    def __init__(self, world: VirtualWorld, number: int, rng: random.Random) -> None:
-        self._world = world
-        self.number = number
-        self.random = rng
-        self.self_contact = Contact(number)
-        self.protocol: Application | None = None
-        self.handlers: dict[type[Message], Handler] = {}
-        self.topics: set[int] = set()
-        self.life = 0
-        """Counts joins: what belongs to an earlier life does not reach this one."""
-        self._delays = world.network.rows[world.network.locations[number]]
-        self._locations = world.network.locations
-        self._counters: dict[type[Message], tuple[list[int], list[int]]] = {}
-        self._last_message: Message | None = None
-        self._last_size = 0
-
-    @property
-    def now(self) -> float:
-        return self._world.now
-
-    def send(self, peer: int, message: Message) -> None:
-        world = self._world
-        if message is self._last_message:
-            size = self._last_size
-        else:
-            size = self._last_size = message.ByteSize()
-            self._last_message = message
-        kind = message.__class__
-        counters = self._counters.get(kind)
-        if counters is None:
-            counters = self._counters[kind] = (
-                world.recorder.counter(self.number, kind.__name__, traced=False),
-                world.recorder.counter(self.number, kind.__name__, traced=True),
-            )
-        context = world.context
-        counter = counters[context is not None]
-        counter[0] += 1
-        counter[1] += size
-        world.messages += 1
-        if world.plain_network:
-            delay = self._delays[self._locations[peer]]
-        else:
-            drawn = world.network.delay(self.number, peer, world.network_random)
-            if drawn is None:
-                return
-            delay = drawn
-        world.order += 1
-        now = world.now
-        world.queue.push(
-            (now + delay, world.order, world.peers[peer], message, self, self.life, now, size, context)
-        )
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
-        timer = VirtualTimer(callback, self._world.context, 0.0)
-        self._world.schedule(self._world.now + delay, timer, self)
-        return timer
-
-    def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
-        timer = VirtualTimer(callback, None, period)
-        self._world.schedule(self._world.now + self.random.random() * period, timer, self)
-        return timer
-
-    def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
-        self.set_timer(_CONTACTS_DELAY, lambda: callback(self._world.contacts(self.number)))
-
-    def deliver(self, outcome: Outcome) -> None:
-        self._world.delivered_hops = outcome.hops
-        self._world.delivered += outcome.__class__ is not Installation
 
 
 class VirtualWorld:
