@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from trellis.v1.content_pb2 import Entrusted
+from trellis.v1.content_pb2 import Entrusted, TransferSub
 
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.space import ROOT
@@ -176,6 +176,7 @@ def test_a_peer_that_is_not_ready_entrusts_its_neighbours() -> None:
         world.asked.append(late)
         world.settle(12)
     assert Entrusted.__name__ in kinds
+    assert_all_at_home(world)
     check(world, 20, draw)
 
 
@@ -235,3 +236,24 @@ def test_a_probe_whose_next_hop_is_gone_finds_another_way() -> None:
     world.crash([victim])
     world.settle(3)
     assert set(world.delivered(event)) == set(world.interested(event))
+
+
+def test_what_is_delivered_at_the_wrong_peer_goes_to_its_home() -> None:
+    """An overlay may take the closest peer for silent and deliver at the second closest, or at both."""
+    draw = random.Random(15)
+    for replicas in (0, 3):
+        world = LiWorld(20, parameters(replicas=replicas))
+        grow(world, 60, draw)
+        before = identities(world)
+        for (attribute, position), node in list(world.nodes().items()):
+            key = world.systems[0].schema.key(attribute, position)
+            second = world.overlays[home(world, node.name)].neighbour_set(1)[0]
+            transfer = TransferSub(attribute=attribute, position=position)
+            transfer.subscriptions.extend(s.message for s in (node.subscriptions or {}).values())
+            world.systems[second].deliver(key, transfer, second, 1)
+        world.settle(3)
+        assert identities(world) == before
+        assert_all_at_home(world)
+        for name in world.nodes():
+            keepers = world.overlays[home(world, name)].neighbour_set(replicas)
+            assert all(name in world.systems[peer].replication.copies for peer in keepers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from trellis.v1.content_pb2 import EventContent
@@ -48,23 +49,25 @@ class Content:
             else:
                 self.targets.append(None)
 
-    def matches(self, attribute: int, stored: Stored) -> bool:
-        """Whether a subscription in the tree of `attribute` is to get this event.
+    def matching(self, attribute: int, subscriptions: Iterable[Stored]) -> list[Stored]:
+        """Those in the tree of `attribute` that are to get this event.
 
         Points lie in the domain, and so does the value that they are compared with; the subscriber
         compares again.
         """
-        value = self._clipped[attribute]
-        if value is not None and not stored.low <= value <= stored.high:
-            return False
-        for index, low, high in stored.others:
-            value = self._values[index]
-            if value is None:
-                if not self._absent_matches:
-                    return False
-            elif not low <= value <= high:
-                return False
-        return True
+        point = self._clipped[attribute]
+        values = self._values
+        found = []
+        for stored in subscriptions:
+            if point is not None and not stored.low <= point <= stored.high:
+                continue
+            for index, low, high in stored.others:
+                value = values[index]
+                if not self._absent_matches if value is None else not low <= value <= high:
+                    break
+            else:
+                found.append(stored)
+        return found
 
     def event(self, hops: int) -> Event:
         """As the application gets it."""

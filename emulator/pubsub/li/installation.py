@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf.message import Message
 from trellis.v1.content_pb2 import (
@@ -95,10 +95,13 @@ class Subscriptions:
             _, objects = self._held.pop(sid)
             self._request(objects, removing=True)
 
-    def matching(self, sids: Sequence[int], values: dict[str, float]) -> bool:
+    def matching(self, sids: Iterable[int], values: Mapping[str, float]) -> bool:
         """Whether one of these subscriptions is held and, before it was widened, matches."""
-        held = (self._held.get(sid) for sid in sids)
-        return any(h is not None and matches(h[0].ranges, values, self._absent_matches) for h in held)
+        for sid in sids:
+            held = self._held.get(sid)
+            if held is not None and matches(held[0].ranges, values, self._absent_matches):
+                return True
+        return False
 
     def is_held(self, sid: int) -> bool:
         return sid in self._held

@@ -77,7 +77,10 @@ class Publication:
         self._handle(message.event, names, (), message.hops, message.prefix)
 
     def _on_probe(self, sender: int, message: ProbePub) -> None:
-        self._handle(message.event, (), [(message.attribute, message.position)], message.hops)
+        name = message.attribute, message.position
+        own = self._wire.is_home(self._schema.key(*name))
+        if own or self._sender.unicast(message.event, [name], message.hops):
+            self._handle(message.event, (), [name], message.hops, own=True)
 
     def _handle(
         self,
@@ -136,9 +139,8 @@ class Publication:
         target = content.targets[attribute]
         if target is None or not self._probed.add((content.number, attribute, position)):
             return ()
-        for stored in (node.subscriptions or {}).values():
-            if content.matches(attribute, stored):
-                matched.setdefault(stored.identity[0], []).append(stored.identity[1])
+        for stored in content.matching(attribute, (node.subscriptions or {}).values()):
+            matched.setdefault(stored.identity[0], []).append(stored.identity[1])
         if not node.table.splits:
             return ()
         return [(attribute, leaf) for leaf in node.table.leaves_overlapping(target)]

@@ -54,7 +54,7 @@ class Replication:
     def handlers(self) -> dict[type[Message], Handler]:
         return {Replica: self._on_replica}
 
-    def recover(self, name: Name) -> NodeState | None:
+    def give_up(self, name: Name) -> NodeState | None:
         """Give up the copy of a node, which this peer is to answer for now."""
         copy = self.copies.pop(name, None)
         return None if copy is None else copy.state(name)

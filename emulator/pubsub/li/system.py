@@ -60,7 +60,7 @@ class Li(PubSub):
         self._is_ready = is_ready
         self.schema = Schema.of(parameters.attributes)
         self._wire = Wire(environment, overlay)
-        self.tree = Tree(environment, self._wire, self.schema, parameters, self._recover)
+        self.tree = Tree(environment, self._wire, self.schema, parameters, self._give_up_copy)
         self.replication = Replication(self._wire, overlay, self.tree.nodes, parameters.replicas)
         self.tree.witness = self.replication
         self._subscriptions = Subscriptions(environment, self._wire, self.schema, parameters)
@@ -170,8 +170,8 @@ class Li(PubSub):
         else:
             self._environment.set_timer(self._parameters.settling, lambda: self._publish(event, patience - 1))
 
-    def _recover(self, name: Name) -> NodeState | None:
-        return self.replication.recover(name)
+    def _give_up_copy(self, name: Name) -> NodeState | None:
+        return self.replication.give_up(name)
 
     def _accept(self, message: Message, origin: int, hops: int) -> None:
         """As the home of the tree node that the message is for."""
@@ -199,15 +199,17 @@ class Li(PubSub):
             self._wire.send(taker, entrusted)
         else:
             self._hand_overs.answer(lambda: self._accept(message, entrusted.origin, entrusted.hops))
+            self._hand_overs.later()
 
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> None:
         """What was widened is filtered here, and what was delivered before."""
-        sids = list(delivery.sids)
+        sids = delivery.sids
         unwanted = [sid for sid in sids if not self._subscriptions.is_held(sid)]
         if unwanted:
             self._wire.send(sender, Unwanted(sids=unwanted))
         content = self._publication.decode(delivery.event)
-        if self._subscriptions.matching(sids, content.attributes) and self._delivered.add(content.number):
+        if content.number not in self._delivered and self._subscriptions.matching(sids, content.attributes):
+            self._delivered.add(content.number)
             self._environment.deliver(content.event(delivery.hops))
 
 

@@ -46,7 +46,7 @@ class Tree:
         parameters: LiParameters,
         give_up_copy: Callable[[Name], NodeState | None],
     ) -> None:
-        """`give_up_copy` removes and returns the copy of a node that this peer was keeping for a neighbour."""
+        """`give_up_copy` removes and returns the copy of a node that is kept for a neighbour."""
         self._environment = environment
         self._wire = wire
         self._schema = schema
