@@ -93,10 +93,18 @@ Outcome = Event | Lookup | Installation
 
 
 class Timer(Interface):
-    """A pending call."""
+    """A call that is to be made, once or periodically."""
 
     def cancel(self) -> None:
         """Forget the call. Harmless once it was made."""
+        ...
+
+
+class Delay(Timer, Interface):
+    """A call that is to be made once."""
+
+    def hasten(self) -> None:
+        """Make the call at once, but still in the trace of the operation that set it."""
         ...
 
 
@@ -126,7 +134,7 @@ class Environment(Interface):
         """
         ...
 
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Delay:
         """Call once, `delay` seconds from now, in the trace of the operation now handled."""
         ...
 

@@ -12,7 +12,6 @@ from rich.table import Table
 from emulator.quantities import parse_duration
 from emulator.registry import SYSTEMS, System
 
-
 _SERVES = {
     "topics": "serves subscriptions by topic",
     "content": "serves subscriptions by ranges",

@@ -15,12 +15,16 @@ M = TypeVar("M", bound=Message)
 
 class FakeTimer:
     def __init__(self, at: float, callback: Callable[[], None], period: float | None) -> None:
+        self.hastened = False
         self.at = at
         self.callback: Callable[[], None] | None = callback
         self.period = period
 
     def cancel(self) -> None:
         self.callback = None
+
+    def hasten(self) -> None:
+        self.hastened = True
 
 
 class FakeEnvironment:
@@ -60,6 +64,8 @@ class FakeEnvironment:
         end = self.now + seconds
         while True:
             self.timers = [timer for timer in self.timers if timer.callback is not None]
+            for hastened in [timer for timer in self.timers if timer.hastened]:
+                hastened.at, hastened.hastened = self.now, False
             timer = min(self.timers, key=lambda timer: timer.at, default=None)
             if timer is None or timer.at > end:
                 break

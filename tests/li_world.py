@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
+from fake_environment import FakeEnvironment, Lockstep
 from google.protobuf.message import Message
 from trellis.v1.overlay_pb2 import Routed
 
@@ -14,7 +15,6 @@ from emulator.protocol import Contact, Environment, Event, Handler, Installation
 from emulator.pubsub.li.node import Name, TreeNode
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.system import Li
-from tests.fake_environment import FakeEnvironment, Lockstep
 
 
 class Ring:

@@ -21,12 +21,16 @@ REFUSAL = 2.0
 
 
 class WorldTimer:
-    def __init__(self, callback: Callable[[], None], period: float | None) -> None:
+    def __init__(self, place: Place, callback: Callable[[], None], period: float | None) -> None:
+        self.place = place
         self.callback: Callable[[], None] | None = callback
         self.period = period
 
     def cancel(self) -> None:
         self.callback = None
+
+    def hasten(self) -> None:
+        self.place.schedule(0.0, self)
 
 
 class Place:
@@ -53,13 +57,13 @@ class Place:
         self.world.carry(self, peer, message)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> WorldTimer:
-        timer = WorldTimer(callback, None)
-        self._schedule(delay, timer)
+        timer = WorldTimer(self, callback, None)
+        self.schedule(delay, timer)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> WorldTimer:
-        timer = WorldTimer(callback, period)
-        self._schedule(self.random.random() * period, timer)
+        timer = WorldTimer(self, callback, period)
+        self.schedule(self.random.random() * period, timer)
         return timer
 
     def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
@@ -68,14 +72,17 @@ class Place:
     def deliver(self, outcome: Outcome) -> None:
         raise AssertionError("an overlay delivers to its application")
 
-    def _schedule(self, delay: float, timer: WorldTimer) -> None:
+    def schedule(self, delay: float, timer: WorldTimer) -> None:
         self.world.at(self.now + delay, lambda: self._fire(timer))
 
     def _fire(self, timer: WorldTimer) -> None:
-        if self.up and timer.callback is not None:
-            timer.callback()
-            if timer.period is not None:
-                self._schedule(timer.period, timer)
+        callback = timer.callback
+        if self.up and callback is not None:
+            if timer.period is None:
+                timer.callback = None
+            else:
+                self.schedule(timer.period, timer)
+            callback()
 
 
 class Upcalls:

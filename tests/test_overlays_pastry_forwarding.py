@@ -214,6 +214,7 @@ def test_a_refused_connection_is_enough() -> None:
     peer.pastry.route(OTHERS, LookupRequest())
     peer.routed()
     peer.pastry.on_unreachable(1)
+    peer.environment.advance(0)
     assert 1 not in peer.pastry.neighbours()["leaf"]
     assert peer.application.delivered or [hop for hop, _ in peer.routed()] == [2]
 
@@ -241,11 +242,24 @@ def test_a_time_out_is_learnt_from_acknowledgements() -> None:
 
 
 def test_a_goodbye_sends_what_is_on_its_way_around() -> None:
+    peer = Peer(1, 2, heartbeat="1000 s")
+    peer.pastry.route(OTHERS, LookupRequest(number=7))
+    peer.routed()
+    peer.take(1, Goodbye())
+    peer.environment.advance(0)
+    assert peer.application.delivered or [hop for hop, _ in peer.routed()] == [2]
+    assert peer.pastry.neighbours()["leaf"] == [2]
+
+
+def test_a_peer_that_lost_everybody_delivers_when_it_has_joined_again() -> None:
     peer = Peer(1, heartbeat="1000 s")
     peer.pastry.route(OTHERS, LookupRequest(number=7))
     peer.take(1, Goodbye())
+    peer.environment.advance(0)
+    assert not peer.application.delivered
+    peer.environment.asked_for_contacts.pop()([])
+    peer.environment.advance(0)
     assert peer.application.delivered == [(7, 0, 0)]
-    assert peer.pastry.neighbours()["leaf"] == []
 
 
 def test_a_peer_that_has_not_joined_is_no_root_yet() -> None:
@@ -258,6 +272,7 @@ def test_a_peer_that_has_not_joined_is_no_root_yet() -> None:
     assert environment.take(HopAck) and not application.delivered
     environment.advance(6)
     environment.asked_for_contacts.pop()([])
+    environment.advance(0)
     assert application.delivered == [(7, 9, 1)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from li_world import LiWorld
 from trellis.v1.content_pb2 import (
     EventDelivery,
     InsertSub,
@@ -22,7 +23,6 @@ from trellis.v1.overlay_pb2 import Routed
 from emulator.protocol import Event, Installation, TopicInterest
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.space import ROOT
-from tests.li_world import LiWorld
 
 DOMAINS = {"a": (0.0, 100.0), "b": (-50.0, 50.0)}
 PROBING = ("multicast", "multicast-throughout", "unicast")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
+from li_world import LiWorld
+from test_pubsub_li import check, grow, names, parameters, random_ranges, random_values
 from trellis.v1.content_pb2 import Entrusted, TransferSub
 
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.space import ROOT
 from emulator.pubsub.li.system import Li
-from tests.li_world import LiWorld
-from tests.test_pubsub_li import check, grow, names, parameters, random_ranges, random_values
 
 
 def home(world: LiWorld, name: Name) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
+from pastry_world import PastryWorld, Place
+from test_pubsub_li import parameters, random_ranges, random_values
+
 from emulator.protocol import Contact, Event, Outcome, RangeInterest
 from emulator.pubsub.li.pieces import matches
 from emulator.pubsub.li.system import Li
-from tests.pastry_world import PastryWorld, Place
-from tests.test_pubsub_li import parameters, random_ranges, random_values
 
 PEERS = 40
 

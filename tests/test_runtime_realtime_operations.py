@@ -18,7 +18,7 @@ from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.processes import run_processes
-from emulator.protocol import Event, Lookup, RangeInterest
+from emulator.protocol import Delay, Event, Lookup, RangeInterest
 from emulator.telemetry import names
 
 TESTS = Path(__file__).parent
@@ -73,6 +73,23 @@ def test_a_delivery_from_a_timer_has_a_span_of_its_own(world: World) -> None:
     assert (timer.name, timer.trace_id, timer.parent_span_id) == ("timer", request.trace_id, request.span_id)
     assert marks(timer) == {names.PEER: 1, names.DELIVERED: True, names.HOPS: 1}
     assert names.DELIVERED not in marks(request)
+
+
+def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(world: World) -> None:
+    toy = world.add(0, ModuloLookups)
+    waiting: list[Delay] = []
+
+    def wait() -> None:
+        waiting.append(toy.world.set_timer(0.5, lambda: toy.world.deliver(Lookup(7, 0, 1, 0))))
+
+    world.host.sessions[0].operate("lookup", {}, wait)
+    toy.world.set_timer(0.01, waiting[0].hasten)
+    world.run(until=lambda: world.host.delivered, limit=0.4)
+    root, timer = world.spans()
+    assert (timer.name, timer.trace_id) == ("timer", root.trace_id)
+    waiting[0].hasten()
+    world.run(until=lambda: False, limit=0.6)
+    assert world.host.delivered == 1
 
 
 def test_a_delivery_on_the_news_that_a_peer_is_gone_has_one_too(world: World) -> None:

@@ -10,7 +10,7 @@ from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, hop
 from small_trial import make_plan, run
 from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
 
-from emulator.protocol import Event
+from emulator.protocol import Delay, Event
 from emulator.telemetry import names
 
 
@@ -42,6 +42,23 @@ def test_a_trace_follows_messages_and_single_timers(diary: type[Diary], tmp_path
     assert [s.attributes[names.INTERESTED] for s in (root, notification, pull)] == [False, True, False]
     assert notification.attributes[names.TOPIC] == 7
     assert notification.attributes[names.BYTES] == Notification(event=0).ByteSize()
+
+
+def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(diary: type[Diary], tmp_path: Path) -> None:
+    waiting: list[Delay] = []
+
+    def publish(peer: Diary, event: Event) -> None:
+        waiting.append(peer.environment.set_timer(3.0, lambda: peer.environment.send(1, Pull(event=0))))
+
+    diary.on_publish = staticmethod(publish)
+    diary.on_start = staticmethod(
+        lambda peer: peer.environment.set_timer(5.0, lambda: [timer.hasten() for timer in waiting])
+    )
+    outcome = publish_once(diary, tmp_path)
+    assert hops(outcome) == [("Pull", 5.0, 5.0 + LATENCY, 1)]
+    (pull,) = [span for span in outcome.spans if names.DEPTH in span.attributes]
+    (root,) = [span for span in outcome.spans if span.name == "publish"]
+    assert (pull.trace, pull.parent) == (root.trace, root.span)
 
 
 def test_a_trace_does_not_follow_periodic_timers(diary: type[Diary], tmp_path: Path) -> None:

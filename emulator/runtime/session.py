@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from emulator.protocol import (
     Application,
     Contact,
+    Delay,
     Handler,
     Installation,
     Interest,
@@ -83,7 +84,7 @@ class Session:
         if self.alive:
             self._host.send(self, peer, message)
 
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Delay:
         timer = _Once(self, callback, self._host.context)
         self._host.agenda.add(self._host.clock.now() + delay, timer.fire)
         return timer
@@ -175,6 +176,10 @@ class _Once:
 
     def cancel(self) -> None:
         self._callback = None
+
+    def hasten(self) -> None:
+        if self._callback is not None:
+            self._session.schedule(self._session.now, self.fire)
 
     def fire(self) -> None:
         callback, self._callback = self._callback, None

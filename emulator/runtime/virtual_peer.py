@@ -21,15 +21,26 @@ _CONTACTS_DELAY = 0.1
 class VirtualTimer:
     """A pending call of a peer."""
 
-    __slots__ = ("callback", "context", "period")
+    __slots__ = ("callback", "context", "peer", "period")
 
-    def __init__(self, callback: Callable[[], None], context: TraceContext | None, period: float) -> None:
+    def __init__(
+        self,
+        callback: Callable[[], None],
+        context: TraceContext | None,
+        peer: VirtualPeer | None = None,
+        period: float = 0.0,
+    ) -> None:
         self.callback: Callable[[], None] | None = callback
         self.context = context
+        self.peer = peer
         self.period = period
 
     def cancel(self) -> None:
         self.callback = None
+
+    def hasten(self) -> None:
+        if self.callback is not None and self.peer is not None:
+            self.peer.schedule(0.0, self)
 
 
 class VirtualPeer:
@@ -105,14 +116,18 @@ class VirtualPeer:
         )
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
-        timer = VirtualTimer(callback, self._world.context, 0.0)
-        self._world.schedule(self._world.now + delay, timer, self)
+        timer = VirtualTimer(callback, self._world.context, self)
+        self.schedule(delay, timer)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
-        timer = VirtualTimer(callback, None, period)
-        self._world.schedule(self._world.now + self.random.random() * period, timer, self)
+        timer = VirtualTimer(callback, None, self, period)
+        self.schedule(self.random.random() * period, timer)
         return timer
+
+    def schedule(self, delay: float, timer: VirtualTimer) -> None:
+        """Let the timer fire in `delay` seconds, if the peer is in the same life then."""
+        self._world.schedule(self._world.now + delay, timer, self)
 
     def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
         self.set_timer(_CONTACTS_DELAY, lambda: callback(self._world.contacts(self.number)))

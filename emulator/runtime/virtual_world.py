@@ -105,7 +105,7 @@ class VirtualWorld:
 
     def _at(self, at: float, call: Callable[[], None]) -> None:
         self.order += 1
-        self.queue.push((at, self.order, None, VirtualTimer(call, None, 0.0), None, 0))
+        self.queue.push((at, self.order, None, VirtualTimer(call, None), None, 0))
 
     def _ns(self) -> int:
         return int(self.now * 1e9)
@@ -116,6 +116,8 @@ class VirtualWorld:
         callback = timer.callback
         if callback is None or (peer is not None and peer.life != entry[5]):
             return
+        if not timer.period:
+            timer.callback = None
         if timer.context is None:
             callback()
         else:
@@ -163,7 +165,7 @@ class VirtualWorld:
 
         if sender.life == life:
             at = max(self.now, sent + self._unreachable_after)
-            self.schedule(at, VirtualTimer(tell, context, 0.0), sender)
+            self.schedule(at, VirtualTimer(tell, context, sender), sender)
 
     def _act(self, step: Step) -> None:
         peer = self.peers[step.peer]

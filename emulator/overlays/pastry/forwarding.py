@@ -12,13 +12,15 @@ from emulator import identifiers
 from emulator.messages import message_class
 from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.routing_state import RoutingState
-from emulator.protocol import Environment, Handler, Timer
+from emulator.protocol import Delay, Environment, Handler
 
 _JOIN_REQUEST = JoinRequest.DESCRIPTOR.name
 _MOST_HOPS = 100
 """Ends what would go round for ever between peers that disagree."""
 _HELD = 256
 """Messages that a joining peer keeps until it may be their root."""
+_HOLD = 30.0
+"""Seconds for which it keeps each at most."""
 _MEMORY = 30.0
 """Seconds for which a peer knows what it handled, at least."""
 
@@ -26,17 +28,18 @@ _MEMORY = 30.0
 class _Pending:
     """A message that the next hop has not acknowledged."""
 
-    __slots__ = ("avoided", "hop", "key", "message", "routed", "sent", "timer", "tries")
+    __slots__ = ("avoided", "hop", "hop_lost", "key", "message", "routed", "sent", "timer", "tries")
 
     def __init__(self, routed: Routed, message: Message, key: int, hop: int, avoided: list[int]) -> None:
         self.routed = routed
         self.message = message
         self.key = key
         self.hop = hop
+        self.hop_lost = False
         self.avoided = avoided
         self.tries = 0
         self.sent = 0.0
-        self.timer: Timer | None = None
+        self.timer: Delay | None = None
 
 
 def _number(origin: int, sequence: int, hops: int) -> int:
@@ -68,7 +71,7 @@ class Forwarding:
         # A peer that comes back may not repeat the numbers of its last session.
         self._sequence = int(environment.now * 1000)
         self._pending: dict[int, _Pending] = {}
-        self._held: list[tuple[Routed, Message]] = []
+        self._held: list[Delay] = []
         self._handled: set[int] = set()
         self._handled_before: set[int] = set()
         self._turned = environment.now
@@ -86,20 +89,24 @@ class Forwarding:
 
     def release(self) -> None:
         """This peer is ready: route what it kept."""
-        held, self._held = self._held, []
-        for routed, message in held:
-            self._pass_on(routed, message)
+        for timer in self._held:
+            timer.hasten()
+        self._held.clear()
 
     def lost(self, peer: int) -> None:
         """The peer is gone: route what it has not acknowledged around it."""
         for pending in [pending for pending in self._pending.values() if pending.hop == peer]:
-            self._go_around(pending)
+            pending.hop_lost = True
+            assert pending.timer is not None
+            pending.timer.hasten()
 
     def stop(self) -> None:
         """Forget what is on its way."""
         for pending in self._pending.values():
             if pending.timer is not None:
                 pending.timer.cancel()
+        for timer in self._held:
+            timer.cancel()
         self._pending.clear()
         self._held.clear()
 
@@ -137,9 +144,14 @@ class Forwarding:
     def _arrive(self, key: int, routed: Routed, message: Message) -> None:
         if not self._state.ready:
             if len(self._held) < _HELD and routed.type != _JOIN_REQUEST:
-                self._held.append((routed, message))
+                hold = self._environment.set_timer(_HOLD, lambda: self._let_go(routed, message))
+                self._held.append(hold)
         elif not self._is_repeated(_number(routed.origin, routed.sequence, 0xFF)):
             self._deliver(key, message, routed)
+
+    def _let_go(self, routed: Routed, message: Message) -> None:
+        if self._state.ready:
+            self._pass_on(routed, message)
 
     def _go(self, pending: _Pending) -> None:
         routed = pending.routed
@@ -171,6 +183,9 @@ class Forwarding:
 
     def _overdue(self, pending: _Pending) -> None:
         hop = pending.hop
+        if pending.hop_lost:
+            self._go_around(pending)
+            return
         if self._state.heard(hop) <= pending.sent:
             self._suspect(hop)
         if pending.tries < self._root_retransmissions and self._state.is_root(hop, pending.key):
@@ -187,6 +202,7 @@ class Forwarding:
         hop = self._state.next_hop(pending.key, pending.avoided)
         if hop is not None:
             pending.hop = hop
+            pending.hop_lost = False
             pending.tries = 0
             self._send(pending)
             return
