@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from rich.table import Table
+from rich.text import Text
 
 from emulator.quantities import parse_duration
 from emulator.registry import SYSTEMS, System
@@ -17,42 +19,71 @@ _SERVES = {
     "content": "serves subscriptions by ranges",
     "lookups": "serves lookups",
 }
+_TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
 def systems_table() -> Iterator[Table]:
     """A table for each system: parameter, type, default, what it is."""
     for system in SYSTEMS.values():
-        yield _table(system)
+        yield table_of(system)
 
 
-def _table(system: System) -> Table:
+def table_of(system: System) -> Table:
+    """The parameters of an overlay below are those of its own table, or have their names after a dot."""
     title = f"{system.name}: {system.title} ({_SERVES[system.serves]})"
     table = Table(title=title, caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
-    defaults = _defaults(system)
-    for name, field in system.parameters.model_fields.items():
-        default = json.dumps(defaults[name]) if name in defaults else "required"
-        table.add_row(name, type_name(field), default, field.description or "")
+    for row in _rows(system.parameters, _defaults(system.parameters)):
+        table.add_row(*map(Text, row))  # as it is: [low, high] is no markup
     return table
 
 
-def _defaults(system: System) -> dict[str, Any]:
-    fields = system.parameters.model_fields
+def _rows(
+    parameters: type[BaseModel], defaults: dict[str, Any], above: str = ""
+) -> Iterator[tuple[str, str, str, str]]:
+    for name, field in parameters.model_fields.items():
+        below, about = field.annotation, field.description or ""
+        if not (isinstance(below, type) and issubclass(below, BaseModel)):
+            default = json.dumps(defaults[name]) if name in defaults else "required"
+            yield above + name, type_name(field), default, about
+        elif elsewhere := _shown_elsewhere(below, field.default):
+            example = f"{above}{name}.{next(iter(below.model_fields))}"
+            yield above + name, f"parameters of {elsewhere}", "as there", f"{about}, such as {example}"
+        else:
+            yield from _rows(below, defaults.get(name, {}), f"{above}{name}.")
+
+
+def _shown_elsewhere(parameters: type[BaseModel], default: Any) -> str | None:
+    """The system whose table has these parameters with the same defaults."""
+    if not isinstance(default, parameters) or default.model_fields_set:
+        return None
+    return next((system.name for system in SYSTEMS.values() if system.parameters is parameters), None)
+
+
+def _defaults(parameters: type[BaseModel]) -> dict[str, Any]:
+    fields = parameters.model_fields
     given = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
-    made = system.parameters.model_construct(
-        **{n: v for n, v in given.items() if not fields[n].is_required()}
-    )
+    made = parameters.model_construct(**{n: v for n, v in given.items() if not fields[n].is_required()})
     return made.model_dump(
         mode="json", warnings=False, include={n for n in fields if not fields[n].is_required()}
     )
 
 
 def type_name(field: FieldInfo) -> str:
-    """Such as "whole number", "duration", "one of a, b"."""
+    """Such as "whole number", "duration", "one of a, b", "[number, number]" (as YAML writes it)."""
     if any(getattr(part, "func", None) is parse_duration for part in field.metadata):
         return "duration"
-    if get_origin(field.annotation) is Literal:
-        return "one of " + ", ".join(str(value) for value in get_args(field.annotation))
-    names: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
-    return names.get(field.annotation, str(field.annotation))
+    return _type_name(field.annotation)
+
+
+def _type_name(annotation: Any) -> str:
+    parts = get_args(annotation)
+    match get_origin(annotation):
+        case origin if origin is Literal:
+            return "one of " + ", ".join(str(value) for value in parts)
+        case origin if origin is tuple:
+            return f"[{', '.join(map(_type_name, parts))}]"
+        case origin if origin is dict:
+            return f"{{{': '.join(map(_type_name, parts))}}}"
+    return _TYPES.get(annotation, str(annotation))
