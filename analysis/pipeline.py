@@ -7,12 +7,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analysis.measures import Values, measure
-from analysis.series import build_series
+from analysis.measures.measures import Values, measure
+from analysis.measures.series import build_series
 from analysis.session import spark_session
 from analysis.summary import summarize
-from analysis.tables import build_tables
-from analysis.trials import TrialRecord, read_experiment, read_trials
+from analysis.tables.build import build_tables
+from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.rundir import RunDirectory
 
 

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.catalogue import describe
-from analysis.claims import judge
-from analysis.measures import Values
-from analysis.trials import TrialRecord
-from analysis.variants import variant_results
+from analysis.claims.papers import judge
+from analysis.measures.catalogue import describe
+from analysis.measures.measures import Values
+from analysis.measures.variants import variant_results
+from analysis.tables.trials import TrialRecord
 from emulator.experiment.rundir import RunDirectory, write_whole
 from emulator.experiment.spec import ExperimentSpec
 

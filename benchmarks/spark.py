@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from analysis.session import spark_session
-from analysis.tables import build_tables, write_telemetry
-from analysis.trials import TrialRecord
+from analysis.tables.build import build_tables, write_telemetry
+from analysis.tables.trials import TrialRecord
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.claims import CLAIMS, judge
-from analysis.series import count_clusters
-from analysis.variants import VariantResult, estimate
+from analysis.claims.papers import CLAIMS, judge
+from analysis.measures.series import count_clusters
+from analysis.measures.variants import VariantResult, estimate
 
 
 def variant(

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.content import match
+from analysis.tables.content import match
 from emulator.experiment.plan import RANGES, VALUES
 
 END_S = 100.0

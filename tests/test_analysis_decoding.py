@@ -14,7 +14,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from analysis.spans import decode_points, decode_spans
+from analysis.otlp.spans import decode_points, decode_spans
 from emulator.telemetry import names
 from emulator.telemetry.otlp import read_records
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.lookups import Ring, judge
+from analysis.tables.lookups import Ring, judge
 from emulator.identifiers import MASK, distance, encode, of_peer
 from emulator.network.model import Network
 from emulator.network.spec import NetworkSpec

@@ -11,8 +11,8 @@ from analysis_golden import Host
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import otlp_source
-from analysis.otlp_source import OtlpSource
+from analysis.otlp import source as otlp_source
+from analysis.otlp.source import OtlpSource
 from emulator.telemetry.otlp import scan_records
 
 SPANS = 12

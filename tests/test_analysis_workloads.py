@@ -9,10 +9,10 @@ import pytest
 from analysis_golden import Host, table, write_outcome
 from pyspark.sql import SparkSession
 
-from analysis.measures import Values, measure
-from analysis.series import build_series
-from analysis.tables import build_tables
-from analysis.trials import TrialRecord
+from analysis.measures.measures import Values, measure
+from analysis.measures.series import build_series
+from analysis.tables.build import build_tables
+from analysis.tables.trials import TrialRecord
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec

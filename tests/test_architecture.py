@@ -60,7 +60,11 @@ FLOORS: list[set[str]] = [
     {"emulator.fleet"},
     {"emulator.experiment.sweep", "emulator.experiment.trial", "emulator.experiment.worker"},
     {"emulator.exits", "emulator.systems_table", "emulator.terminal"},
-    {"analysis"},
+    {"analysis.session", "analysis.otlp"},
+    {"analysis.tables"},
+    {"analysis.measures"},
+    {"analysis.claims"},
+    {"analysis", "analysis.report"},
     {"emulator.cli", "services"},
 ]
 """From the cellar up: a room may know those on the floors below it. The longest name that fits a

@@ -184,13 +184,13 @@ def test_analysis_and_report_can_be_repeated(trellis, file, monkeypatch):
 
 
 def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypatch):
-    from analysis.results import ResultsError
+    from analysis.report.results import ResultsError
 
     def incomplete(run):
         raise ResultsError("the table x is missing; write it with: trellis analyze RUN")
 
     trellis("run", file)
-    monkeypatch.setattr(sys.modules["analysis.report"], "write_report", incomplete)
+    monkeypatch.setattr(sys.modules["analysis.report.report"], "write_report", incomplete)
     result = trellis("report", the_run())
     assert result.exit_code == 2
     assert "trellis analyze RUN" in result.stderr

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis.tables import build_tables
-from analysis.trials import read_experiment, read_trials
+from analysis.tables.build import build_tables
+from analysis.tables.trials import read_experiment, read_trials
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.load import load
 from emulator.experiment.resolved import resolved_yaml

@@ -1,4 +1,4 @@
-"""A small analyzed run, made up by the schema of `analysis.tables`, without Spark."""
+"""A small analyzed run, made up by the schema of `analysis.tables.build`, without Spark."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.figures import maintenance_chart, sweep_charts
-from analysis.figures_axis import Axis, span
-from analysis.figures_bars import BarChart, Row, bar_chart
-from analysis.figures_chart import LineChart, Point, Quantity, Series, line_chart
-from analysis.figures_spread import distribution_charts
-from analysis.figures_time import series_charts
-from analysis.numerals import estimate, number, quantity
-from analysis.results import Results
+from analysis.report.axis import Axis, span
+from analysis.report.bars import BarChart, Row, bar_chart
+from analysis.report.chart import LineChart, Point, Quantity, Series, line_chart
+from analysis.report.figures import maintenance_chart, sweep_charts
+from analysis.report.figures_spread import distribution_charts
+from analysis.report.figures_time import series_charts
+from analysis.report.numerals import estimate, number, quantity
+from analysis.report.results import Results
 from emulator.experiment.rundir import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.catalogue import describe
-from analysis.report import check_rows, write_report
-from analysis.results import ResultsError
+from analysis.measures.catalogue import describe
+from analysis.report.report import check_rows, write_report
+from analysis.report.results import ResultsError
 from emulator.experiment.rundir import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]

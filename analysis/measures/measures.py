@@ -1,0 +1,214 @@
+"""Measures of trials, from their tables."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
+from analysis.measures.distributions import rounded
+from analysis.tables.build import Tables
+from emulator.telemetry import names
+
+_TOP = 20
+Values = dict[str, float | None]
+
+
+def measure(tables: Tables) -> dict[str, Values]:
+    """All measures of each trial. A measure is None where there is nothing to measure it by."""
+    found: dict[str, Values] = {}
+    for row in tables["trials"].collect():
+        applicable = [name for name in MEASURES if name in APPLICABLE[row.serves]]
+        found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0}
+    for frame in _aggregates(tables):
+        for row in frame.collect():
+            values = found[row.trial]
+            values.update({k: _number(v) for k, v in row.asDict().items() if k in values})
+    for row in _states(tables).collect():
+        found[row.trial][STATE_PREFIX + row.name] = _number(row.value)
+    return found
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))
+
+
+def _share(counted: Column, of: Column) -> Column:
+    return F.try_divide(F.count_if(counted), F.count_if(of))
+
+
+def _aggregates(tables: Tables) -> list[DataFrame]:
+    """Frames of one row a trial, whose columns are measures."""
+
+    def by_trial(table: str, *columns: Column) -> DataFrame:
+        return tables[table].groupBy("trial").agg(*columns)
+
+    expected, made = F.col("expected"), F.col("delivered")
+    quantiles = {"delay_ms_median": 0.5, "delay_ms_p90": 0.9, "delay_ms_p99": 0.99}
+    overhead = F.coalesce("overhead", F.lit(0.0))
+    any_peer = F.lit(True)
+    sent = F.col("operation_bytes") + F.col("maintenance_bytes")
+    counted_s = F.sum(F.when(sent.isNotNull(), F.col("up_s")))
+    phase_s = F.first(F.col("measure_end_s") - F.col("measure_start_s"))
+    return [
+        by_trial(
+            "deliveries",
+            _share(expected & made, expected).alias("hit_ratio"),
+            F.count_if(expected).alias("expected"),
+            F.avg("hops").alias("delay_hops"),
+            F.max("hops").alias("delay_hops_max"),
+            F.avg("delay_ms").alias("delay_ms"),
+            *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
+            F.max("delay_ms").alias("delay_ms_max"),
+            _share(F.col("delay_ms") <= 400, made).alias("delay_within_400_ms"),
+            _share(F.col("delay_ms") <= 1000, made).alias("delay_within_1_s"),
+            F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
+        ),
+        by_trial(
+            "series",
+            F.min("hit_ratio").alias("hit_ratio_lowest"),
+            F.min("lookup_success").alias("lookup_success_lowest"),
+        ),
+        by_trial(
+            "traffic",
+            F.try_divide(F.sum("unwanted"), F.sum("received")).alias("overhead"),
+            F.avg("overhead").alias("overhead_mean"),
+            F.try_divide(F.sum("unwanted_messages"), F.sum("messages")).alias("overhead_messages"),
+            _share(overhead > 0.1, any_peer).alias("overhead_above_10"),
+            _share(overhead > 0.2, any_peer).alias("overhead_above_20"),
+            F.avg("unwanted_messages").alias("relay_load"),
+            F.percentile("unwanted_messages", 0.99).alias("relay_load_p99"),
+            F.try_divide(F.sum(sent), counted_s).alias("bytes_per_s"),
+            F.try_divide(F.sum("maintenance_messages"), counted_s).alias("maintenance_messages_per_s"),
+            F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
+        ),
+        tables["traffic"]
+        .join(tables["trials"], "trial")
+        .groupBy("trial")
+        .agg((F.sum("up_s") / phase_s).alias("peers_up")),
+        _events(tables),
+        _lookups(tables),
+        _installations(tables),
+        _costs(tables),
+        by_trial("clusters", F.avg("clusters").alias("clusters_per_topic")),
+        _gateways(tables),
+        _neighbours(tables),
+        _lost(tables),
+        by_trial("losses", F.sum("lost_bytes").alias("lost_telemetry")),
+    ]
+
+
+def _events(tables: Tables) -> DataFrame:
+    relays = tables["relays"].groupBy("trial", "event").agg(F.count("*").alias("relays"))
+    return (
+        tables["operations"]
+        .where("operation = 'publish'")
+        .join(relays, ["trial", "event"], "left")
+        .groupBy("trial")
+        .agg(
+            F.count("*").alias("published"),
+            F.avg("messages").alias("messages_per_event"),
+            F.avg("bytes").alias("bytes_per_event"),
+            F.avg(F.coalesce("relays", F.lit(0))).alias("relays_per_event"),
+        )
+    )
+
+
+def _lookups(tables: Tables) -> DataFrame:
+    counted = F.col("counted")
+    apart = F.col("direct_ms") > 0
+    route, direct = (F.when(apart, F.col(c)) for c in ("delay_ms", "direct_ms"))
+    return (
+        tables["lookups"]
+        .groupBy("trial")
+        .agg(
+            F.count_if(counted).alias("lookups"),
+            _share(counted & F.col("right"), counted).alias("lookup_success"),
+            _share(counted & F.col("delivered"), counted).alias("lookup_delivered"),
+            F.avg("hops").alias("lookup_hops"),
+            F.percentile("hops", 0.99).alias("lookup_hops_p99"),
+            F.avg("delay_ms").alias("lookup_delay_ms"),
+            F.percentile(rounded("delay_ms"), 0.5).alias("lookup_delay_ms_median"),
+            F.percentile(rounded("delay_ms"), 0.99).alias("lookup_delay_ms_p99"),
+            (F.avg(route) / F.avg(direct)).alias("delay_penalty"),
+            F.avg(route / direct).alias("delay_penalty_mean"),
+        )
+    )
+
+
+def _installations(tables: Tables) -> DataFrame:
+    asked = F.lit(True)
+    return (
+        tables["installations"]
+        .where("counted")
+        .groupBy("trial")
+        .agg(
+            _share(F.col("delay_ms").isNotNull(), asked).alias("installed"),
+            F.avg("delay_ms").alias("install_delay_ms"),
+            F.percentile(rounded("delay_ms"), 0.5).alias("install_delay_ms_median"),
+            _share(F.col("delay_ms") <= 600, asked).alias("install_within_600_ms"),
+            _share(F.col("delay_ms") <= 1000, asked).alias("install_within_1_s"),
+            F.avg("hops").alias("install_hops"),
+        )
+    )
+
+
+def _costs(tables: Tables) -> DataFrame:
+    """Means, quantiles and extremes over the peers."""
+    quantiles = {"installing": (78, 98), "publishing": (70, 90), "matching": (70,)}
+    names_of = {"installing": "install", "publishing": "publish", "matching": "matching"}
+    each = {"installing": "subscription", "publishing": "event", "matching": "event"}
+    columns = []
+    for kind, name in names_of.items():
+        most = F.slice(F.sort_array(F.collect_list(kind), asc=False), 1, _TOP)
+        top = F.aggregate(most, F.lit(0.0), lambda total, value: total + value) / F.size(most)
+        columns += [
+            F.avg(kind).alias(f"{name}_bytes_per_{each[kind]}_and_node"),
+            F.max(kind).alias(f"{name}_bytes_max"),
+            F.when(F.size(most) > 0, top).alias(f"{name}_bytes_top_20"),
+            *(F.percentile(kind, q / 100).alias(f"{name}_bytes_p{q}") for q in quantiles[kind]),
+        ]
+    return tables["costs"].groupBy("trial").agg(*columns)
+
+
+def _gateways(tables: Tables) -> DataFrame:
+    """The gauge `gateway_topics` is the number of topics that a peer is a gateway of."""
+    topics = tables["clusters"].groupBy("trial").agg(F.count("*").alias("topics"))
+    return (
+        tables["states"]
+        .where("moment = 'end' and name = 'gateway_topics'")
+        .groupBy("trial")
+        .agg(F.sum("value").alias("gateways"))
+        .join(topics, "trial")
+        .select("trial", (F.col("gateways") / F.col("topics")).alias("gateways_per_topic"))
+    )
+
+
+def _neighbours(tables: Tables) -> DataFrame:
+    return (
+        tables["links"]
+        .where("moment = 'end'")
+        .groupBy("trial", "peer")
+        .agg(F.count_distinct("neighbour").alias("neighbours"))
+        .groupBy("trial")
+        .agg(F.avg("neighbours").alias("neighbours"), F.max("neighbours").alias("neighbours_max"))
+    )
+
+
+def _lost(tables: Tables) -> DataFrame:
+    counters = {names.LOST_SPANS: "lost_spans", names.DROPPED: "dropped_envelopes"}
+    last = (
+        tables["points"]
+        .where(F.col("name").isin(*counters))
+        .groupBy("trial", "file", "name")
+        .agg(F.max("value").alias("value"))
+    )
+    return last.groupBy("trial").agg(
+        *(F.sum(F.when(F.col("name") == name, F.col("value"))).alias(c) for name, c in counters.items())
+    )
+
+
+def _states(tables: Tables) -> DataFrame:
+    return (
+        tables["states"].where("moment = 'end'").groupBy("trial", "name").agg(F.avg("value").alias("value"))
+    )

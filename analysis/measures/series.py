@@ -1,0 +1,197 @@
+"""Time series and clusters: tables that the figures show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
+from analysis.tables.build import Tables
+from analysis.tables.deliveries import published
+from analysis.tables.parquet import write_table
+from emulator.experiment.rundir import RunDirectory
+from emulator.telemetry import names
+
+_TOPIC_GROUPS = 8
+
+
+def build_series(run: RunDirectory, tables: Tables) -> Tables:
+    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters, and return them by name."""
+    return {
+        "series": write_table(_series(tables), run, "series", "start_s"),
+        "overhead_histogram": write_table(overhead_histogram(tables), run, "overhead_histogram", "low"),
+        "delay_cdf": write_table(delay_cdf(tables), run, "delay_cdf", "operation", "unit", "value"),
+        "cost_cdf": write_table(cost_cdf(tables), run, "cost_cdf", "kind", "value"),
+        "clusters": write_table(_clusters(tables), run, "clusters", "topic"),
+    }
+
+
+def _slots(tables: Tables) -> DataFrame:
+    """Every interval: trial, slot, start_s, end_s, interval_s."""
+    start = F.col("measure_start_s") + F.col("slot") * F.col("interval_s")
+    last = F.ceil((F.col("measure_end_s") - F.col("measure_start_s")) / F.col("interval_s") - 1e-9) - 1
+    return (
+        tables["trials"]
+        .withColumn("slot", F.explode(F.sequence(F.lit(0), F.greatest(last, F.lit(0)).cast("int"))))
+        .select(
+            *("trial", "slot", "interval_s"),
+            start.alias("start_s"),
+            F.least(start + F.col("interval_s"), "measure_end_s").alias("end_s"),
+        )
+    )
+
+
+def _by_slot(frame: DataFrame, tables: Tables, at: str) -> DataFrame:
+    """`frame` with the interval that the column `at` falls in."""
+    slot = F.floor((F.col(at) - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
+    return frame.join(tables["trials"], "trial").withColumn("slot", slot)
+
+
+def _mean_ms(column: str) -> Column:
+    """A mean that does not depend on the order of the rows: of whole nanoseconds."""
+    return F.avg(F.round(F.col(column) * 1e6).cast("bigint")) / 1e6
+
+
+def _series(tables: Tables) -> DataFrame:
+    keys = ["trial", "slot"]
+    slots = F.broadcast(_slots(tables))
+    events = (
+        _by_slot(published(tables), tables, "published_s").groupBy(*keys).agg(F.count("*").alias("published"))
+    )
+    due = (
+        _by_slot(tables["deliveries"], tables, "published_s")
+        .groupBy(*keys)
+        .agg(
+            F.count_if("expected").alias("expected"),
+            F.count_if(F.expr("expected and delivered")).alias("delivered"),
+            F.avg("hops").alias("hops"),
+            _mean_ms("delay_ms").alias("delay_ms"),
+        )
+    )
+    received = (
+        _by_slot(tables["handled"], tables, "published_s")
+        .groupBy(*keys)
+        .agg(F.sum("copies").alias("received"), F.sum("unwanted_copies").alias("unwanted"))
+    )
+    lookups = (
+        _by_slot(tables["lookups"], tables, "at_s")
+        .where("counted")
+        .groupBy(*keys)
+        .agg(
+            F.count("*").alias("lookups"),
+            (F.count_if("right") / F.count("*")).alias("lookup_success"),
+            F.avg("hops").alias("lookup_hops"),
+            _mean_ms("delay_ms").alias("lookup_delay_ms"),
+        )
+    )
+    frame = slots
+    for part in (_peers_up(tables, slots), events, due, received, lookups, _maintenance(tables)):
+        frame = frame.join(part, keys, "left")
+    peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
+    return frame.na.fill(
+        0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", "lookups"]
+    ).select(
+        *("trial", "start_s", "end_s", "peers_up", "published", "expected", "delivered"),
+        F.try_divide("delivered", "expected").alias("hit_ratio"),
+        *("received", "unwanted", F.try_divide("unwanted", "received").alias("overhead"), "hops", "delay_ms"),
+        *("lookups", "lookup_success", "lookup_hops", "lookup_delay_ms"),
+        *(F.try_divide(c, peer_seconds).alias(c) for c in ("maintenance_messages", "maintenance_bytes")),
+    )
+
+
+def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
+    """Mean number of peers that were up: trial, slot, peers_up."""
+    within = F.least(F.col("s.end_s"), F.col("i.end_s")) - F.greatest(F.col("s.start_s"), F.col("i.start_s"))
+    return (
+        tables["sessions"]
+        .alias("s")
+        .join(slots.alias("i"), F.expr("s.trial = i.trial and s.start_s < i.end_s and s.end_s > i.start_s"))
+        .groupBy("i.trial", "slot", "i.start_s", "i.end_s")
+        .agg(F.sum(F.round(within * 1e9).cast("bigint")).alias("up_ns"))
+        .select(
+            "trial", "slot", (F.col("up_ns") / ((F.col("end_s") - F.col("start_s")) * 1e9)).alias("peers_up")
+        )
+    )
+
+
+def _maintenance(tables: Tables) -> DataFrame:
+    """Maintenance traffic of all hosts: trial, slot, maintenance_messages, maintenance_bytes.
+
+    From the hosts' counters, which are read each metrics interval: the growth since the reading before
+    belongs to the interval of the series in which its middle lies.
+    """
+    units = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
+    source = ["trial", "file", "name"]
+    readings = (
+        tables["points"]
+        .where(F.col("name").isin(*units) & (F.col("traffic") == "maintenance"))
+        .groupBy(*source, "at_s")
+        .agg(F.sum("value").alias("value"))
+    )
+    in_time = Window.partitionBy(*source).orderBy("at_s")
+    before = F.lag("value", 1, 0.0).over(in_time)
+    at = F.lag("at_s", 1, 0.0).over(in_time)
+    growth = readings.select(
+        "trial",
+        "name",
+        (F.col("value") - before).alias("growth"),
+        ((F.col("at_s") + at) / 2).alias("middle_s"),
+    )
+    return (
+        _by_slot(growth, tables, "middle_s")
+        .groupBy("trial", "slot")
+        .agg(*(F.sum(F.when(F.col("name") == n, F.col("growth"))).alias(unit) for n, unit in units.items()))
+    )
+
+
+def _clusters(tables: Tables) -> DataFrame:
+    """Connected components of each topic's subscribers; a link counts in both directions."""
+    up = (
+        tables["sessions"]
+        .join(tables["trials"], "trial")
+        .where("start_s <= measure_end_s and end_s > measure_end_s")
+        .select("trial", "peer")
+    )
+    members = (
+        tables["subscriptions"]
+        .join(tables["trials"], "trial")
+        .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
+        .join(up, ["trial", "peer"])
+        .select("trial", "topic", "peer")
+        .distinct()
+    )
+    links = tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour").distinct()
+    others = members.withColumnRenamed("peer", "neighbour")
+    inside = members.join(links, ["trial", "peer"]).join(others, ["trial", "topic", "neighbour"])
+    alone = members.withColumn("neighbour", F.col("peer"))
+    return (
+        alone.unionByName(inside)
+        .groupBy("trial", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
+        .applyInPandas(count_clusters, "trial string, topic int, subscribers int, clusters int, largest int")
+    )
+
+
+def count_clusters(links: pd.DataFrame) -> pd.DataFrame:
+    """Clusters of each topic, from rows trial, topic, peer, neighbour; a peer alone links to itself."""
+    peers = np.concatenate([links["peer"], links["neighbour"]]).astype(np.int64)
+    topics = np.concatenate([links["topic"], links["topic"]]).astype(np.int64)
+    members, index = np.unique(topics << 32 | peers, return_inverse=True)
+    ends = (index[: len(links)], index[len(links) :])
+    graph = coo_array((np.ones(len(links), np.int8), ends), shape=(len(members), len(members)))
+    _, labels = connected_components(graph, directed=False)
+    of_topic = pd.DataFrame({"topic": members >> 32, "cluster": labels})
+    sizes = of_topic.groupby(["topic", "cluster"]).size()
+    found = sizes.groupby("topic").agg(["sum", "count", "max"])
+    return pd.DataFrame(
+        {
+            "trial": links["trial"].iloc[0],
+            "topic": found.index,
+            "subscribers": found["sum"],
+            "clusters": found["count"],
+            "largest": found["max"],
+        }
+    )

@@ -1,0 +1,146 @@
+"""The Spark data source `otlp`: spans and data points of OTLP files.
+
+    spark.dataSource.register(OtlpSource)
+    spark.read.format("otlp").option("signal", "traces").option("directories", json.dumps([...])).load()
+
+`signal` is "traces" (columns of `analysis.otlp.spans.SPANS`) or "metrics" (`POINTS`), `directories` a JSON
+list of folders with `<host>-<signal>-<start>.otlp` files. A file is read in parts, in parallel; the parts
+depend on the files alone. What cannot be read, such as the end of a file that was cut off, is skipped
+and makes a row whose `loss` is set.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import zstandard
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from analysis.otlp.spans import POINTS, SPANS, decode_points, decode_spans, loss_batch
+from emulator.telemetry.otlp import scan_records
+
+_PART_BYTES = 2 << 20
+_BATCH_RECORDS = 8
+_BATCH_BYTES = 4 << 20
+_LONGEST_RECORD = 1 << 30
+_SCHEMAS = {"traces": SPANS, "metrics": POINTS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Consecutive records of one file, and what is cut off after the last one."""
+
+    file: str
+    records: list[tuple[int, int]]
+    """(offset, length) of each frame, bytes."""
+    cut_bytes: int = 0
+
+
+class Part(InputPartition):
+    """What one task reads: stretches of one or more files of one trial."""
+
+    def __init__(self, trial: str, stretches: list[_Stretch]) -> None:
+        self.trial = trial
+        self.stretches = stretches
+
+
+class OtlpSource(DataSource):
+    """See the module. Raises ValueError for an unknown signal."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._signal = options.get("signal", "traces")
+        if self._signal not in _SCHEMAS:
+            raise ValueError(f"signal {self._signal!r} is none of {', '.join(_SCHEMAS)}")
+        self._directories = [Path(d) for d in json.loads(options["directories"])]
+
+    @classmethod
+    def name(cls) -> str:
+        return "otlp"
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(_SCHEMAS[self._signal])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(self._signal, self._directories)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, signal: str, directories: list[Path]) -> None:
+        self._signal = signal
+        self._directories = directories
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [part for d in self._directories for part in _parts(d, self._signal)]
+
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """Spark asks for one partition, None, where there is none."""
+        if isinstance(partition, Part):
+            for stretch in partition.stretches:
+                yield from _read(partition.trial, stretch, self._signal)
+
+
+def _parts(directory: Path, signal: str) -> Iterator[Part]:
+    """Parts of about equal size; small files share one."""
+    trial = directory.parent.name
+    stretches: list[_Stretch] = []
+    size = 0
+    for path in sorted(directory.glob(f"*-{signal}-*.otlp")):
+        records, cut = scan_records(path)
+        first = 0
+        for index, (_, length) in enumerate(records):
+            size += length
+            if size >= _PART_BYTES:
+                stretches.append(_Stretch(str(path), records[first : index + 1]))
+                yield Part(trial, stretches)
+                first, stretches, size = index + 1, [], 0
+        if first < len(records) or cut:
+            stretches.append(_Stretch(str(path), records[first:], cut.lost_bytes if cut else 0))
+    if stretches:
+        yield Part(trial, stretches)
+
+
+def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch]:
+    path = Path(stretch.file)
+    decompressor = zstandard.ZstdDecompressor()
+    schema = _SCHEMAS[signal]
+
+    def loss(offset: int, length: int, reason: object) -> pa.RecordBatch:
+        return loss_batch(schema, trial, path.name, offset, length, str(reason))
+
+    def decode(frames: list[tuple[int, int, bytes]]) -> Iterator[pa.RecordBatch]:
+        data = b"".join(message for _, _, message in frames)
+        try:
+            yield decode_spans(data) if signal == "traces" else decode_points(data, path.name)
+        except ValueError as error:
+            if len(frames) == 1:
+                yield loss(frames[0][0], frames[0][1], f"not a message of {signal}: {error}")
+            else:
+                for frame in frames:
+                    yield from decode([frame])
+
+    frames: list[tuple[int, int, bytes]] = []
+    size = 0
+    with path.open("rb") as file:
+        for offset, length in stretch.records:
+            file.seek(offset)
+            try:
+                message = decompressor.decompress(file.read(length), max_output_size=_LONGEST_RECORD)
+            except zstandard.ZstdError as error:
+                yield loss(offset, length, f"damaged frame: {error}")
+                continue
+            frames.append((offset, length, message))
+            size += len(message)
+            if len(frames) >= _BATCH_RECORDS or size >= _BATCH_BYTES:
+                yield from decode(frames)
+                frames, size = [], 0
+    if frames:
+        yield from decode(frames)
+    if stretch.cut_bytes:
+        yield loss(path.stat().st_size - stretch.cut_bytes, stretch.cut_bytes, "cut off within a record")

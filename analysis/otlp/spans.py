@@ -1,0 +1,299 @@
+"""The spans and data points of OTLP messages as Arrow columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from analysis.otlp.columns import BYTES, FIXED64, Buffer, Field, Rows, submessages
+from emulator.telemetry import names
+
+LOSS = pa.struct(
+    [("file", pa.string()), ("offset", pa.int64()), ("lost_bytes", pa.int64()), ("reason", pa.string())]
+)
+SPANS = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("host", pa.string()),
+        ("trace", pa.binary()),
+        ("span", pa.int64()),
+        ("parent", pa.int64()),  # null at a root
+        ("message", pa.string()),  # the span's name
+        ("sent_ns", pa.int64()),  # trial time
+        ("handled_ns", pa.int64()),
+        ("peer", pa.int32()),
+        ("sender", pa.int32()),
+        ("depth", pa.int32()),
+        ("topic", pa.int32()),
+        ("interested", pa.bool_()),
+        ("delivered", pa.bool_()),
+        ("hops", pa.int32()),
+        ("bytes", pa.int32()),
+        ("event", pa.int32()),
+        ("lookup", pa.int32()),
+        ("interest", pa.int32()),
+        ("session", pa.int32()),
+        ("graceful", pa.bool_()),
+        ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
+    ]
+)
+POINTS = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("host", pa.string()),
+        ("file", pa.string()),  # a host that restarts has several, each with its own counters
+        ("name", pa.string()),
+        ("at_ns", pa.int64()),  # trial time
+        ("value", pa.float64()),
+        ("peer", pa.int32()),
+        ("neighbour", pa.int32()),
+        ("kind", pa.string()),
+        ("message", pa.string()),
+        ("traffic", pa.string()),
+        ("loss", LOSS),
+    ]
+)
+_ATTRIBUTES = {
+    names.PEER: "peer",
+    names.SENDER: "sender",
+    names.DEPTH: "depth",
+    names.TOPIC: "topic",
+    names.INTERESTED: "interested",
+    names.DELIVERED: "delivered",
+    names.HOPS: "hops",
+    names.BYTES: "bytes",
+    names.EVENT: "event",
+    names.LOOKUP: "lookup",
+    names.INTEREST: "interest",
+    names.SESSION: "session",
+    names.GRACEFUL: "graceful",
+    names.NEIGHBOUR: "neighbour",
+    names.KIND: "kind",
+    names.MESSAGE_TYPE: "message",
+    names.TRAFFIC: "traffic",
+}
+# Fields of Span, NumberDataPoint, AnyValue and Metric (opentelemetry/proto/{trace,metrics,common}/v1).
+_TRACE_ID, _SPAN_ID, _PARENT, _NAME, _START, _END, _SPAN_ATTRIBUTES = 1, 2, 4, 5, 7, 8, 9
+_TIME, _DOUBLE, _INTEGER, _POINT_ATTRIBUTES = 3, 4, 6, 7
+_STRING_VALUE, _DOUBLE_VALUE, _GAUGE, _SUM = 1, 4, 5, 7
+
+
+@dataclass(slots=True)
+class _Column:
+    """Values as they are found, row by row."""
+
+    values: npt.NDArray[np.int64]
+    known: npt.NDArray[np.bool_]
+    words: list[str] = field(default_factory=list)
+    """What the values of a text column number."""
+
+    @classmethod
+    def empty(cls, rows: int) -> _Column:
+        return cls(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+
+    def set(self, rows: Rows, values: npt.NDArray[np.int64]) -> None:
+        self.values[rows] = values
+        self.known[rows] = True
+
+    def set_word(self, rows: Rows, word: str) -> None:
+        if word not in self.words:
+            self.words.append(word)
+        self.values[rows] = self.words.index(word)
+        self.known[rows] = True
+
+    def array(self, kind: pa.DataType) -> pa.Array:
+        unknown = None if self.known.all() else ~self.known
+        if kind == pa.string():
+            codes = pa.array(self.values.astype(np.int32), mask=unknown)
+            return pa.DictionaryArray.from_arrays(codes, pa.array(self.words, pa.string())).cast(kind)
+        if kind == pa.float64():
+            return pa.array(self.values.view(np.float64), mask=unknown)
+        if kind == pa.bool_():
+            return pa.array(self.values != 0, mask=unknown)
+        return pa.array(self.values.astype(kind.to_pandas_dtype()), kind, mask=unknown)
+
+
+class _Columns:
+    """The columns of one batch under construction."""
+
+    def __init__(self, buffer: Buffer, schema: pa.Schema, rows: int) -> None:
+        self.buffer = buffer
+        self.schema = schema
+        self.rows = rows
+        self._columns = {name: _Column.empty(rows) for name in schema.names if name != "loss"}
+
+    def __getitem__(self, name: str) -> _Column:
+        return self._columns[name]
+
+    def set_attributes(self, found: Field) -> None:
+        """Take the attributes of a repeated `KeyValue` field. Those of other names are not ours."""
+        for key, which, value in self.buffer.attributes(found.values, found.lengths):
+            column = self._columns.get(_ATTRIBUTES.get(key, ""))
+            if column is None:
+                continue
+            rows = found.rows[which]
+            if value.number == _STRING_VALUE:
+                self.set_words(column, rows[value.rows], value)
+            elif value.number == _DOUBLE_VALUE:
+                raise ValueError(f"{key} is not a whole number")
+            else:
+                column.set(rows[value.rows], value.values)
+
+    def set_words(self, column: _Column, rows: Rows, found: Field) -> None:
+        for word, which in self.buffer.distinct(found.values, found.lengths):
+            column.set_word(rows[which], word.decode())
+
+    def set_resources(self, resources: list[tuple[Resource, int]], times: tuple[str, ...]) -> None:
+        """Set trial and host of rows in sequence, and make unix times trial times."""
+        first = 0
+        for resource, count in resources:
+            rows = np.arange(first, first + count)
+            first += count
+            attributes = {a.key: a.value for a in resource.attributes}
+            self["host"].set_word(rows, attributes[names.HOST].string_value)
+            self["trial"].set_word(rows, attributes[names.TRIAL].string_value)
+            for name in times:
+                self[name].values[rows] -= attributes[names.START].int_value
+
+    def batch(self, **ready: pa.Array) -> pa.RecordBatch:
+        fields = [f for f in self.schema if f.name != "loss"]
+        arrays = [ready[f.name] if f.name in ready else self[f.name].array(f.type) for f in fields]
+        return pa.RecordBatch.from_arrays([*arrays, pa.nulls(self.rows, LOSS)], schema=self.schema)
+
+
+@lru_cache(maxsize=64)
+def _resource(encoded: bytes) -> Resource:
+    try:
+        resource = Resource.FromString(encoded)
+    except DecodeError as error:
+        raise ValueError(f"a damaged resource: {error}") from error
+    missing = {names.HOST, names.TRIAL, names.START} - {a.key for a in resource.attributes}
+    if missing:
+        raise ValueError(f"the resource lacks {', '.join(sorted(missing))}")
+    return resource
+
+
+def _scopes(data: bytes) -> list[tuple[Resource, list[tuple[int, int]]]]:
+    """Resource and (offset, length) of each scope's message, of `TracesData` or `MetricsData`."""
+    found = []
+    for _, offset, length in submessages(data, 0, len(data)):
+        encoded = b""
+        scopes = []
+        for number, inner, inner_length in submessages(data, offset, offset + length):
+            if number == 1:
+                encoded = data[inner : inner + inner_length]
+            elif number == 2:
+                scopes.append((inner, inner_length))
+        found.append((_resource(encoded), scopes))
+    return found
+
+
+def decode_spans(data: bytes) -> pa.RecordBatch:
+    """The spans of one or more `TracesData` messages, one after the other: a batch of `SPANS`.
+
+    Raises ValueError if the data is malformed.
+    """
+    offsets: list[int] = []
+    lengths: list[int] = []
+    resources = []
+    for resource, scopes in _scopes(data):
+        before = len(offsets)
+        for start, size in scopes:
+            for number, offset, length in submessages(data, start, start + size):
+                if number == 2:
+                    offsets.append(offset)
+                    lengths.append(length)
+        resources.append((resource, len(offsets) - before))
+    buffer = Buffer(data)
+    columns = _Columns(buffer, SPANS, len(offsets))
+    traces = np.zeros((len(offsets), 2), np.uint64)
+    scalar = {_START: "sent_ns", _END: "handled_ns"}
+    for found in buffer.fields(np.array(offsets, np.int64), np.array(lengths, np.int64)):
+        if found.number == _SPAN_ATTRIBUTES:
+            columns.set_attributes(found)
+        elif found.number == _NAME and found.wire_type == BYTES:
+            columns.set_words(columns["message"], found.rows, found)
+        elif found.number in scalar and found.wire_type == FIXED64:
+            columns[scalar[found.number]].set(found.rows, buffer.words(found.values).view(np.int64))
+        elif found.number == _TRACE_ID and found.wire_type == BYTES:
+            _require(found, 16)
+            traces[found.rows, 0] = buffer.words(found.values)
+            traces[found.rows, 1] = buffer.words(found.values + 8)
+        elif found.number in (_SPAN_ID, _PARENT) and found.wire_type == BYTES:
+            name = "span" if found.number == _SPAN_ID else "parent"
+            present = found.lengths > 0
+            found = Field(
+                found.number, BYTES, found.rows[present], found.values[present], found.lengths[present]
+            )
+            _require(found, 8)
+            columns[name].set(found.rows, buffer.words(found.values).view(np.int64))
+    columns.set_resources(resources, ("sent_ns", "handled_ns"))
+    ends = pa.array(np.arange(len(offsets) + 1, dtype=np.int32) * 16)
+    trace = pa.Array.from_buffers(
+        pa.binary(), len(offsets), [None, ends.buffers()[1], pa.py_buffer(traces.astype("<u8").tobytes())]
+    )
+    return columns.batch(trace=trace)
+
+
+def _require(found: Field, length: int) -> None:
+    if (found.lengths != length).any():
+        raise ValueError(f"an identifier is not {length} bytes long")
+
+
+def decode_points(data: bytes, file: str) -> pa.RecordBatch:
+    """The number data points of one or more `MetricsData` messages: a batch of `POINTS`.
+
+    Raises ValueError if the data is malformed.
+    """
+    offsets: list[int] = []
+    lengths: list[int] = []
+    resources = []
+    metrics: list[tuple[str, int, int]] = []
+    for resource, scopes in _scopes(data):
+        before = len(offsets)
+        for start, size in scopes:
+            for number, offset, length in submessages(data, start, start + size):
+                if number == 2:
+                    first = len(offsets)
+                    name = ""
+                    for part, inner, inner_length in submessages(data, offset, offset + length):
+                        if part == 1:
+                            name = data[inner : inner + inner_length].decode()
+                        elif part in (_GAUGE, _SUM):
+                            for kind, point, point_length in submessages(data, inner, inner + inner_length):
+                                if kind == 1:
+                                    offsets.append(point)
+                                    lengths.append(point_length)
+                    metrics.append((name, first, len(offsets)))
+        resources.append((resource, len(offsets) - before))
+    buffer = Buffer(data)
+    columns = _Columns(buffer, POINTS, len(offsets))
+    for name, first, end in metrics:
+        columns["name"].set_word(np.arange(first, end), name)
+    columns["file"].set_word(np.arange(len(offsets)), file)
+    for found in buffer.fields(np.array(offsets, np.int64), np.array(lengths, np.int64)):
+        if found.number == _POINT_ATTRIBUTES:
+            columns.set_attributes(found)
+        elif found.number == _TIME and found.wire_type == FIXED64:
+            columns["at_ns"].set(found.rows, buffer.words(found.values).view(np.int64))
+        elif found.number == _DOUBLE and found.wire_type == FIXED64:
+            columns["value"].set(found.rows, buffer.words(found.values).view(np.int64))
+        elif found.number == _INTEGER and found.wire_type == FIXED64:
+            whole = buffer.words(found.values).view(np.int64)
+            columns["value"].set(found.rows, whole.astype(np.float64).view(np.int64))
+    columns.set_resources(resources, ("at_ns",))
+    return columns.batch()
+
+
+def loss_batch(
+    schema: pa.Schema, trial: str, file: str, offset: int, lost_bytes: int, reason: str
+) -> pa.RecordBatch:
+    """A batch that holds no span or point, but tells of some that could not be read."""
+    loss = {"file": file, "offset": offset, "lost_bytes": lost_bytes, "reason": reason}
+    return pa.RecordBatch.from_pylist([{"trial": trial, "loss": loss}], schema=schema)

@@ -1,0 +1,103 @@
+"""Bars, one row each: a value with its interval, or a sum of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.report.axis import Axis, Tick, span
+from analysis.report.chart import WIDTH, Quantity
+from analysis.report.numerals import is_share, shown
+
+_LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
+_BAR_TOP, BAR_HEIGHT = 18, 15
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One bar: a value for each part (one part: a plain bar) and the half width of its interval."""
+
+    label: str
+    values: Sequence[float]
+    half: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a bar, ready to draw."""
+
+    x: float
+    width: float
+    style: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRow:
+    """A bar, ready to draw; `y` is the top of its label."""
+
+    label: str
+    y: float
+    bar_y: float
+    segments: list[Segment]
+    whisker: tuple[float, float] | None
+    text: str
+    values: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Horizontal bars. With several parts, each part has a style; with one, each row has."""
+
+    name: str
+    title: str
+    about: str
+    x: Axis
+    x_ticks: list[Tick]
+    parts: list[str]
+    rows: list[DrawnRow]
+    height: int
+    width: int = WIDTH
+    bar_height: int = BAR_HEIGHT
+
+
+def bar_chart(
+    name: str, title: str, about: str, x: Quantity, parts: Sequence[str], rows: Sequence[Row]
+) -> BarChart | None:
+    """Lay out bars; None if there are none. `parts` names the segments (one, unnamed: plain bars)."""
+    if not rows:
+        return None
+    ends = [shown(sum(row.values) + (row.half or 0), x.unit) for row in rows]
+    low, high = span(ends, at_most=100.0 if is_share(x.unit) else None)
+    axis = Axis(x.label, low, high, _LEFT, WIDTH - _RIGHT)
+    return BarChart(
+        name, title, about, axis, axis.ticks(5), list(parts),
+        [_draw(index, row, parts, axis, x) for index, row in enumerate(rows)],
+        _TOP + _ROW * len(rows) + _BOTTOM,
+    )  # fmt: skip
+
+
+def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -> DrawnRow:
+    segments, total = [], 0.0
+    for part, value in enumerate(row.values):
+        left, right = axis.place(shown(total, x.unit)), axis.place(shown(total + value, x.unit))
+        total += value
+        style = part if len(parts) > 1 else index
+        where = f"{row.label}, {parts[part]}" if len(parts) > 1 else row.label
+        segments.append(Segment(left, round(right - left, 1), style, f"{where}: {x.text(value)}"))
+    whisker = None
+    if row.half:
+        whisker = (
+            axis.place(axis.clip(shown(total - row.half, x.unit))),
+            axis.place(axis.clip(shown(total + row.half, x.unit))),
+        )
+    y = _TOP + _ROW * index
+    return DrawnRow(
+        row.label,
+        y,
+        y + _BAR_TOP,
+        segments,
+        whisker,
+        x.text(total, row.half),
+        [x.text(v) for v in row.values],
+    )

@@ -1,0 +1,256 @@
+"""Charts as geometry: what a template needs to draw lines and bars, show values and list them.
+
+A drawing is about as wide as a phone, so that its text stays readable there; `templates/chart.html`
+draws it. Series differ in colour, dash pattern, marker and hatching, by `style` (0, 1, ...).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from analysis.report.axis import Axis, Tick, span
+from analysis.report.numerals import estimate, is_share, quantity, shown, shown_unit
+
+WIDTH = 480
+_LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50
+_LOG_MARGIN = 1.15
+_LABEL_LENGTH = 13
+_LABEL_STEP = 14
+_SHOWN_AT_FIRST = 6
+_TABLE_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value with the half width of its confidence interval, if it has one."""
+
+    x: float
+    y: float
+    half: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values in the order of x. A `curve` is known between its points too, other series only at them."""
+
+    label: str
+    points: Sequence[Point]
+    curve: bool = False
+
+    def at(self, x: float) -> Point | None:
+        """The value at `x`; a curve is interpolated, and stays at its last value."""
+        index = bisect_right(self.points, x, key=lambda p: p.x) - 1
+        if index < 0 or (not self.curve and self.points[index].x != x):
+            return None
+        before, *after = self.points[index : index + 2]
+        if not after or before.x == x:
+            return before
+        share = (x - before.x) / (after[0].x - before.x)
+        return Point(x, before.y + share * (after[0].y - before.y))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A vertical line with a word, such as the start of a flash crowd; `at` is on the scale of the axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What an axis shows; shares become percent."""
+
+    title: str
+    unit: str = ""
+
+    @property
+    def label(self) -> str:
+        unit = shown_unit(self.unit)
+        return f"{self.title}, {unit}" if unit and unit not in self.title else self.title
+
+    def text(self, value: float, half: float | None = None) -> str:
+        if half is None:
+            return quantity(value, self.unit)
+        unit = shown_unit(self.unit)
+        return estimate(value, half, self.unit) + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSeries:
+    """One series of a line chart, ready to draw."""
+
+    label: str
+    tag: str
+    """What stands at the end of the line: the label if it is short, or else a letter."""
+    style: int
+    path: str
+    markers: list[tuple[float, float]]
+    whiskers: list[tuple[float, float, float]]
+    tag_at: tuple[float, float]
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of all series at one x, for the pointer and for the table."""
+
+    at: float
+    text: str
+    values: list[str | None]
+    heights: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Series over a common x axis."""
+
+    name: str
+    title: str
+    about: str
+    x: Axis
+    y: Axis
+    x_ticks: list[Tick]
+    series: list[DrawnSeries]
+    columns: list[Column]
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    width: int = WIDTH
+    height: int = _TOP + _PLOT + _BOTTOM
+
+    @property
+    def rows(self) -> list[Column]:
+        """Columns of the chart that become rows of its table: at most a dozen, evenly chosen."""
+        count = len(self.columns)
+        if count <= _TABLE_ROWS:
+            return self.columns
+        return [self.columns[i * (count - 1) // (_TABLE_ROWS - 1)] for i in range(_TABLE_ROWS)]
+
+
+def line_chart(
+    name: str,
+    title: str,
+    about: str,
+    x: Quantity,
+    y: Quantity,
+    series: Sequence[Series],
+    *,
+    from_zero: bool = True,
+    x_text: Callable[[float], str] | None = None,
+    x_logarithmic: bool = False,
+    marks: Sequence[Mark] = (),
+) -> LineChart | None:
+    """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x."""
+    if not any(one.points for one in series):
+        return None
+    tags = _tags([one.label for one in series])
+    right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
+    points = [p for one in series for p in one.points]
+    edges = [shown(edge, y.unit) for p in points for edge in _interval(p)]
+    low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
+    y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
+    xs = sorted({shown(p.x, x.unit) for p in points})
+    few = len(xs) <= 24 and not any(one.curve for one in series)
+    margin = (xs[-1] - xs[0]) * 0.04 if few else 0.0
+    if any(one.curve for one in series):
+        xs = [min(xs[0], 0.0), *xs]
+    x_low, x_high = (xs[0] - margin, xs[-1] + margin) if xs[-1] > xs[0] else (xs[0] - 1, xs[0] + 1)
+    if x_logarithmic:
+        x_low, x_high = xs[0] / _LOG_MARGIN, xs[-1] * _LOG_MARGIN
+    x_axis = Axis(x.label, x_low, x_high, _LEFT, right, x_logarithmic)
+    drawn = [
+        _draw(one, tag, style, x_axis, y_axis, x.unit, y.unit)
+        for style, (one, tag) in enumerate(zip(series, tags, strict=True))
+    ]
+    write_x = x_text or x.text
+    return LineChart(
+        name, title, about, x_axis, y_axis,
+        _x_ticks(x_axis, xs if few else []),
+        _spread(drawn),
+        [_column(at, series, x_axis, y_axis, x, y, write_x) for at in _positions(series)],
+        [(x_axis.place(m.at), m.text) for m in marks if x_low <= m.at <= x_high],
+    )  # fmt: skip
+
+
+def _interval(point: Point) -> tuple[float, float]:
+    """The ends of the interval that are drawn: nothing that is measured here can be below 0."""
+    low, high = point.y - (point.half or 0), point.y + (point.half or 0)
+    return (max(low, 0.0) if point.y >= 0 else low), high
+
+
+def _tags(labels: Sequence[str]) -> list[str]:
+    if len(labels) == 1:
+        return [""]
+    if max(map(len, labels)) <= _LABEL_LENGTH:
+        return list(labels)
+    return [chr(ord("A") + i % 26) * (1 + i // 26) for i in range(len(labels))]
+
+
+def _draw(
+    one: Series, tag: str, style: int, x_axis: Axis, y_axis: Axis, x_unit: str, y_unit: str
+) -> DrawnSeries:
+    spots = [(x_axis.place(shown(p.x, x_unit)), y_axis.place(shown(p.y, y_unit))) for p in one.points]
+    path = "".join(f"{'L' if i else 'M'}{left:g} {top:g}" for i, (left, top) in enumerate(spots))
+    if one.curve and spots:
+        path += f"H{x_axis.end:g}"
+    every = max(len(spots) // 8, 1)
+    whiskers = []
+    for p, (left, _) in zip(one.points, spots, strict=True):
+        if p.half:
+            low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in _interval(p))
+            whiskers.append((left, low, high))
+    end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
+    markers = spots[(style * every // 8) :: every]
+    return DrawnSeries(one.label, tag, style, path, markers, whiskers, end, style < _SHOWN_AT_FIRST)
+
+
+def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
+    """Move the tags at the ends of the shown lines apart so that none covers another."""
+    ordered = sorted((one for one in series if one.shown), key=lambda one: one.tag_at[1])
+    places: dict[int, tuple[float, float]] = {}
+    floor = float(_TOP)
+    for one in ordered:
+        floor = max(one.tag_at[1], floor)
+        places[one.style] = (one.tag_at[0], floor)
+        floor += _LABEL_STEP
+    ceiling = float(_TOP + _PLOT + 4)
+    for one in reversed(ordered):
+        left, top = places[one.style]
+        places[one.style] = (left, min(top, ceiling))
+        ceiling = places[one.style][1] - _LABEL_STEP
+    return [replace(one, tag_at=places.get(one.style, one.tag_at)) for one in series]
+
+
+def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:
+    """At the values themselves where there is room, or else at round numbers."""
+    places = [axis.place(value) for value in values]
+    if values and all(b - a >= 34 for a, b in pairwise(places)):
+        return [Tick(at, Quantity("").text(value)) for at, value in zip(places, values, strict=True)]
+    return axis.ticks(6)
+
+
+def _positions(series: Sequence[Series]) -> list[float]:
+    xs = sorted({p.x for one in series for p in one.points})
+    if not any(one.curve for one in series) or len(xs) <= 61:
+        return xs
+    return [xs[i * (len(xs) - 1) // 60] for i in range(61)]
+
+
+def _column(
+    at: float,
+    series: Sequence[Series],
+    x_axis: Axis,
+    y_axis: Axis,
+    x: Quantity,
+    y: Quantity,
+    write_x: Callable[[float], str],
+) -> Column:
+    points = [one.at(at) for one in series]
+    return Column(
+        x_axis.place(shown(at, x.unit)),
+        write_x(at),
+        [None if p is None else y.text(p.y, p.half) for p in points],
+        [None if p is None else y_axis.place(shown(p.y, y.unit)) for p in points],
+    )

@@ -1,0 +1,42 @@
+"""A comparison of two runs for the terminal."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from analysis.report.compare import Comparison
+from analysis.report.numerals import shown_unit
+
+
+def comparison_tables(comparison: Comparison) -> list[Table | Text]:
+    """What differs, and a table for each pair of variants; to be printed one after the other."""
+    parts: list[Table | Text] = []
+    for letter, side in (("A", comparison.a), ("B", comparison.b)):
+        verdict = "valid" if side.valid else f"INVALID: {'; '.join(side.reasons)}"
+        style = "green" if side.valid else "red"
+        parts.append(Text.assemble(f"{letter}  {side.path}  ", (verdict, style)))
+    if comparison.changes:
+        table = Table("about", "key", "A", "B", title="What differs", title_justify="left")
+        for change in comparison.changes:
+            table.add_row(*map(Text, (change.about, change.key, change.a, change.b)))
+        parts.append(table)
+    else:
+        parts.append(Text("Experiment, plan, versions, machine and seeds are the same."))
+    for variant, rows in groupby(comparison.rows, key=lambda row: row.variant):
+        table = Table(title=Text(variant), title_justify="left")
+        table.add_column("measure")
+        for heading in ("A", "B", "B - A", "relative"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("reading")
+        for row in rows:
+            unit = f" ({shown_unit(row.unit)})" if row.unit else ""
+            style = {"B is better": "green", "B is worse": "red"}.get(row.reading, "")
+            table.add_row(Text(row.title + unit), *map(Text, row.texts), Text(row.reading, style=style))
+        parts.append(table)
+    for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            parts.append(Text(f"only in {letter}: {', '.join(names)}"))
+    return parts

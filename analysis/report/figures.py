@@ -1,0 +1,110 @@
+"""Figures that set the variants of a run side by side: their measures, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from analysis.report.bars import Row, bar_chart
+from analysis.report.chart import Point, Quantity, Series, line_chart
+from analysis.report.figures_shown import Chart, drawn, shown
+from analysis.report.results import Results, key_label, value_label, varied_keys
+
+COMPARED = (
+    *("hit_ratio", "overhead", "delay_hops", "delay_ms"),
+    *("install_delay_ms", "publish_bytes_per_event_and_node", "matching_bytes_per_event_and_node"),
+    *("lookup_success", "lookup_hops", "lookup_delay_ms", "delay_penalty"),
+)
+"""The measures that are drawn against what was varied."""
+_DECADES = 30
+"""The least ratio of the largest to the smallest value of a logarithmic axis."""
+
+
+def sweep_charts(results: Results) -> list[Chart]:
+    """The compared measures against the varied keys; none for a single variant."""
+    if len(results.variants) < 2:
+        return []
+    charts: list[Chart | None] = []
+    for measure in COMPARED:
+        if measure in results.measures:
+            axis = _number_axis(results.variants)
+            charts.append(_against(results, measure, axis) if axis else _side_by_side(results, measure))
+    return [chart for chart in charts if chart]
+
+
+def _number_axis(variants: Sequence[Mapping[str, Any]]) -> str | None:
+    """The varied key with the most values, if its values are numbers."""
+    counts = {}
+    for key in varied_keys(variants):
+        values = {v["values"].get(key) for v in variants}
+        if len(values) > 2 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+            counts[key] = len(values)
+    return max(counts, key=lambda key: counts[key]) if counts else None
+
+
+def _against(results: Results, measure: str, axis: str) -> Chart | None:
+    about = results.measures[measure]
+    others = [key for key in varied_keys(results.variants) if key != axis]
+    groups: dict[str, list[Point]] = {}
+    for variant in results.variants:
+        label = ", ".join(value_label(key, variant["values"].get(key)) for key in others)
+        found = variant["measures"].get(measure)
+        points = groups.setdefault(label or about["title"], [])
+        if found and found["mean"] is not None:
+            points.append(Point(variant["values"][axis], found["mean"], found["ci95"]))
+    for points in groups.values():
+        points.sort(key=lambda p: p.x)
+    return line_chart(
+        f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis)),
+        Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
+        from_zero=about["better"] != "higher",
+        x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),
+        x_text=lambda x: value_label(axis, x),
+    )  # fmt: skip
+
+
+def _spans_decades(values: Iterable[float]) -> bool:
+    """Values such as 100, 1,000, 10,000, which a linear axis would crowd at its beginning."""
+    distinct = sorted(set(values))
+    return distinct[0] > 0 and distinct[-1] / distinct[0] >= _DECADES
+
+
+def _side_by_side(results: Results, measure: str) -> Chart | None:
+    about = results.measures[measure]
+    rows = [
+        Row(results.labels[v["variant"]], [found["mean"]], found["ci95"])
+        for v in results.variants
+        if (found := v["measures"].get(measure)) and found["mean"] is not None
+    ]
+    quantity = Quantity(about["title"], about["unit"])
+    return bar_chart(f"sweep-{measure}", about["title"], _meaning(about), quantity, [about["title"]], rows)
+
+
+def _meaning(about: Mapping[str, Any]) -> str:
+    better = {"lower": " Lower is better.", "higher": " Higher is better."}
+    return str(about.get("about") or "") + better.get(about.get("better") or "", "")
+
+
+def maintenance_chart(results: Results) -> list[Chart]:
+    """What peers send to keep the overlay in shape, by message type; one trial of each variant."""
+    sent: dict[str, dict[str, float]] = {}
+    for label, trial in shown(results):
+        messages, traffic = results.table("messages", trial), results.table("traffic", trial, ["up_s"])
+        up_s = 0.0 if traffic is None else sum(traffic["up_s"].to_pylist())
+        if messages is None or not up_s:
+            continue
+        sent[label] = {
+            row["message"]: row["bytes"] / up_s
+            for row in messages.to_pylist()
+            if row["traffic"] == "maintenance"
+        }
+    kinds = sorted({kind for by_kind in sent.values() for kind in by_kind})
+    rows = [Row(label, [by_kind.get(kind, 0.0) for kind in kinds]) for label, by_kind in sent.items()]
+    return drawn(
+        bar_chart(
+            "maintenance", "Maintenance traffic",
+            "Bytes that a peer sends each second, while it is up, to keep the overlay in shape: "
+            "by type of message, events not counted.",
+            Quantity("sent by a peer", "bytes/s"), kinds, rows if kinds else [],
+        )
+    )  # fmt: skip

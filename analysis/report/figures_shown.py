@@ -1,0 +1,24 @@
+"""Which charts there are, and which trials they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.report.bars import BarChart
+from analysis.report.chart import LineChart
+from analysis.report.results import Results
+
+Chart = LineChart | BarChart
+
+
+def shown(results: Results) -> Iterator[tuple[str, str]]:
+    """Label and shown trial of each variant."""
+    for variant in results.variants:
+        trial = results.shown_trials.get(variant["variant"])
+        if trial is not None:
+            yield results.labels[variant["variant"]], trial
+
+
+def drawn(*charts: Chart | None) -> list[Chart]:
+    """Those that have something to show."""
+    return [chart for chart in charts if chart is not None]

@@ -1,0 +1,77 @@
+"""Pages from templates, with style and script inside: a page asks for nothing from any network."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.report import numerals
+from analysis.report.bars import BarChart
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+MARKERS = (
+    "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
+    "M-3.6-3.6H3.6V3.6H-3.6Z",
+    "M0-4.8L4.6 3.6H-4.6Z",
+    "M0-5L5 0L0 5L-5 0Z",
+    "M0 4.8L4.6-3.6H-4.6Z",
+    "M-1.3-4.5H1.3V-1.3H4.5V1.3H1.3V4.5H-1.3V1.3H-4.5V-1.3H-1.3Z",
+    "M0-4.6L4.4-1.4L2.7 3.7H-2.7L-4.4-1.4Z",
+    "M-4.6-4.6L0-1.4L4.6-4.6L1.4 0L4.6 4.6L0 1.4L-4.6 4.6L-1.4 0Z",
+)
+"""Outlines of the markers of series, around the origin."""
+
+
+def render(template: str, **content: Any) -> str:
+    """A whole page. Everything in `content` is escaped; only the project's own style and script are not."""
+    return _environment().get_template(template).render(**content)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        style=Markup((_TEMPLATES / "style.css").read_text()),
+        script=Markup((_TEMPLATES / "page.js").read_text()),
+        markers=MARKERS,
+        is_bars=lambda chart: isinstance(chart, BarChart),
+    )
+    environment.filters.update(
+        number=numerals.number,
+        quantity=numerals.quantity,
+        estimate=_estimate,
+        points=_points,
+        value=_value,
+        shown_unit=numerals.shown_unit,
+    )
+    return environment
+
+
+def _value(value: Any, name: str = "") -> str:
+    """An entry of a table of facts; sizes in bytes become GiB."""
+    if name.endswith("_bytes") and isinstance(value, int | float):
+        return f"{value / 2**30:.1f} GiB"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _estimate(found: dict[str, Any] | None, unit: str = "") -> str:
+    return numerals.estimate(found["mean"], found.get("ci95"), unit) if found else numerals.number(None)
+
+
+def _points(chart: Any) -> dict[str, Any]:
+    """What the script needs to show the values under the pointer."""
+    return {
+        "labels": [one.label for one in chart.series],
+        "columns": [[c.at, c.text, c.values, c.heights] for c in chart.columns],
+    }

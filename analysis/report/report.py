@@ -1,0 +1,150 @@
+"""The report of a run: one self-contained HTML page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.report.delivery_tree import chosen_tree
+from analysis.report.figures import maintenance_chart, sweep_charts
+from analysis.report.figures_spread import distribution_charts
+from analysis.report.figures_time import series_charts
+from analysis.report.numerals import estimate, shown_unit
+from analysis.report.page import render
+from analysis.report.results import Results
+from analysis.report.setting import facts, time_scale
+from emulator.experiment.rundir import RunDirectory, write_whole
+
+_GROUPS = {
+    "Lookups": ("lookup_", "delay_penalty"),
+    "Delivery": ("hit_ratio", "duplicates"),
+    "Traffic overhead": ("overhead", "relay"),
+    "Delay": ("delay",),
+    "Installing subscriptions": ("install",),
+    "Traffic of publications": ("publish_", "matching_"),
+    "Traffic": ("messages", "bytes", "maintenance"),
+    "Overlay": ("clusters", "gateways", "neighbours", "state."),
+}
+"""Groups of measures and how the names of their measures begin."""
+
+_REST = "The trial itself"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One fidelity check over all trials: the trial that came closest to its limit, or beyond it."""
+
+    name: str
+    unit: str
+    measured: float
+    limit: float
+    trial: str
+    failed: int
+    """Number of trials beyond the limit."""
+
+    @property
+    def used(self) -> float:
+        """How much of the limit was used, at most 1."""
+        return min(self.measured / self.limit, 1.0) if self.limit else float(self.measured > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureGroup:
+    """Measures of one kind: name, title with unit, meaning and one text for each variant."""
+
+    title: str
+    rows: list[tuple[str, str, str, list[str]]]
+
+
+def write_report(run: RunDirectory) -> Path:
+    """Write `report/index.html` at once and return its path.
+
+    Raises `analysis.report.results.ResultsError` if the run was not analyzed.
+    """
+    results = Results.read(run)
+    page = render(
+        "report.html",
+        results=results,
+        summary=results.summary,
+        title=results.summary.get("title") or results.summary.get("experiment") or run.path.name,
+        verdict=verdict(results.summary),
+        facts=facts(results.experiment, results.summary),
+        time_scale=time_scale(results.experiment),
+        command=command_line(results.summary.get("command", "")),
+        checks=list(check_rows(results.trials)),
+        measures=measure_groups(results),
+        sweep=sweep_charts(results),
+        distributions=distribution_charts(results) + maintenance_chart(results),
+        series=series_charts(results),
+        claims=list(claim_rows(results)),
+        drawing=chosen_tree(results),
+    )
+    run.report.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(run.report, page)
+    return run.report
+
+
+def verdict(summary: Mapping[str, Any]) -> tuple[bool, list[str]]:
+    """Whether the run is valid, and the reasons why it is not (never empty if it is not)."""
+    if summary["valid"]:
+        return True, []
+    reasons = list(summary.get("reasons") or [])
+    if not reasons:
+        reasons = [
+            f"{trial['trial']}: {reason}"
+            for trial in summary["trials"]
+            if not trial["valid"]
+            for reason in trial["reasons"] or [f"the trial is {trial['state']}"]
+        ]
+    return False, reasons or ["no reason was recorded"]
+
+
+def command_line(command: str | Sequence[str]) -> str:
+    """The command as it is typed in a shell."""
+    return command if isinstance(command, str) else shlex.join(command)
+
+
+def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
+    """Each check once, with its worst trial."""
+    found: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    for trial in trials:
+        for check in (trial.get("fidelity") or {}).get("checks", []):
+            excess = check["measured"] / check["limit"] if check["limit"] else check["measured"] * 1e9
+            found.setdefault(check["name"], []).append((excess, trial["trial"], check))
+    for name, entries in found.items():
+        _, trial_name, worst = max(entries, key=lambda entry: entry[0])
+        failed = sum(not check["ok"] for _, _, check in entries)
+        yield CheckRow(name, worst["unit"], worst["measured"], worst["limit"], trial_name, failed)
+
+
+def claim_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """The claims; a measured value whose label begins with a measure's name gets its title."""
+    for claim in results.summary.get("claims") or []:
+        measured = {}
+        for label, value in (claim["measured"] or {}).items():
+            name, *rest = label.split(", ")
+            title = results.measures[name]["title"] if name in results.measures else name
+            measured[", ".join([title, *rest])] = value
+        yield claim | {"measured": measured}
+
+
+def measure_groups(results: Results) -> list[MeasureGroup]:
+    """All measures that any variant has, grouped by what they are about."""
+    groups: dict[str, MeasureGroup] = {title: MeasureGroup(title, []) for title in [*_GROUPS, _REST]}
+    for name, about in results.measures.items():
+        cells = []
+        for variant in results.variants:
+            found = variant["measures"].get(name) or {}
+            cells.append(estimate(found.get("mean"), found.get("ci95"), about["unit"]))
+        if not any(name in variant["measures"] for variant in results.variants):
+            continue
+        unit = shown_unit(about["unit"])
+        groups[_group(name)].rows.append((name, about["title"], unit, cells))
+    return [group for group in groups.values() if group.rows]
+
+
+def _group(measure: str) -> str:
+    return next((title for title, starts in _GROUPS.items() if measure.startswith(starts)), _REST)

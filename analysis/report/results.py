@@ -1,0 +1,134 @@
+"""The results of a run, as the report and the comparison read them: no Spark, only small files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from analysis.report.numerals import number
+from emulator.experiment.rundir import RunDirectory
+
+
+class ResultsError(Exception):
+    """Results that are missing or cannot be read; says which file and what to do."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run directory holds after the analysis."""
+
+    run: RunDirectory
+    summary: dict[str, Any]
+    """`summary.json`."""
+    experiment: dict[str, Any]
+    """`experiment.yaml` as plain data."""
+
+    @classmethod
+    def read(cls, run: RunDirectory) -> Results:
+        """Raises ResultsError if `summary.json` or `experiment.yaml` is missing or no such file."""
+        try:
+            summary = json.loads(run.summary.read_text())
+            experiment = YAML(typ="safe", pure=True).load(run.experiment)
+        except FileNotFoundError as error:
+            raise ResultsError(f"{error.filename} is missing; write it with: {_analyze(run)}") from None
+        except (ValueError, YAMLError) as error:
+            raise ResultsError(
+                f"{run.path}: summary.json or experiment.yaml is damaged ({error}); "
+                f"write the summary again with: {_analyze(run)}"
+            ) from None
+        lacking = [key for key in ("valid", "trials", "variants", "measures") if key not in summary]
+        if lacking or not isinstance(experiment, dict):
+            raise ResultsError(
+                f"{run.summary} lacks {', '.join(lacking) or 'an experiment'}; write it with: {_analyze(run)}"
+            )
+        return cls(run, summary, experiment)
+
+    @property
+    def trials(self) -> Sequence[Mapping[str, Any]]:
+        """The trials in the summary's order."""
+        trials: list[Mapping[str, Any]] = self.summary["trials"]
+        return trials
+
+    @property
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        """The variants in the summary's order."""
+        variants: list[Mapping[str, Any]] = self.summary["variants"]
+        return variants
+
+    @property
+    def measures(self) -> Mapping[str, Mapping[str, Any]]:
+        """Title, unit, direction and meaning of each measure, by name."""
+        measures: dict[str, Mapping[str, Any]] = self.summary["measures"]
+        return measures
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """A short name for each variant: what tells it from the others."""
+        return variant_labels(self.variants)
+
+    @cached_property
+    def shown_trials(self) -> dict[str, str]:
+        """For each variant that was measured, the trial that figures show: the lowest valid seed, if any."""
+        measured = [t for t in self.trials if t["measures"]]
+        measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
+        return {t["variant"]: t["trial"] for t in reversed(measured)}
+
+    def table(
+        self, name: str, trial: str, columns: list[str] | None = None, where: pc.Expression | None = None
+    ) -> pa.Table | None:
+        """The rows of one trial; None if it has none. Raises ResultsError if no trial has that table."""
+        folder = self.run.tables / name
+        if not folder.is_dir():
+            raise ResultsError(f"the table {folder} is missing; write it with: {_analyze(self.run)}")
+        parts_of = [path for path in folder.iterdir() if unquote(path.name) == f"trial={trial}"]
+        files = sorted(file for part in parts_of for file in part.glob("*.parquet"))
+        try:
+            parts = [pq.read_table(f, columns=columns, filters=where, partitioning=None) for f in files]
+            return pa.concat_tables(parts) if parts else None
+        except (pa.ArrowException, KeyError) as error:
+            raise ResultsError(
+                f"the table {folder} cannot be read ({error}); write it again with: {_analyze(self.run)}"
+            ) from None
+
+
+def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Variant name -> the values in which it differs from the others, in words."""
+    keys = varied_keys(variants)
+    labels = {v["variant"]: ", ".join(value_label(k, v["values"].get(k)) for k in keys) for v in variants}
+    distinct = len(set(labels.values())) == len(labels) and all(labels.values())
+    return labels if distinct else {name: name for name in labels}
+
+
+def varied_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys that have more than one value among `variants`."""
+    keys = dict.fromkeys(key for v in variants for key in v["values"])
+    return [k for k in keys if len({repr(v["values"].get(k)) for v in variants}) > 1]
+
+
+def key_label(key: str) -> str:
+    """What an experiment's dotted key is about: "system.parameters.friends" -> "friends"."""
+    parts = [part for part in key.split(".") if part not in ("name", "kind", "parameters")]
+    return (parts[-1] if parts else key).replace("_", " ")
+
+
+def value_label(key: str, value: Any) -> str:
+    """A value of an experiment's key in words: "12 friends", "high", "no relay cache"."""
+    if isinstance(value, bool):
+        return key_label(key) if value else f"no {key_label(key)}"
+    if isinstance(value, int | float):
+        return f"{key_label(key)} {number(value)}"
+    return str(value)
+
+
+def _analyze(run: RunDirectory) -> str:
+    return f"trellis analyze {run.path}"

@@ -1,0 +1,192 @@
+"""What a run did, in words: the setting of its experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.numerals import number, quantity
+from analysis.report.results import key_label
+
+Fact = tuple[str, str]
+"""What it is about, and what was set."""
+
+_PATTERNS = {
+    "random": "random topics",
+    "low": "topics of low correlation",
+    "high": "topics of high correlation",
+    "edges": "a follower graph",
+}
+
+
+def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fact]:
+    """The setting of a run, most important first. Absent parts of the experiment are left out."""
+    vary = _part(experiment, "vary")
+    described = {
+        "System": (("system.parameters",), _system(_part(experiment, "system"), vary)),
+        "Peers": (("peers",), number(experiment["peers"]) if "peers" in experiment else ""),
+        "Runtime": (("runtime",), _runtime(_part(experiment, "runtime"))),
+        "Network": (("network",), _network(_part(experiment, "network"))),
+        "Churn": (("churn",), _churn(_part(experiment, "churn"))),
+        "Subscriptions": (("workload.subscriptions", "workload.changes"), _subscriptions(experiment)),
+        "Publications": (("workload.publications",), _publications(experiment)),
+        "Lookups": (("workload.lookups",), _lookups(experiment)),
+        "Phases": (("phases",), _phases(_part(experiment, "phases"))),
+        "Seeds": (("seed", "repeat"), _seeds(summary)),
+    }
+    found = []
+    for name, (prefixes, text) in described.items():
+        varied = [
+            f"varied: {key_label(key)} {_listed(values)}"
+            for key, values in vary.items()
+            if any(key == prefix or key.startswith(prefix + ".") for prefix in prefixes)
+        ]
+        if text or varied:
+            found.append((name, "; ".join(filter(None, [text, *varied]))))
+    return found
+
+
+def time_scale(experiment: Mapping[str, Any]) -> float:
+    """Wall seconds for one trial second; 1 unless the runtime stretches time."""
+    return float(_part(experiment, "runtime").get("time_scale", 1.0))
+
+
+def _part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    part = tree.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
+    names = vary.get("system.name") or [system.get("name", "")]
+    given = {k: v for k, v in _part(system, "parameters").items() if f"system.parameters.{k}" not in vary}
+    parameters = _parameters(given)
+    return " and ".join(map(str, names)) + (f" ({parameters})" if parameters else "")
+
+
+def _parameters(given: Mapping[str, Any]) -> str:
+    """In words; groups of parameters, such as those of an overlay below, come last."""
+    plain = {name: value for name, value in given.items() if not isinstance(value, Mapping)}
+    groups = {name: value for name, value in given.items() if isinstance(value, Mapping)}
+    return ", ".join(
+        [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in plain.items()]
+        + [f"{name.replace('_', ' ')} ({_parameters(group)})" for name, group in groups.items()]
+    )
+
+
+def _runtime(runtime: Mapping[str, Any]) -> str:
+    match runtime.get("kind"):
+        case "virtual":
+            return "virtual clock: all peers in one process, no wall clock anywhere"
+        case "processes":
+            scale = float(runtime.get("time_scale", 1.0))
+            stretched = "" if scale == 1 else f", time stretched by {number(scale)}"
+            return f"real time: gRPC between {_plain(runtime.get('hosts', '?'))} local processes{stretched}"
+        case kind:
+            return str(kind or "")
+
+
+def _network(network: Mapping[str, Any]) -> str:
+    latency = _part(network, "latency")
+    match latency.get("kind"):
+        case "king":
+            text = (
+                f"generated like the King measurements, {_plain(latency.get('hosts', 1740))} places, "
+                f"mean RTT {latency.get('mean_rtt', '180 ms')}"
+            )
+        case "constant":
+            text = f"RTT {latency.get('rtt', '100 ms')} between every pair"
+        case None:
+            return ""
+        case kind:
+            text = f"measured RTTs from {latency.get('file', '?')} ({kind})"
+    if float(network.get("loss", 0)) > 0:
+        text += f", {quantity(float(network['loss']), 'share')} of messages lost"
+    if str(network.get("jitter", "0 s")).split()[0] not in ("0", "0.0"):
+        text += f", jitter {network['jitter']}"
+    return text
+
+
+def _churn(churn: Mapping[str, Any]) -> str:
+    model = _part(churn, "model")
+    compress = f", {_plain(model.get('compress', 60))} times as fast"
+    match model.get("kind"):
+        case "static":
+            text = "none: all peers join and stay"
+        case "skype":
+            text = f"sessions like those of Skype supernodes{compress}"
+        case "trace":
+            text = f"sessions recorded in {model.get('file', '?')}{compress}"
+        case "poisson" | "pareto" as kind:
+            text = (
+                f"{kind.capitalize()} sessions of {model.get('mean_session', '?')} "
+                f"and gaps of {model.get('mean_gap', '?')} on average"
+            )
+        case kind:
+            text = str(kind or "")
+    crowd = _part(churn, "flash_crowd")
+    if crowd:
+        text += f"; a flash crowd of {_plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
+    return text
+
+
+def _subscriptions(experiment: Mapping[str, Any]) -> str:
+    pattern = _part(_part(experiment, "workload"), "subscriptions")
+    kind = pattern.get("kind")
+    if kind is None:
+        return ""
+    if kind == "ranges":
+        return _ranges(pattern)
+    if kind == "edges":
+        return f"{_PATTERNS['edges']}, {pattern.get('file', '?')}"
+    return (
+        f"{_PATTERNS.get(kind, kind)}: {_plain(pattern.get('per_peer', 50))} of "
+        f"{_plain(pattern.get('topics', 5000))} topics a peer"
+    )
+
+
+def _ranges(pattern: Mapping[str, Any]) -> str:
+    names = ", ".join(str(attribute.get("name")) for attribute in pattern.get("attributes", []))
+    within = str(pattern.get("within", "0 s"))
+    when = (
+        "held from the joins on" if within.split()[0] in ("0", "0.0") else f"within {within} after the joins"
+    )
+    return f"ranges of {names}: {_plain(pattern.get('per_peer', 5))} a peer on average, {when}"
+
+
+def _lookups(experiment: Mapping[str, Any]) -> str:
+    lookups = _part(_part(experiment, "workload"), "lookups")
+    if not lookups:
+        return ""
+    of_peers = lookups.get("keys") == "peers"
+    keys = "keys that are identifiers of peers" if of_peers else "keys uniform in the identifier space"
+    return f"{_plain(lookups.get('rate', '?'))} a second in the whole network, {keys}"
+
+
+def _publications(experiment: Mapping[str, Any]) -> str:
+    publications = _part(_part(experiment, "workload"), "publications")
+    if not publications:
+        return ""
+    rates = _part(publications, "rates")
+    spread = (
+        f", rates by a power law (alpha {rates.get('alpha')})" if rates.get("kind") == "power-law" else ""
+    )
+    size = _plain(publications.get("payload_bytes", 256))
+    return f"{_plain(publications.get('events', '?'))} events of {size} bytes{spread}"
+
+
+def _phases(phases: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {length}" for name, length in phases.items())
+
+
+def _seeds(summary: Mapping[str, Any]) -> str:
+    return _listed(sorted({trial["seed"] for trial in summary["trials"]}))
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(_plain(value) for value in values)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " to ".join(map(_plain, value))
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

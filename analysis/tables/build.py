@@ -1,0 +1,237 @@
+"""The tables of a run: telemetry and plan of each trial, as Parquet.
+
+`<run>/tables/<table>/trial=<name>/part-00000.parquet` (...); read a whole table, all trials at once,
+with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). A trial
+without rows has no folder. Times `*_s` are seconds of trial time on the coordinator's clock, `*_ms`
+milliseconds, sizes bytes; `?` marks what may be null. Files are the same, byte for byte, for the same
+telemetry and plan.
+
+Written by `analysis.tables.build`:
+
+hops         every span of every operation: the root (no parent), each message, at its receiver (with a
+             sender), and each delivery from a timer (neither; named "timer").
+             trace binary(16), span bigint, parent bigint?, message (the message's name, or the
+             operation's for a root), host, sender int?, peer int, depth int, topic int?, interested
+             boolean? (null where the event has no topic), delivered boolean, hops int?, bytes int?,
+             event int?, lookup int?, interest int?, session int?, graceful boolean? (the last five on
+             roots), sent_s, handled_s, delay_ms (sent to handled)
+operations   one row a trace.
+             trace, operation (publish, lookup, subscribe, unsubscribe, join, leave), host, peer, topic?,
+             event?, lookup?, interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth
+             int (of the deepest message), last_s (when the last message was handled)
+sessions     planned sessions and what became of them.
+             peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
+             (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
+handled      one row for each event and peer that received any message of it.
+             event, topic?, publisher, published_s, peer, copies (messages that carry the event, such as
+             EventData), messages (Notification, Pull, EventData, ...), bytes, unwanted_copies,
+             unwanted_messages, unwanted_bytes (of those received while not subscribed), delivered_s?, hops?
+             (of the first delivery)
+deliveries   one row for each event and peer that was expected to get it or got it.
+             event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
+             delay_ms? (published to delivered), copies int (received), duplicates int (copies beyond the
+             first)
+interests    one row for each event without a topic and peer that held a subscription to it; only where
+             subscriptions are ranges.
+             event, peer, expected boolean (held and up long enough before and after it)
+lookups      one row for each lookup; only where that is the workload.
+             lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial), delivered
+             boolean, peer? (where it was delivered first), hops?, delay_ms?, copies bigint (deliveries),
+             right boolean (no peer that was up from before the lookup to its delivery is closer to the
+             key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
+installations  one row for each subscription that was made while its peer was up; only of trials with content.
+             interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
+             messages, bytes (of its trace)
+operation_traffic  what peers received for operations; only of trials with content.
+             operation, message, peer, messages, bytes
+costs        bytes of those messages, one row a peer that was up in the measure phase.
+             peer, installing? (for subscriptions, a subscription), publishing? (for publications, an
+             event), matching? (publishing without the messages that carry the event)
+relays       one row for each event and peer that handled it without having asked for it.
+             event, topic?, peer, messages, copies, bytes (the unwanted ones of `handled`)
+traffic      one row a peer that was up in the measure phase.
+             peer, up_s (in the measure phase), received (copies of events), unwanted (copies of events
+             that it did not subscribe to), overhead? (unwanted / received), messages (all dissemination
+             messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
+             peers' counters over the measure phase, operation_messages?, operation_bytes?,
+             maintenance_messages?, maintenance_bytes? (sent)
+counters     what each peer sent over the measure phase, as its host counted.
+             peer, message, traffic ("operation", "maintenance"), messages, bytes
+messages     sent by all hosts over the measure phase by type.
+             message, traffic ("operation", "maintenance"), messages, bytes
+states       what peers told of themselves: peer, at_s, moment ("start", "end" of the measure phase),
+             name (without `trellis.state.`), value
+links        overlay links: peer, neighbour, kind, at_s, moment ("start", "end")
+losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
+points       every data point of every metric: host, file, name, at_s, value, peer?, neighbour?, kind?,
+             message?, traffic?
+
+Written by `analysis.measures.series` from the tables above:
+
+series               one row for each interval of the measure phase.
+                     start_s, end_s, peers_up (mean), published, expected, delivered, hit_ratio?,
+                     received, unwanted, overhead?, hops? (mean), delay_ms? (mean), by the time of
+                     publication; lookups, lookup_success?, lookup_hops?, lookup_delay_ms? by the time
+                     of the lookup; maintenance_messages?, maintenance_bytes? (a peer and second, by the
+                     time of sending)
+overhead_histogram   peers by the share of unwanted copies of events, 20 classes: low, high (0..1), peers,
+                     share, above (share of peers with at least `low`); not of trials with lookups
+delay_cdf            operation ("publish", "subscribe", "lookup"), unit ("hops", "ms", "penalty": times the
+                     direct delay), value, share (of what was delivered with at most `value`)
+cost_cdf             kind ("installing", "publishing", "matching"), value (bytes, as in costs), share (of
+                     peers with at most `value`)
+clusters             one row a topic with subscribers up at the end of the measure phase: topic,
+                     subscribers, clusters (connected components of the links among them), largest
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from analysis.tables import content, costs, deliveries, installations, lookups, peers
+from analysis.tables.parquet import write_in_order, write_table
+from analysis.tables.telemetry import corrected_spans, read_otlp, read_plan
+from analysis.tables.trials import TrialRecord, host_frame, trial_frame
+from emulator.experiment.rundir import RunDirectory
+
+Tables = dict[str, DataFrame]
+_TABLES_AT_ONCE = 3
+_HOPS = [
+    *("trial", "trace", "span", "parent", "message", "host", "sender", "peer", "depth", "topic"),
+    "interested",
+    *("delivered", "hops", "bytes", "event", "lookup", "interest", "session", "graceful"),
+    *("sent_s", "handled_s", "delay_ms"),
+]
+_OPERATION = [
+    *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
+    *("session", "graceful", "at_s"),
+]
+_POINTS = [
+    *("trial", "host", "file", "name", "at_s", "value", "peer", "neighbour", "kind", "message", "traffic"),
+]
+
+
+def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialRecord]) -> Tables:
+    """Write all tables of these trials, which have a plan and telemetry, and return them by name.
+
+    What the run's tables held before is replaced.
+    """
+    tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
+    write_telemetry(spark, run, records, tables)
+    hosts = F.broadcast(host_frame(spark, records))
+    planned_sessions = read_plan(spark, records, "sessions")
+    tables["subscriptions"] = read_plan(spark, records, "subscriptions")
+
+    _write(
+        run,
+        tables,
+        ("operations", _operations(tables["hops"]), ("at_s", "trace")),
+        ("states", peers.states(tables), ("name", "moment", "peer")),
+        ("links", peers.links(tables), ("moment", "peer", "neighbour", "kind")),
+        ("counters", peers.counters(tables), ("peer", "message", "traffic")),
+    )
+    _write(
+        run,
+        tables,
+        ("sessions", peers.sessions(planned_sessions, tables, hosts), ("peer", "session")),
+        ("messages", peers.messages(tables), ("message", "traffic")),
+    )
+    _write_particular(spark, run, records, tables)
+    _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
+    _write(
+        run,
+        tables,
+        ("deliveries", deliveries.deliveries(tables), ("event", "peer")),
+        ("relays", deliveries.relays(tables), ("event", "peer")),
+        ("traffic", peers.traffic(tables), ("peer",)),
+    )
+    if any(record.serves == "content" for record in records):
+        _write(run, tables, ("costs", costs.costs(tables), ("peer",)))
+    return tables
+
+
+def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tuple[str, ...]]) -> None:
+    """Write tables that do not need each other, a few at once: the last step of each keeps one core busy."""
+
+    def write(name: str, frame: DataFrame, keys: tuple[str, ...]) -> None:
+        tables[name] = write_table(frame, run, name, *keys)
+
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+        for written in [pool.submit(write, *table) for table in wanted]:
+            written.result()
+
+
+def _write_particular(
+    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
+) -> None:
+    """The tables that only some workloads have; empty and not written where no trial has it."""
+    schemas = {
+        "interests": content.INTERESTS,
+        "installations": installations.INSTALLATIONS,
+        "costs": costs.COSTS,
+        "lookups": lookups.LOOKUPS,
+    }
+    tables |= {name: spark.createDataFrame([], columns).where("false") for name, columns in schemas.items()}
+    if some := [record for record in records if record.serves == "content"]:
+        publications = read_plan(spark, some, "publications")
+        _write(
+            run,
+            tables,
+            ("interests", content.interests(tables, publications), ("event", "peer")),
+            ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
+            ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "peer")),
+        )
+    if some := [record for record in records if record.serves == "lookups"]:
+        planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
+        _write(run, tables, ("lookups", lookups.lookups(tables, planned, placed, some), ("lookup",)))
+
+
+def write_telemetry(
+    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
+) -> None:
+    """Write hops and points in one pass over each signal's files, and what could not be read of them."""
+    observed = []
+
+    def readable(signal: str) -> DataFrame:
+        found = Observation()
+        observed.append(found)
+        losses = F.collect_list(F.when(F.col("loss").isNotNull(), F.struct("trial", "loss")))
+        frame = read_otlp(spark, records, signal).observe(found, losses.alias("losses"))
+        return frame.where("loss is null").drop("loss")
+
+    hops = corrected_spans(spark, readable("traces"), records).withColumn(
+        "delivered", F.coalesce("delivered", F.lit(False))
+    )
+    hops = hops.withColumn("depth", F.coalesce("depth", F.lit(0)))
+    tables["hops"] = write_in_order(hops.select(*_HOPS), run, "hops")
+    points = readable("metrics").withColumn("at_s", F.col("at_ns") / 1e9)
+    tables["points"] = write_in_order(points.select(*_POINTS), run, "points")
+    lost = [(row.trial, *row.loss) for found in observed for row in found.get["losses"]]
+    schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
+    tables["losses"] = write_table(spark.createDataFrame(lost, schema), run, "losses", "file", "offset")
+
+
+def _operations(hops: DataFrame) -> DataFrame:
+    """One row a trace that has a root."""
+    keys = ["trial", "trace"]
+    caused = (
+        hops.where("sender is not null")
+        .groupBy(*keys)
+        .agg(
+            F.count("*").alias("messages"),
+            F.sum("bytes").alias("bytes"),
+            F.max("depth").alias("depth"),
+            F.max("handled_s").alias("last_s"),
+        )
+    )
+    return (
+        hops.where("parent is null")
+        .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
+        .select(*_OPERATION)
+        .join(caused, keys, "left")
+        .na.fill(0, ["messages", "bytes", "depth"])
+        .withColumn("last_s", F.coalesce("last_s", "at_s"))
+    )

@@ -1,0 +1,66 @@
+"""What operations cost the peers that handle their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analysis.tables.carriers import CARRIERS
+
+Tables = Mapping[str, DataFrame]
+KINDS = ("installing", "publishing", "matching")
+"""What is charged: subscribing, publishing, and publishing without the messages that carry the event."""
+
+COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in KINDS)
+"""Columns of the table."""
+
+
+def operation_traffic(tables: Tables) -> DataFrame:
+    """The table of that name."""
+    operations = (
+        tables["operations"]
+        .join(tables["trials"].where("serves = 'content'"), "trial")
+        .select("trial", "trace", "operation")
+    )
+    return (
+        tables["hops"]
+        .where("sender is not null")
+        .select("trial", "trace", "message", "peer", "bytes")
+        .join(F.broadcast(operations), ["trial", "trace"])
+        .groupBy("trial", "operation", "message", "peer")
+        .agg(F.count("*").alias("messages"), F.sum("bytes").alias("bytes"))
+    )
+
+
+def costs(tables: Tables) -> DataFrame:
+    """The table of that name: peers that received nothing cost nothing."""
+    publishing = F.col("operation") == "publish"
+    charged = {
+        "installing": F.col("operation") == "subscribe",
+        "publishing": publishing,
+        "matching": publishing & ~F.col("message").isin(*CARRIERS),
+    }
+    received = (
+        tables["operation_traffic"]
+        .groupBy("trial", "peer")
+        .agg(*(F.sum(F.when(which, F.col("bytes"))).alias(kind) for kind, which in charged.items()))
+    )
+    events = (
+        tables["operations"].where("operation = 'publish'").groupBy("trial").agg(F.count("*").alias("events"))
+    )
+    asked = tables["installations"].groupBy("trial").agg(F.count_if("counted").alias("subscriptions"))
+    number = {"installing": "subscriptions", "publishing": "events", "matching": "events"}
+    return (
+        tables["traffic"]
+        .select("trial", "peer")
+        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
+        .join(F.broadcast(events), "trial", "left")
+        .join(F.broadcast(asked), "trial", "left")
+        .join(received, ["trial", "peer"], "left")
+        .select(
+            *("trial", "peer"),
+            *(F.try_divide(F.coalesce(F.col(k), F.lit(0)), F.col(number[k])).alias(k) for k in KINDS),
+        )
+    )

@@ -1,0 +1,67 @@
+"""Spans and data points of trials as data frames in trial time of the coordinator's clock."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analysis.otlp.source import OtlpSource
+from analysis.tables.trials import TrialRecord, host_frame
+
+
+def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
+    """The raw rows of the data source `otlp` for these trials; `signal` is "traces" or "metrics"."""
+    spark.dataSource.register(OtlpSource)
+    directories = json.dumps([str(r.directory.telemetry.resolve()) for r in records])
+    return spark.read.format("otlp").option("signal", signal).option("directories", directories).load()
+
+
+def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:
+    """`spans` with `sent_s`, `handled_s` and `delay_ms` in place of the hosts' own times.
+
+    A message was sent by the clock of the sender's host and handled by that of the receiver's. Hosts start
+    on the coordinator's time, whatever their clocks say; how far each clock has drifted since is
+    interpolated between the two measurements of its offset, at the start and the end of the trial.
+    """
+    skewed = [r for r in records if any(_skew(host) for host in r.fidelity.get("hosts", []))]
+    sent, handled = F.col("sent_ns"), F.col("handled_ns")
+    if skewed:
+        hosts = host_frame(spark, skewed).drop("lost_at_s")
+        homes = (
+            read_otlp(spark, skewed, "traces")
+            .where("message = 'join'")
+            .groupBy("trial", F.col("peer").alias("sender"))
+            .agg(F.min("host").alias("host"))
+        )
+        senders = homes.join(hosts, ["trial", "host"]).drop("host")
+        receivers = hosts.select("trial", "host", *(F.col(c).alias(f"own_{c}") for c in hosts.columns[2:]))
+        spans = spans.join(F.broadcast(receivers), ["trial", "host"], "left")
+        spans = spans.join(F.broadcast(senders), ["trial", "sender"], "left")
+        handled = _corrected(handled, "own_")
+        sent = F.when(F.col("sender").isNull(), _corrected(sent, "own_")).otherwise(_corrected(sent, ""))
+    return spans.select(
+        "*",
+        (sent / 1e9).alias("sent_s"),
+        (handled / 1e9).alias("handled_s"),
+        ((handled - sent) / 1e6).alias("delay_ms"),
+    )
+
+
+def _skew(host: dict[str, object]) -> bool:
+    return bool(host.get("clock_offset_start_ns") or host.get("clock_offset_end_ns"))
+
+
+def _corrected(ns: Column, prefix: str) -> Column:
+    first, last = F.col(f"{prefix}offset_start_ns"), F.col(f"{prefix}offset_end_ns")
+    share = F.greatest(F.lit(0.0), F.least(F.lit(1.0), ns / (F.col(f"{prefix}trial_end_s") * 1e9)))
+    return ns - F.coalesce(F.round((last - first) * share).cast("bigint"), F.lit(0))
+
+
+def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:
+    """One table of the plans of these trials, with a column `trial`."""
+    paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
+    folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
+    trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
+    return spark.read.parquet(*paths).select(trial.alias("trial"), "*")
