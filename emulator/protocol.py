@@ -147,7 +147,10 @@ class Environment(Interface):
         ...
 
     def deliver(self, outcome: Outcome) -> None:
-        """Hand what the operation now handled was for to the application at this peer."""
+        """Hand what the operation now handled was for to the application at this peer.
+
+        A publisher's own event is no delivery: the runtime leaves it out.
+        """
         ...
 
 

@@ -12,6 +12,7 @@ from emulator.protocol import (
     Application,
     Contact,
     Delay,
+    Event,
     Handler,
     Installation,
     Interest,
@@ -99,6 +100,8 @@ class Session:
         self._host.find_contacts(self.peer, lambda contacts: self.resume(context, lambda: callback(contacts)))
 
     def deliver(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Event) and outcome.publisher == self.peer:
+            return
         self._host.delivered_hops = outcome.hops
         self._host.delivered += outcome.__class__ is not Installation
 
@@ -126,8 +129,7 @@ class Session:
         context, at_ns = host.recorder.begin(topic), host.clock.now_ns()
         host.delivered_hops = None
         self._within(context, call)
-        ended = None if operation == "publish" else host.delivered_hops
-        host.recorder.operation(context, operation, self.peer, at_ns, attributes, ended)
+        host.recorder.operation(context, operation, self.peer, at_ns, attributes, host.delivered_hops)
 
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
         """Make a later call of the operation that asked for it, unless the session has ended."""

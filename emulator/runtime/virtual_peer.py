@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from google.protobuf.message import Message
 
-from emulator.protocol import Application, Contact, Handler, Installation, Outcome
+from emulator.protocol import Application, Contact, Event, Handler, Installation, Outcome
 from emulator.telemetry.context import TraceContext
 
 if TYPE_CHECKING:
@@ -133,5 +133,7 @@ class VirtualPeer:
         self.set_timer(_CONTACTS_DELAY, lambda: callback(self._world.contacts(self.number)))
 
     def deliver(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Event) and outcome.publisher == self.number:
+            return
         self._world.delivered_hops = outcome.hops
         self._world.delivered += outcome.__class__ is not Installation

@@ -199,8 +199,7 @@ class VirtualWorld:
         self.delivered_hops = None
         call()
         self.context = None
-        ended = None if operation == "publish" else self.delivered_hops
-        self.recorder.operation(context, operation, peer.number, self._ns(), attributes, ended)
+        self.recorder.operation(context, operation, peer.number, self._ns(), attributes, self.delivered_hops)
 
     def _join(self, peer: VirtualPeer, action: Join) -> None:
         protocol = self._system.create(peer, self._parameters)
