@@ -5,53 +5,111 @@ Both go hop by hop over the overlay's own next hops and not in its envelope, so 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trellis.v1.content_pb2 import ProbePub, ProbePubMulticast
 
 from emulator.identifiers import BITS
-from emulator.protocol import Environment
+from emulator.protocol import Delay, Environment
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.space import Schema
 from emulator.pubsub.li.wire import Wire
 
-_REMEMBERED = 1024
+Probe = ProbePub | ProbePubMulticast
+
+
+class _Flight:
+    """What left in one call, and so belongs to one operation's trace."""
+
+    __slots__ = ("probes", "timer", "unreachable")
+
+    def __init__(self, probes: list[tuple[int, Probe]]) -> None:
+        self.probes = probes
+        """(receiver, message)"""
+        self.unreachable: set[int] = set()
+        self.timer: Delay | None = None
 
 
 class ProbeSender:
     """Sends probes on from one peer, none of which is for this peer itself."""
 
     def __init__(
-        self, environment: Environment, wire: Wire, schema: Schema, digit_bits: int, memory: float
+        self,
+        environment: Environment,
+        wire: Wire,
+        schema: Schema,
+        digit_bits: int,
+        notice: float,
+        again: Callable[[Probe], None],
     ) -> None:
-        """`digit_bits` is the overlay's b; what was sent is remembered for `memory` seconds."""
+        """`digit_bits` is the overlay's b. What was sent to a peer that turns out to be unreachable within
+        `notice` seconds is handed to `again`, in the trace that it was sent in.
+        """
         self._environment = environment
         self._wire = wire
         self._schema = schema
         self._digit_bits = digit_bits
-        self._memory = memory
-        self._sent: deque[tuple[float, int, ProbePub | ProbePubMulticast]] = deque(maxlen=_REMEMBERED)
+        self._notice = notice
+        self._again = again
+        self._flights: dict[_Flight, None] = {}
 
     def multicast(self, event: bytes, names: Sequence[Name], prefix: int, hops: int) -> list[Name]:
         """Program 3.4: a message for each group whose identifiers share one digit more than `prefix`.
 
         It goes towards one identifier of the group. Returns nodes that turn out to be this peer's.
         """
+        own: list[Name] = []
+        sent: list[tuple[int, Probe]] = []
+        self._send_groups(event, names, prefix, hops, own, sent)
+        self._keep(sent)
+        return own
+
+    def unicast(self, event: bytes, names: Sequence[Name], hops: int) -> list[Name]:
+        """A message for each node. Returns nodes that turn out to be this peer's."""
+        own: list[Name] = []
+        sent: list[tuple[int, Probe]] = []
+        for name in names:
+            hop = self._wire.next_hop(self._schema.key(*name))
+            if hop is None:
+                own.append(name)
+            else:
+                message = ProbePub(event=event, attribute=name[0], position=name[1], hops=hops + 1)
+                self._environment.send(hop, message)
+                sent.append((hop, message))
+        self._keep(sent)
+        return own
+
+    def on_unreachable(self, peer: int) -> None:
+        """What was lately sent there goes again, each in its own trace."""
+        for flight in self._flights:
+            if any(receiver == peer for receiver, _ in flight.probes):
+                flight.unreachable.add(peer)
+                assert flight.timer is not None
+                flight.timer.hasten()
+
+    def _send_groups(
+        self,
+        event: bytes,
+        names: Sequence[Name],
+        prefix: int,
+        hops: int,
+        own: list[Name],
+        sent: list[tuple[int, Probe]],
+    ) -> None:
         key = self._schema.key
         shift = max(0, BITS - self._digit_bits * (prefix + 1))
         digit = (1 << self._digit_bits) - 1
         groups: dict[int, list[Name]] = {}
         for name in names:
             groups.setdefault(key(*name) >> shift & digit, []).append(name)
-        own: list[Name] = []
         for group in groups.values():
             towards = self._environment.random.choice(group) if len(group) > 1 else group[0]
             hop = self._wire.next_hop(key(*towards))
             if hop is None:
                 own.append(towards)
                 group.remove(towards)
-                own += self.multicast(event, group, prefix, hops) if group else []
+                if group:
+                    self._send_groups(event, group, prefix, hops, own, sent)
                 continue
             message = ProbePubMulticast(
                 event=event,
@@ -60,30 +118,20 @@ class ProbeSender:
                 prefix=prefix + 1,
                 hops=hops + 1,
             )
-            self._send(hop, message)
-        return own
+            self._environment.send(hop, message)
+            sent.append((hop, message))
 
-    def unicast(self, event: bytes, names: Sequence[Name], hops: int) -> list[Name]:
-        """A message for each node. Returns nodes that turn out to be this peer's."""
-        own: list[Name] = []
-        for name in names:
-            hop = self._wire.next_hop(self._schema.key(*name))
-            if hop is None:
-                own.append(name)
-            else:
-                self._send(hop, ProbePub(event=event, attribute=name[0], position=name[1], hops=hops + 1))
-        return own
+    def _keep(self, sent: list[tuple[int, Probe]]) -> None:
+        if sent:
+            flight = _Flight(sent)
+            flight.timer = self._environment.set_timer(self._notice, lambda: self._end(flight))
+            self._flights[flight] = None
 
-    def take_back(self, peer: int) -> list[ProbePub | ProbePubMulticast]:
-        """What was lately sent to a peer that turned out to be unreachable."""
-        lost = [message for _, receiver, message in self._sent if receiver == peer]
-        self._sent = deque((entry for entry in self._sent if entry[1] != peer), maxlen=_REMEMBERED)
-        return lost
-
-    def _send(self, peer: int, message: ProbePub | ProbePubMulticast) -> None:
-        now = self._environment.now
-        sent = self._sent
-        while sent and sent[0][0] < now - self._memory:
-            sent.popleft()
-        sent.append((now, peer, message))
-        self._environment.send(peer, message)
+    def _end(self, flight: _Flight) -> None:
+        """By now a failure would be known, or one is."""
+        del self._flights[flight]
+        if flight.unreachable:
+            self._keep([entry for entry in flight.probes if entry[0] not in flight.unreachable])
+            for receiver, message in flight.probes:
+                if receiver in flight.unreachable:
+                    self._again(message)

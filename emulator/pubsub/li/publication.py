@@ -9,7 +9,7 @@ from trellis.v1.content_pb2 import EventDelivery, ProbePub, ProbePubMulticast
 
 from emulator.protocol import Environment, Event, Handler
 from emulator.pubsub.li.content import Content, decode, encode
-from emulator.pubsub.li.multicast import ProbeSender
+from emulator.pubsub.li.multicast import Probe, ProbeSender
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.probing import region_probe
@@ -17,6 +17,9 @@ from emulator.pubsub.li.recent import Recent
 from emulator.pubsub.li.space import ROOT, Schema, ancestor, level_of
 from emulator.pubsub.li.tree import Tree
 from emulator.pubsub.li.wire import Wire
+
+_MOST_HOPS = 100
+"""Ends what would go round for ever between peers that disagree."""
 
 
 class Publication:
@@ -29,16 +32,17 @@ class Publication:
         schema: Schema,
         parameters: LiParameters,
         tree: Tree,
-        sender: ProbeSender,
+        digit_bits: int,
         entrust: Callable[[Name, Message], bool],
     ) -> None:
-        """`entrust` gives a message for a node that is not here to a neighbour, if this peer is new."""
+        """`digit_bits` is the overlay's b; `entrust` gives a message for a node that is not here to a
+        neighbour, if this peer is new."""
         self._environment = environment
         self._wire = wire
         self._schema = schema
         self._parameters = parameters
         self._tree = tree
-        self._sender = sender
+        self._sender = ProbeSender(environment, wire, schema, digit_bits, parameters.retry, self._send_again)
         self._entrust = entrust
         self._absent_matches = parameters.absent == "match"
         self._probed = Recent(environment, parameters.memory)
@@ -62,25 +66,31 @@ class Publication:
 
     def on_unreachable(self, peer: int) -> None:
         """What was sent there finds another way."""
-        for message in self._sender.take_back(peer):
-            if isinstance(message, ProbePub):
-                self._handle(message.event, (), [(message.attribute, message.position)], message.hops)
-            else:
-                self._on_multicast(peer, message)
+        self._sender.on_unreachable(peer)
 
     def answer(self, message: ProbePub) -> None:
         """Probe a node here, be it this peer's or not (section 3.6)."""
         self._handle(message.event, (), [(message.attribute, message.position)], message.hops, own=True)
 
     def _on_multicast(self, sender: int, message: ProbePubMulticast) -> None:
-        names = list(zip(message.attributes, message.positions, strict=True))
-        self._handle(message.event, names, (), message.hops, message.prefix)
+        if message.hops <= _MOST_HOPS:
+            self._handle(message.event, _names(message), (), message.hops, message.prefix)
 
     def _on_probe(self, sender: int, message: ProbePub) -> None:
+        if message.hops > _MOST_HOPS:
+            return
         name = message.attribute, message.position
         own = self._wire.is_home(self._schema.key(*name))
         if own or self._sender.unicast(message.event, [name], message.hops):
             self._handle(message.event, (), [name], message.hops, own=True)
+
+    def _send_again(self, message: Probe) -> None:
+        """It did not leave here."""
+        hops = message.hops - 1
+        if isinstance(message, ProbePub):
+            self._handle(message.event, (), [(message.attribute, message.position)], hops)
+        else:
+            self._handle(message.event, _names(message), (), hops, message.prefix)
 
     def _handle(
         self,
@@ -148,3 +158,7 @@ class Publication:
     def decode(self, event: bytes) -> Content:
         """What the encoded event says."""
         return decode(event, self._schema, self._parameters.cut_off, self._absent_matches)
+
+
+def _names(message: ProbePubMulticast) -> list[Name]:
+    return list(zip(message.attributes, message.positions, strict=True))

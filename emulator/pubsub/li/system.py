@@ -23,7 +23,6 @@ from emulator.messages import message_class
 from emulator.protocol import Contact, Environment, Event, Handler, Interest, Overlay, PubSub, RangeInterest
 from emulator.pubsub.li.hand_over import HandOvers
 from emulator.pubsub.li.installation import Subscriptions
-from emulator.pubsub.li.multicast import ProbeSender
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.publication import Publication
@@ -80,7 +79,7 @@ class Li(PubSub):
             self.schema,
             parameters,
             self.tree,
-            ProbeSender(environment, self._wire, self.schema, digit_bits, parameters.memory),
+            digit_bits,
             entrust=lambda name, probe: self._hand_overs.entrust(name, probe, self._wire.peer, 0),
         )
         self._delivered = Recent(environment, parameters.memory)
