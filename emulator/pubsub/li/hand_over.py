@@ -7,7 +7,7 @@ for nodes that it does not have. Copies of a peer that is gone go to whoever is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from google.protobuf.message import Message
 from trellis.v1.content_pb2 import Entrusted, HandOver, HandOverAck, HandOverRequest, NodeState
@@ -52,7 +52,8 @@ class HandOvers:
         self._awaited: set[int] = set()
         self._answering = False
         self._pending: dict[int, tuple[int, _Versions]] = {}
-        self._last = 0
+        # An answer to an earlier session may not pass for one to this.
+        self._last = int(environment.now * 1000)
         self._gone: set[int] = set()
         self._settling = False
         self._takers: dict[Name, int] = {}
@@ -65,10 +66,11 @@ class HandOvers:
         }
 
     def begin(self) -> None:
-        """The overlay is ready: ask the neighbours on both sides."""
+        """The overlay is ready: ask all neighbours, wait for those on both sides."""
         beside = self._wire.beside()
         self._awaited = set(beside)
-        for peer in beside:
+        # The others may take this peer for one that still has their copies.
+        for peer in self._wire.neighbours():
             self._wire.send(peer, HandOverRequest())
         if beside:
             self._environment.set_timer(self._parameters.retry, self._finish)
@@ -186,10 +188,14 @@ class HandOvers:
             self.later()
 
     def _on_request(self, sender: int, message: HandOverRequest) -> None:
-        closer: Iterable[Name] = (
-            name for name in self._tree.nodes if self._wire.is_closer(sender, self._schema.key(*name))
-        )
-        versions: _Versions = {name: self._tree.nodes[name].version for name in closer}
+        """The sender is new, or came back before it was missed: it has nothing, of its own or for others."""
+        versions: _Versions = {
+            name: None for name, copy in self._replication.copies.items() if copy.owner == sender
+        }
+        for name, node in self._tree.nodes.items():
+            if self._wire.is_closer(sender, self._schema.key(*name)):
+                versions[name] = node.version
+        self._replication.renew(sender)
         if versions:
             self._send(sender, versions, complete=True)
         else:
@@ -212,7 +218,9 @@ class HandOvers:
         moved = []
         for name, version in versions.items():
             if version is None:
-                self._replication.copies.pop(name, None)
+                copy = self._replication.copies.get(name)
+                if copy is not None and copy.owner != peer:  # else it is the new owner's by now
+                    del self._replication.copies[name]
                 continue
             node = self._tree.nodes.get(name)
             if node is not None and node.version == version:

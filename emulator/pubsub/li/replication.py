@@ -85,6 +85,12 @@ class Replication:
             if former:
                 self._send(_dropped(node), former)
 
+    def renew(self, peer: int) -> None:
+        """The peer has lost the copies that it had."""
+        if peer in self._members:
+            for node in self._nodes.values():
+                self._send(_whole(node), [peer])
+
     def release(self, nodes: Iterable[TreeNode]) -> None:
         """These nodes are another peer's now, which makes copies of its own."""
         for node in nodes:

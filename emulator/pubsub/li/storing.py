@@ -99,10 +99,23 @@ class Storing:
         self._forget(lambda identity: identity[0] == subscriber)
 
     def _on_insert(self, sender: int, message: InsertSub) -> None:
-        self.on_insert(message, message.hops)
+        if not self._sent_home(message.subscription.attributes[0], message.position, message):
+            self.on_insert(message, message.hops)
 
     def _on_remove(self, sender: int, message: RemoveSub) -> None:
-        self.on_remove(message)
+        if not self._sent_home(message.attribute, message.position, message):
+            self.on_remove(message)
+
+    def _sent_home(self, attribute: int, position: int, message: Message) -> bool:
+        """Whether the leaf was given away after the subscriber was told that it is here.
+
+        The copy that is kept of it here is not to be taken for the leaf.
+        """
+        key = self._schema.key(attribute, position)
+        if (attribute, position) in self._tree.nodes or self._wire.is_home(key):
+            return False
+        self._wire.route(key, message)
+        return True
 
     def _on_unwanted(self, sender: int, message: Unwanted) -> None:
         """An event was delivered for subscriptions that the subscriber does not hold."""

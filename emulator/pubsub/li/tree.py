@@ -57,7 +57,8 @@ class Tree:
         self.nodes: dict[Name, TreeNode] = {}
         self.witness: Witness | None = None
         self._transfers: dict[int, _Transfer] = {}
-        self._last_transfer = 0
+        # An answer to an earlier session may not pass for one to this.
+        self._last_transfer = int(environment.now * 1000)
 
     def handlers(self) -> dict[type[Message], Handler]:
         return {TransferSubAck: self._on_transfer_ack, TableReply: self._on_table}
