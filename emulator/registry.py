@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ class System:
     """Makes one peer from its environment and an instance of `parameters`."""
     serves: Workload = "topics"
     """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
+    schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
+    """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
 
 
 def _looked_up(create: Callable[[Environment, Any], Overlay]) -> Callable[[Environment, Any], Application]:
@@ -101,6 +103,7 @@ SYSTEMS = {
             li_parameters.over(PastryParameters),
             _li,
             serves="content",
+            schema=lambda parameters: parameters.attributes,
         ),
     )
 }

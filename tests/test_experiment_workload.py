@@ -95,6 +95,18 @@ def test_attributes_are_checked_each_in_its_line(write: Write) -> None:
     ]
 
 
+def test_attributes_that_the_system_does_not_know_are_refused_with_the_mend(write: Write) -> None:
+    told = problems(write(RANGES.replace("rvr", "li")))
+    assert [line.split(": ")[:2] for line in told] == [
+        ["experiment.yaml:8", "workload.subscriptions.attributes[0].name"],
+        ["experiment.yaml:9", "workload.subscriptions.attributes[1].name"],
+    ]
+    assert "li knows Attr1, Attr2, Attr3, Attr4, not price: put price: [" in told[0]
+    li = "{name: li, parameters: {attributes: {price: [0, 5], size: [0, 10]}}}"
+    (told_of_one,) = problems(write(RANGES.replace("{name: rvr}", li)))
+    assert "li has price from 0 to 5: put price: [" in told_of_one
+
+
 @pytest.mark.parametrize("text", [LOOKUPS, RANGES.replace("rvr", "content-flood")])
 def test_every_workload_survives_being_resolved(write: Write, tmp_path: Path, text: str) -> None:
     spec = load(write(text))

@@ -14,6 +14,7 @@ from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, TrialSpec
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
+from emulator.workload.spec import RangePattern
 
 if TYPE_CHECKING:
     from emulator.experiment.contents import Contents
@@ -124,7 +125,7 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
     if spec.runtime.kind == "processes" and spec.runtime.hosts > spec.peers:
         text = f"is {spec.runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
         findings.append((("runtime", "hosts"), text))
-    return findings + _check_service(spec)
+    return findings + (_check_service(spec) or _check_schema(spec))
 
 
 _ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}
@@ -143,6 +144,28 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
     mend = f"choose one of {fitting}" if fitting else "no system takes them"
     text = f"{name} takes {_ASKS_FOR[served]}; this workload has {_ASKS_FOR[asked]}: {mend}"
     return [(("system", "name"), text)]
+
+
+def _check_schema(spec: TrialSpec) -> list[Finding]:
+    """Whether the system knows the attributes of the workload, with the same domains."""
+    from emulator.registry import SYSTEMS
+
+    subscriptions, system = spec.workload.subscriptions, SYSTEMS[spec.system.name]
+    if not isinstance(subscriptions, RangePattern) or system.schema is None:
+        return []
+    schema = system.schema(system.parameters.model_validate(spec.system.parameters))
+    findings: list[Finding] = []
+    for index, attribute in enumerate(subscriptions.attributes):
+        key = ("workload", "subscriptions", "attributes", index)
+        wanted, known = (attribute.low, attribute.high), schema.get(attribute.name)
+        mend = f"put {attribute.name}: [{wanted[0]:g}, {wanted[1]:g}] into system.parameters.attributes"
+        if known is None:
+            text = f"{system.name} knows {', '.join(schema)}, not {attribute.name}: {mend}"
+            findings.append(((*key, "name"), text))
+        elif known != wanted:
+            text = f"{system.name} has {attribute.name} from {known[0]:g} to {known[1]:g}: {mend}"
+            findings.append((key, text))
+    return findings
 
 
 def _parts(key: str) -> Key:
