@@ -276,6 +276,21 @@ def test_a_peer_that_has_not_joined_is_no_root_yet() -> None:
     assert application.delivered == [(7, 9, 1)]
 
 
+def test_what_was_kept_in_vain_makes_room() -> None:
+    environment = FakeEnvironment(0)
+    pastry = Pastry(environment, PastryParameters())
+    application = Recorder()
+    pastry.application = application
+    pastry.start([environment.self_contact])
+    for sequence in range(1000):
+        hand_over(pastry, 1, routed(MINE, sequence=sequence))
+    environment.advance(31)
+    hand_over(pastry, 1, routed(MINE, 8, sequence=1000))
+    environment.asked_for_contacts.pop()([])
+    environment.advance(0)
+    assert application.delivered == [(8, 9, 1)]
+
+
 def test_a_ping_tells_whether_a_peer_has_joined() -> None:
     peer = Peer()
     peer.take(1, Ping())

@@ -8,13 +8,14 @@ import pytest
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
+from trellis.v1.pastry_pb2 import Ping, Pong
 
 from emulator import identifiers
 from emulator.identifiers import HALF, MASK, SPACE
 from emulator.overlays.pastry import PastryParameters
 from emulator.overlays.pastry.leaf_set import LeafSet
 from emulator.overlays.pastry.neighbourhood import Neighbourhood
-from emulator.overlays.pastry.round_trip import RoundTrips
+from emulator.overlays.pastry.round_trip import Pings, RoundTrips
 from emulator.overlays.pastry.routing_state import RoutingState
 from emulator.overlays.pastry.routing_table import RoutingTable
 
@@ -127,6 +128,18 @@ def test_a_time_out_follows_the_round_trips() -> None:
     assert trips.timeout(1) == pytest.approx(0.2 + 0.1)
     trips.sample(1, 1.0)
     assert trips.mean(1) == pytest.approx(0.3) and trips.timeout(1) > 1.0
+
+
+def test_a_ping_is_repeated_after_the_time_out_however_that_is_rounded() -> None:
+    for tenths in range(200):
+        environment = FakeEnvironment(0)
+        environment.now = tenths / 10
+        pings = Pings(environment, PastryParameters(), answer=lambda *_: Pong(), answered=lambda *_: None)
+        for _ in range(3):
+            pings.send(1)
+            pings.send(1)
+            environment.now += PastryParameters().probe_timeout
+        assert len(environment.take(Ping)) == 3
 
 
 def test_only_the_peers_measured_last_are_remembered() -> None:

@@ -71,7 +71,7 @@ class Forwarding:
         # A peer that comes back may not repeat the numbers of its last session.
         self._sequence = int(environment.now * 1000)
         self._pending: dict[int, _Pending] = {}
-        self._held: list[Delay] = []
+        self._held: dict[Delay, None] = {}
         self._handled: set[int] = set()
         self._handled_before: set[int] = set()
         self._turned = environment.now
@@ -144,12 +144,13 @@ class Forwarding:
     def _arrive(self, key: int, routed: Routed, message: Message) -> None:
         if not self._state.ready:
             if len(self._held) < _HELD and routed.type != _JOIN_REQUEST:
-                hold = self._environment.set_timer(_HOLD, lambda: self._let_go(routed, message))
-                self._held.append(hold)
+                hold = self._environment.set_timer(_HOLD, lambda: self._let_go(hold, routed, message))
+                self._held[hold] = None
         elif not self._is_repeated(_number(routed.origin, routed.sequence, 0xFF)):
             self._deliver(key, message, routed)
 
-    def _let_go(self, routed: Routed, message: Message) -> None:
+    def _let_go(self, hold: Delay, routed: Routed, message: Message) -> None:
+        self._held.pop(hold, None)
         if self._state.ready:
             self._pass_on(routed, message)
 

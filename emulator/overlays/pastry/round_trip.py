@@ -68,7 +68,8 @@ class Pings:
     ) -> None:
         """`answered` is called with the peer, whether it is ready, and the round trip in seconds."""
         self._environment = environment
-        self._patience = parameters.probe_timeout
+        # A little less, so that a repetition after exactly that time is not held back by its rounding.
+        self._patience = 0.9 * parameters.probe_timeout
         self._bound = parameters.round_trips
         self._answer = answer
         self._answered = answered
