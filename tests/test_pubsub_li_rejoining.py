@@ -8,7 +8,7 @@ import pytest
 from li_world import LiWorld
 from test_pubsub_li import grow, parameters, random_ranges
 from test_pubsub_li_failures import assert_all_at_home, home, identities
-from trellis.v1.content_pb2 import HandOver, InsertSub, ProbePub, ProbePubMulticast, TransferSub
+from trellis.v1.content_pb2 import Entrusted, HandOver, InsertSub, ProbePub, ProbePubMulticast, TransferSub
 from trellis.v1.overlay_pb2 import Routed
 
 
@@ -148,3 +148,22 @@ def test_a_probe_that_goes_round_ends() -> None:
         assert bool(environment.outbox) == (hops == 100)
         environment.outbox.clear()
     assert event.number
+
+
+def test_a_message_for_a_node_whose_taker_is_gone_is_answered_here() -> None:
+    world = LiWorld(12, parameters(replicas=3), up=11)
+    grow(world, 80, random.Random(22))
+    before = {name: home(world, name) for name in world.nodes()}
+    world.join(11)
+    world.settle(2)
+    name = next(name for name in before if home(world, name) == 11)
+    giver = world.systems[before[name]]
+    probe = ProbePub(event=b"", attribute=name[0], position=name[1])
+    entrusted = Entrusted(type="ProbePub", payload=probe.SerializeToString(), origin=0, hops=1)
+    for taker_is_up in (True, False):
+        if not taker_is_up:
+            world.lockstep.crash([11])
+            world.ring.change(left=[11])
+        giver.handlers()[Entrusted](0, entrusted)
+        passed_on = world.lockstep.environments[before[name]].take(Entrusted)
+        assert [peer for peer, _ in passed_on] == [11] * taker_is_up

@@ -194,7 +194,7 @@ class Li(PubSub):
         message = message_class(entrusted.type).FromString(entrusted.payload)
         assert isinstance(message, (*_ROUTED, ProbePub))
         taker = self._hand_overs.taker(_name(message))
-        if taker is not None:
+        if taker is not None and taker in self._wire.neighbours():
             self._wire.send(taker, entrusted)
         else:
             self._hand_overs.answer(lambda: self._accept(message, entrusted.origin, entrusted.hops))
