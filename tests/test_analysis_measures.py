@@ -51,6 +51,7 @@ def test_measures_are_those_counted_by_hand(golden: tuple[RunDirectory, dict[str
         "delay_ms": 250,
         "delay_ms_median": 250,
         "duplicates": 1 / 4,
+        "repeated": 0,
         "messages_per_event": 7 / 2,
         "bytes_per_event": 350,
         "relays_per_event": 1 / 2,

@@ -76,7 +76,7 @@ def lookup_trial(run: RunDirectory) -> TrialRecord:
 def content_trial(run: RunDirectory) -> TrialRecord:
     """Three events by peer 0 and three subscriptions made while up, by peers 3, 2 and 1.
 
-    Event 0 (x 7, y 0.5): due to 1 and to 2, which gets it twice; 3 relays it. Event 1 (x 10, y 2): due to 1,
+    Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to 1,
     which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2
     (x -1): nobody's; 2 relays it. The subscription of 3 is stored in two parts, the later one after 300 ms;
     that of 2 waits for its join; that of 1 is lost.
@@ -107,7 +107,7 @@ def content_trial(run: RunDirectory) -> TrialRecord:
     first.hop("ProbePub", 0, 3, 21.0, 21.05)
     first.hop("EventDelivery", 3, 1, 21.05, 21.1, hops=2)
     first.hop("EventDelivery", 3, 2, 21.05, 21.2, hops=2)
-    first.hop("EventDelivery", 3, 2, 21.1, 21.3)
+    first.hop("EventDelivery", 3, 2, 21.1, 21.3, hops=2)
     second.hop("ProbePub", 0, 1, 25.0, 25.05)
     second.hop("EventDelivery", 1, 3, 25.05, 25.6, hops=2)
     third.hop("ProbePub", 0, 2, 33.0, 33.05)
@@ -220,6 +220,7 @@ def test_measures_of_content_are_those_counted_by_hand(
         "delay_ms_max": 600,
         "delay_within_400_ms": 2 / 3,
         "duplicates": 1 / 3,
+        "repeated": 1,
         "publish_bytes_per_event_and_node": 700 / 3 / 4,
         "publish_bytes_max": 300 / 3,
         "matching_bytes_per_event_and_node": 300 / 3 / 4,

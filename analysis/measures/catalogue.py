@@ -81,6 +81,11 @@ _OF_EVENTS = {
         "per delivery",
         "Copies of an event beyond the first at a subscriber.",
     ),
+    "repeated": _lower(
+        "Repeated deliveries",
+        "deliveries",
+        "Handed to a subscriber's application more than once: a system may not do that.",
+    ),
     "messages_per_event": _lower(
         "Messages an event",
         "messages",

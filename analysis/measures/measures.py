@@ -63,6 +63,7 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
             _share(F.col("delay_ms") <= 400, made).alias("delay_within_400_ms"),
             _share(F.col("delay_ms") <= 1000, made).alias("delay_within_1_s"),
             F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
+            F.sum("repeated").alias("repeated"),
         ),
         by_trial(
             "series",

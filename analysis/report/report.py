@@ -20,7 +20,7 @@ from emulator.experiment.rundir import RunDirectory, write_whole
 
 _GROUPS = {
     "Lookups": ("lookup_", "delay_penalty"),
-    "Delivery": ("hit_ratio", "duplicates"),
+    "Delivery": ("hit_ratio", "duplicates", "repeated"),
     "Traffic overhead": ("overhead", "relay"),
     "Delay": ("delay",),
     "Installing subscriptions": ("install",),

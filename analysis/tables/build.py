@@ -26,11 +26,11 @@ handled      one row for each event and peer that received any message of it.
              event, topic?, publisher, published_s, peer, copies (messages that carry the event, such as
              EventData), messages (Notification, Pull, EventData, ...), bytes, unwanted_copies,
              unwanted_messages, unwanted_bytes (of those received while not subscribed), delivered_s?, hops?
-             (of the first delivery)
+             (of the first delivery), deliveries (to the application)
 deliveries   one row for each event and peer that was expected to get it or got it.
              event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
              delay_ms? (published to delivered), copies int (received), duplicates int (copies beyond the
-             first)
+             first), repeated int (deliveries to the application beyond the first)
 interests    one row for each event without a topic and peer that held a subscription to it; only where
              subscriptions are ranges.
              event, peer, expected boolean (held and up long enough before and after it)

@@ -62,6 +62,7 @@ def handled(tables: Tables) -> DataFrame:
             F.coalesce(F.sum(F.when(unwanted, F.col("bytes"))), F.lit(0)).alias("unwanted_bytes"),
             F.min(delivered_s).alias("delivered_s"),
             F.min_by("hops", delivered_s).alias("hops"),
+            F.count_if("delivered").alias("deliveries"),
         )
     )
     interested = tables["interests"].select(*_KEY, F.lit(True).alias("matched"))
@@ -103,7 +104,7 @@ def deliveries(tables: Tables) -> DataFrame:
     got = (
         tables["handled"]
         .where("delivered_s is not null or copies > unwanted_copies")
-        .select(*_KEY, "delivered_s", "hops", "copies")
+        .select(*_KEY, "delivered_s", "hops", "copies", "deliveries")
     )
     copies = F.coalesce("copies", F.lit(0))
     return (
@@ -119,6 +120,7 @@ def deliveries(tables: Tables) -> DataFrame:
             ((F.col("delivered_s") - F.col("published_s")) * 1e3).alias("delay_ms"),
             copies.alias("copies"),
             F.greatest(copies - 1, F.lit(0)).alias("duplicates"),
+            F.greatest(F.coalesce("deliveries", F.lit(0)) - 1, F.lit(0)).alias("repeated"),
         )
     )
 
