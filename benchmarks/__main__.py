@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from benchmarks import realtime, spark, virtual
+from emulator.experiment.worker import VIRTUAL_MEMORY
 
 if __name__ == "__main__":
-    virtual.main()
+    for system in virtual.TRIALS:
+        command = [sys.executable, "-m", "benchmarks.virtual", system]
+        subprocess.run(command, env=os.environ | VIRTUAL_MEMORY, check=True)
     realtime.main()
     spark.main()

@@ -1,4 +1,4 @@
-"""Speed and memory of the virtual runtime: Vitis, high correlation, as the paper sets it."""
+"""Speed and memory of the virtual runtime: Vitis as its paper sets it, and Li's workload."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.rundir import RunDirectory
@@ -14,30 +15,55 @@ from emulator.experiment.spec import TrialSpec
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual import run_virtual
 
-ROUNDS = 60
-
-
-def main(peers: int = 10_000, publications: int = 1000, system: str = "vitis") -> None:
-    """Run one trial of 60 rounds of 1 s and print wall time, events a second and peak memory."""
-    spec = TrialSpec.model_validate(
-        {
-            "system": {"name": system},
-            "peers": peers,
-            "workload": {
-                "subscriptions": {"kind": "high", "topics": 5000, "buckets": 100, "per_peer": 50},
-                "publications": {"events": publications},
+_ATTRIBUTES = [
+    {"name": "Attr1", "low": 0, "high": 10_000, "sub_range": 100, "skew": 0.6, "size_skew": 0.8},
+    {"name": "Attr2", "low": -10_000, "high": 10_000, "sub_range": 20, "skew": 0.5, "size_skew": 0.6},
+    {"name": "Attr3", "low": 0, "high": 3000, "sub_range": 10, "skew": 0.4, "size_skew": 0.5},
+    {"name": "Attr4", "low": 0, "high": 200, "sub_range": 1, "skew": 0.3, "size_skew": 0.4},
+]
+_SIZE_BOUNDS = (0.5, 0.4, 0.3, 0.2)
+TRIALS: dict[str, dict[str, Any]] = {
+    "vitis": {
+        "peers": 10_000,
+        "workload": {
+            "subscriptions": {"kind": "high", "topics": 5000, "buckets": 100, "per_peer": 50},
+            "publications": {"events": 1000},
+        },
+        "phases": {"join": "10 s", "settle": "30 s", "measure": "15 s", "drain": "5 s"},
+    },
+    "li": {
+        "peers": 5000,
+        "workload": {
+            "subscriptions": {
+                "kind": "ranges",
+                "within": "600 s",
+                "attributes": [
+                    attribute | {"size_bound": bound}
+                    for attribute, bound in zip(_ATTRIBUTES, _SIZE_BOUNDS, strict=True)
+                ],
             },
-            "phases": {"join": "10 s", "settle": "30 s", "measure": "15 s", "drain": "5 s"},
-        }
-    )
+            "publications": {"events": 10_000, "publisher": "any"},
+        },
+        "phases": {"join": "60 s", "settle": "660 s", "measure": "600 s", "drain": "10 s"},
+    },
+}
+"""Vitis: 60 rounds of 1 s with high correlation. Li: tables 4.1 to 4.3 of the thesis at its largest size."""
+
+
+def main(system: str, peers: int | None = None) -> None:
+    """Run one trial and print wall time, events of the loop a second and peak memory."""
+    given = TRIALS[system] | ({"peers": peers} if peers else {})
+    spec = TrialSpec.model_validate({"system": {"name": system}, **given})
     began = time.perf_counter()
+    shown = 0.0
 
     def report(progress: Progress) -> None:
-        if progress.trial_time % 10 == 0:
+        nonlocal shown
+        if progress.trial_time >= shown:
+            shown += progress.trial_end / 12
             seconds = time.perf_counter() - began
-            print(
-                f"  {progress.trial_time:.0f} of {progress.trial_end:.0f} s after {seconds:.0f} s", flush=True
-            )
+            at, end = progress.trial_time, progress.trial_end
+            print(f"  {at:.0f} of {end:.0f} s after {seconds:.0f} s", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         directory = RunDirectory(Path(folder)).trial(f"{system}-1")
@@ -48,16 +74,16 @@ def main(peers: int = 10_000, publications: int = 1000, system: str = "vitis") -
     events, messages = fidelity.measured["loop_events"], fidelity.measured["messages"]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"virtual {system}: {peers} peers, {ROUNDS} rounds, {publications} publications: "
+        f"virtual {system}: {spec.peers} peers, {spec.phases.end:.0f} s of trial time: "
         f"{seconds:.0f} s ({cpu:.0f} s of one core), {events:.0f} events, {events / seconds:.0f} events/s, "
-        f"{messages:.0f} messages, {memory:.2f} GiB"
+        f"{messages:.0f} messages, {memory:.2f} GiB",
+        flush=True,
     )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peers", type=int, default=10_000)
-    parser.add_argument("--publications", type=int, default=1000)
-    parser.add_argument("--system", default="vitis")
-    given = parser.parse_args()
-    main(given.peers, given.publications, given.system)
+    parser.add_argument("system", choices=TRIALS)
+    parser.add_argument("--peers", type=int)
+    arguments = parser.parse_args()
+    main(arguments.system, arguments.peers)

@@ -76,8 +76,8 @@ def lookup_trial(run: RunDirectory) -> TrialRecord:
 def content_trial(run: RunDirectory) -> TrialRecord:
     """Three events by peer 0 and three subscriptions made while up, by peers 3, 2 and 1.
 
-    Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to 1,
-    which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2
+    Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to
+    1, which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2
     (x -1): nobody's; 2 relays it. The subscription of 3 is stored in two parts, the later one after 300 ms;
     that of 2 waits for its join; that of 1 is lost.
     """

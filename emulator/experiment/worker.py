@@ -22,7 +22,7 @@ PROGRAM = (sys.executable, "-m", "emulator.experiment.trial")
 _MAX_LINE = 65_536
 
 
-_MEMORY = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+VIRTUAL_MEMORY = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Has the C library ask for huge pages: a large trial on the virtual clock waits for memory most of all."""
 
 
@@ -46,7 +46,7 @@ class Worker:
                     stderr=log,
                     pass_fds=(theirs,),
                     start_new_session=True,
-                    env=os.environ | _MEMORY if trial.spec.runtime.kind == "virtual" else None,
+                    env=os.environ | VIRTUAL_MEMORY if trial.spec.runtime.kind == "virtual" else None,
                 )
         except BaseException:
             os.close(self.pipe)
