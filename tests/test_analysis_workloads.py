@@ -230,7 +230,7 @@ def test_measures_of_content_are_those_counted_by_hand(
         "install_hops": 3,
         "install_within_600_ms": 1 / 2,
         "install_bytes_per_subscription_and_node": 400 / 2 / 4,
-        "install_bytes_max": 200 / 2,
+        "install_bytes_max": 300 / 2,
     }
     assert {name: measures[name] for name in expected} == pytest.approx(expected)
     assert "lookup_success" not in measures
@@ -249,4 +249,4 @@ def test_each_subscription_made_while_up_is_a_row(golden: tuple[RunDirectory, di
     }
     traffic = rows(golden[0], "operation_traffic", "li-1")
     probes = {row["peer"]: row["bytes"] for row in traffic if row["message"] == "ProbePub"}
-    assert probes == {1: 100, 2: 100, 3: 100}
+    assert probes == {0: 300}

@@ -120,7 +120,7 @@ _OF_CONTENT = {
     "publish_bytes_per_event_and_node": _lower(
         "Publishing",
         _AN_EVENT,
-        "Bytes of all messages that publications cause, received by a peer for each event, mean over peers.",
+        "Bytes of all messages that publications cause, sent by a peer for each event, mean over peers.",
     ),
     "publish_bytes_p70": _lower("Publishing, 70th percentile", _AN_EVENT, "Over peers."),
     "publish_bytes_p90": _lower("Publishing, 90th percentile", _AN_EVENT, "Over peers."),
@@ -153,7 +153,7 @@ _OF_CONTENT = {
     "install_bytes_per_subscription_and_node": _lower(
         "Installing",
         _A_SUBSCRIPTION,
-        "Bytes of all messages that subscribing causes, received by a peer for each subscription, mean over "
+        "Bytes of all messages that subscribing causes, sent by a peer for each subscription, mean over "
         "peers.",
     ),
     "install_bytes_p78": _lower("Installing, 78th percentile", _A_SUBSCRIPTION, "Over peers."),

@@ -42,7 +42,7 @@ lookups      one row for each lookup; only where that is the workload.
 installations  one row for each subscription that was made while its peer was up; only of trials with content.
              interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
              messages, bytes (of its trace)
-operation_traffic  what peers received for operations; only of trials with content.
+operation_traffic  what peers sent for operations, by what arrived; only of trials with content.
              operation, message, peer, messages, bytes
 costs        bytes of those messages, one row a peer that was up in the measure phase.
              peer, installing? (for subscriptions, a subscription), publishing? (for publications, an

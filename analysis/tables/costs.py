@@ -1,4 +1,4 @@
-"""What operations cost the peers that handle their messages."""
+"""What operations cost the peers that send their messages: "contributes" is Li's word (section 4.3.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operation_traffic(tables: Tables) -> DataFrame:
     return (
         tables["hops"]
         .where("sender is not null")
-        .select("trial", "trace", "message", "peer", "bytes")
+        .select("trial", "trace", "message", F.col("sender").alias("peer"), "bytes")
         .join(F.broadcast(operations), ["trial", "trace"])
         .groupBy("trial", "operation", "message", "peer")
         .agg(F.count("*").alias("messages"), F.sum("bytes").alias("bytes"))
@@ -35,14 +35,14 @@ def operation_traffic(tables: Tables) -> DataFrame:
 
 
 def costs(tables: Tables) -> DataFrame:
-    """The table of that name: peers that received nothing cost nothing."""
+    """The table of that name: a peer that sent nothing is charged nothing."""
     publishing = F.col("operation") == "publish"
     charged = {
         "installing": F.col("operation") == "subscribe",
         "publishing": publishing,
         "matching": publishing & ~F.col("message").isin(*CARRIERS),
     }
-    received = (
+    sent = (
         tables["operation_traffic"]
         .groupBy("trial", "peer")
         .agg(*(F.sum(F.when(which, F.col("bytes"))).alias(kind) for kind, which in charged.items()))
@@ -58,7 +58,7 @@ def costs(tables: Tables) -> DataFrame:
         .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
         .join(F.broadcast(events), "trial", "left")
         .join(F.broadcast(asked), "trial", "left")
-        .join(received, ["trial", "peer"], "left")
+        .join(sent, ["trial", "peer"], "left")
         .select(
             *("trial", "peer"),
             *(F.try_divide(F.coalesce(F.col(k), F.lit(0)), F.col(number[k])).alias(k) for k in KINDS),
