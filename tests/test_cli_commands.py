@@ -62,13 +62,12 @@ def trellis(tmp_path, monkeypatch):
 
     def comparison_tables(comparison):
         return [f"these are {comparison}"]
-        return []
 
     for name, function in (
         ("pipeline", analyze),
-        ("report", write_report),
-        ("compare", compare),
-        ("compare_table", comparison_tables),
+        ("report.report", write_report),
+        ("report.compare", compare),
+        ("report.compare_table", comparison_tables),
     ):
         module = types.ModuleType(f"analysis.{name}")
         setattr(module, function.__name__, function)
