@@ -59,6 +59,10 @@ class FakeEnvironment:
     def deliver(self, outcome: Outcome) -> None:
         self.delivered.append(outcome)
 
+    def busy(self) -> bool:
+        """Whether something was sent, or a timer hastened, that has not been seen to."""
+        return bool(self.outbox) or any(timer.hastened for timer in self.timers)
+
     def advance(self, seconds: float) -> None:
         """Let time pass and make the calls that become due, in their order."""
         end = self.now + seconds
@@ -121,9 +125,10 @@ class Lockstep:
 
     def exchange(self, only: Collection[type[Message]] | None = None) -> None:
         """Hand messages over until nobody has anything left to say."""
-        while any(environment.outbox for environment in self.environments.values()):
+        while any(environment.busy() for environment in self.environments.values()):
             outgoing: list[tuple[int, int, Message]] = []
             for sender, environment in self.environments.items():
+                environment.advance(0.0)
                 outgoing += [(sender, receiver, message) for receiver, message in environment.outbox]
                 environment.outbox.clear()
             for sender, receiver, message in outgoing:
