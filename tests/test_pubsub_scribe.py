@@ -193,6 +193,7 @@ def test_without_neighbours_a_join_waits_for_the_first_one() -> None:
     assert not tested.scribe.gauges()["root_topics"]
     tested.overlay.closest.append(60)
     tested.scribe.update(60, joined=True)
+    tested.environment.advance(0.0)
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
 
 
@@ -213,7 +214,21 @@ def test_a_join_whose_next_hop_is_unreachable_takes_another_way_at_once() -> Non
     tested.clear()
     tested.overlay.lay(TOPIC, 62)
     tested.scribe.on_unreachable(60)
+    assert not tested.environment.outbox, "it would be in the trace of whatever failed to reach the hop"
+    tested.environment.advance(0.0)
     assert tested.sent(TreeJoin) == [(62, TreeJoin(topic=TOPIC, child=SELF))]
+
+
+def test_each_join_is_repeated_by_a_timer_of_its_own() -> None:
+    """A timer fires in the trace of the subscription that set it."""
+    tested = Peer({TOPIC: 60, TOPIC + 1: 61}, [TOPIC])
+    tested.environment.advance(JOIN_TIMEOUT / 2)
+    tested.scribe.subscribe(TopicInterest(TOPIC + 1))
+    tested.clear()
+    tested.environment.advance(JOIN_TIMEOUT / 2)
+    assert [message.topic for _, message in tested.sent(TreeJoin)] == [TOPIC]
+    tested.environment.advance(JOIN_TIMEOUT / 2)
+    assert [message.topic for _, message in tested.sent(TreeJoin)] == [TOPIC + 1]
 
 
 def test_the_first_peer_on_the_way_adopts_and_asks_for_itself() -> None:

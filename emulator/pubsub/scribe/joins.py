@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from trellis.v1.scribe_pb2 import TreeJoin
 
 from emulator.identifiers import of_topic
-from emulator.protocol import Environment, Overlay, Timer
+from emulator.protocol import Delay, Environment, Overlay
 
 
 class _Join:
-    __slots__ = ("at", "hop")
+    __slots__ = ("again", "hop")
 
-    def __init__(self, at: float) -> None:
-        self.at = at
-        """When it was last sent, or put off (s of trial time)."""
+    def __init__(self, again: Delay) -> None:
+        self.again = again
+        """The repetition, in the trace of whoever asked last."""
         self.hop: int | None = None
         """The peer that it was sent to."""
 
@@ -28,7 +28,6 @@ class Joins:
         self._overlay = overlay
         self._timeout = timeout
         self._pending: dict[int, _Join] = {}
-        self._timer: Timer | None = None
 
     def __contains__(self, topic: int) -> bool:
         return topic in self._pending
@@ -38,6 +37,8 @@ class Joins:
 
     def clear(self) -> None:
         """Forget all."""
+        for join in self._pending.values():
+            join.again.cancel()
         self._pending.clear()
 
     def send(self, topic: int) -> None:
@@ -49,9 +50,8 @@ class Joins:
 
     def put_off(self, topic: int) -> None:
         """Send it after the time-out."""
-        self._pending[topic] = _Join(self._environment.now)
-        if self._timer is None:
-            self._timer = self._environment.set_timer(self._timeout, self._repeat)
+        self.end(topic)
+        self._pending[topic] = _Join(self._environment.set_timer(self._timeout, lambda: self.send(topic)))
 
     def sent_to(self, topic: int, hop: int) -> None:
         """The overlay has chosen the next hop."""
@@ -61,23 +61,20 @@ class Joins:
 
     def end(self, topic: int) -> bool:
         """There is a parent, or no need of one; whether there was a join under way."""
-        return self._pending.pop(topic, None) is not None
+        join = self._pending.pop(topic, None)
+        if join is not None:
+            join.again.cancel()
+        return join is not None
 
     def send_unsent(self) -> None:
         """There is a neighbour now."""
-        self._send_all([topic for topic, join in self._pending.items() if join.hop is None])
+        self._hasten(None)
 
     def on_unreachable(self, peer: int) -> None:
         """What was sent to `peer` takes another way; the overlay is to know before."""
-        self._send_all([topic for topic, join in self._pending.items() if join.hop == peer])
+        self._hasten(peer)
 
-    def _repeat(self) -> None:
-        self._timer = None
-        last = self._environment.now - self._timeout / 2
-        self._send_all([topic for topic, join in self._pending.items() if join.at <= last])
-        if self._pending and self._timer is None:
-            self._timer = self._environment.set_timer(self._timeout, self._repeat)
-
-    def _send_all(self, topics: list[int]) -> None:
-        for topic in topics:
-            self.send(topic)
+    def _hasten(self, hop: int | None) -> None:
+        for join in self._pending.values():
+            if join.hop == hop:
+                join.again.hasten()
