@@ -219,6 +219,17 @@ def test_a_join_whose_next_hop_is_unreachable_takes_another_way_at_once() -> Non
     assert tested.sent(TreeJoin) == [(62, TreeJoin(topic=TOPIC, child=SELF))]
 
 
+def test_a_join_waits_while_the_overlay_still_leads_to_the_unreachable_hop() -> None:
+    """Otherwise it would be sent to the same hop as often as that can fail."""
+    tested = Peer({TOPIC: 60}, [TOPIC])
+    tested.clear()
+    tested.scribe.on_unreachable(60)
+    tested.environment.advance(0.0)
+    assert not tested.sent(TreeJoin)
+    tested.environment.advance(JOIN_TIMEOUT)
+    assert len(tested.sent(TreeJoin)) == 1
+
+
 def test_each_join_is_repeated_by_a_timer_of_its_own() -> None:
     """A timer fires in the trace of the subscription that set it."""
     tested = Peer({TOPIC: 60, TOPIC + 1: 61}, [TOPIC])

@@ -68,13 +68,12 @@ class Joins:
 
     def send_unsent(self) -> None:
         """There is a neighbour now."""
-        self._hasten(None)
+        for join in self._pending.values():
+            if join.hop is None:
+                join.again.hasten()
 
     def on_unreachable(self, peer: int) -> None:
-        """What was sent to `peer` takes another way; the overlay is to know before."""
-        self._hasten(peer)
-
-    def _hasten(self, hop: int | None) -> None:
-        for join in self._pending.values():
-            if join.hop == hop:
+        """What was sent to `peer` takes another way, if the overlay, which is to know before, has one."""
+        for topic, join in self._pending.items():
+            if join.hop == peer and self._overlay.next_hop(of_topic(topic)) != peer:
                 join.again.hasten()
