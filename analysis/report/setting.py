@@ -77,10 +77,11 @@ def _runtime(runtime: Mapping[str, Any]) -> str:
     match runtime.get("kind"):
         case "virtual":
             return "virtual clock: all peers in one process, no wall clock anywhere"
-        case "processes":
+        case "processes" | "kubernetes" as kind:
+            hosts = "local processes" if kind == "processes" else "pods"
             scale = float(runtime.get("time_scale", 1.0))
             stretched = "" if scale == 1 else f", time stretched by {number(scale)}"
-            return f"real time: gRPC between {_plain(runtime.get('hosts', '?'))} local processes{stretched}"
+            return f"real time: gRPC between {_plain(runtime.get('hosts', '?'))} {hosts}{stretched}"
         case kind:
             return str(kind or "")
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.spec import ExperimentSpec, TrialSpec
+from emulator.experiment.spec import ExperimentSpec, RealTime, TrialSpec
 from emulator.experiment.variants import trials
 from emulator.registry import Workload
 
@@ -53,7 +53,7 @@ class TrialRecord:
     @property
     def time_scale(self) -> float:
         """Wall seconds for one trial second."""
-        return self.spec.runtime.time_scale if self.spec.runtime.kind == "processes" else 1.0
+        return self.spec.runtime.time_scale if isinstance(self.spec.runtime, RealTime) else 1.0
 
     @property
     def interval_s(self) -> float:

@@ -11,7 +11,7 @@ from emulator.experiment.explain import Finding, validate
 from emulator.experiment.files import named_files, resolve_files
 from emulator.experiment.keys import fill_kinds, suggestion
 from emulator.experiment.options import apply_options
-from emulator.experiment.spec import ExperimentSpec, TrialSpec
+from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
 from emulator.workload.spec import RangePattern
@@ -122,10 +122,31 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
 
     found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
-    if spec.runtime.kind == "processes" and spec.runtime.hosts > spec.peers:
-        text = f"is {spec.runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
+    return [*findings, *_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+
+
+def _check_hosts(spec: TrialSpec) -> list[Finding]:
+    """Whether there are as many hosts as the peers and the way of emulation need."""
+    runtime, findings = spec.runtime, list[Finding]()
+    if isinstance(runtime, Virtual):
+        if spec.network.enforce == "netem":
+            text = 'is "netem", which needs pods: set runtime.kind to kubernetes, with one host a peer'
+            findings.append((("network", "enforce"), text))
+        return findings
+    if runtime.hosts > spec.peers:
+        text = f"is {runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
         findings.append((("runtime", "hosts"), text))
-    return findings + (_check_service(spec) or _check_schema(spec))
+    alone = isinstance(runtime, Kubernetes) and runtime.hosts == spec.peers
+    if spec.network.enforce == "netem" and not alone:
+        text = (
+            'is "netem", which cannot tell the peers of one host apart: '
+            f"set runtime.kind to kubernetes and runtime.hosts to {spec.peers}"
+        )
+        findings.append((("network", "enforce"), text))
+    if isinstance(runtime, Kubernetes) and runtime.churn == "pods" and not alone:
+        text = f'is "pods", which takes all peers of a pod away: set runtime.hosts to {spec.peers}'
+        findings.append((("runtime", "churn"), text))
+    return findings
 
 
 _ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}

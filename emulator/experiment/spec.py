@@ -55,15 +55,30 @@ class Virtual(_Model):
     kind: Literal["virtual"] = "virtual"
 
 
-class Processes(_Model):
-    """Real time: peers in several local processes that talk gRPC."""
+class RealTime(_Model):
+    """Peers in several hosts that talk gRPC."""
 
-    kind: Literal["processes"]
-    hosts: int = Field(2, ge=1, le=64)
     time_scale: float = Field(1.0, gt=0, description="wall seconds for one trial second")
 
 
-Runtime = Annotated[Virtual | Processes, Field(discriminator="kind")]
+class Processes(RealTime):
+    """Real time: a host is a local process."""
+
+    kind: Literal["processes"]
+    hosts: int = Field(2, ge=1, le=64)
+
+
+class Kubernetes(RealTime):
+    """Real time: a host is a pod."""
+
+    kind: Literal["kubernetes"]
+    hosts: int = Field(2, ge=1, le=20_000, description="pods")
+    churn: Literal["peers", "pods"] = Field(
+        "peers", description="sessions end by stopping peers in their pods, or by deleting their pods"
+    )
+
+
+Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind")]
 
 
 class FidelityLimits(_Model):

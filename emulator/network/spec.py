@@ -50,4 +50,4 @@ class NetworkSpec(_Model):
     unreachable_after: Duration = Field(
         2.0, gt=0, description="time after which a sender learns that its message reached nobody"
     )
-    enforce: Literal["auto", "delay-line"] = "auto"
+    enforce: Literal["auto", "delay-line", "netem"] = "auto"
