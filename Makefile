@@ -1,6 +1,7 @@
 VENV := .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+LOCK := --python-version 3.11 --generate-hashes
 
 .PHONY: environment demo test lint bench lock clean
 
@@ -32,6 +33,11 @@ lint: environment
 
 bench: environment
 	$(BIN)/python -m benchmarks
+
+lock:
+	cd requirements && uv pip compile $(LOCK) dev.in -o dev.txt
+	cd requirements && uv pip compile $(LOCK) -c dev.txt runtime.in -o runtime.txt
+	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
 
 clean:
 	rm -rf $(VENV) generated
