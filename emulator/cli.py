@@ -176,7 +176,8 @@ def traces(
 ) -> None:
     """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
     with endings():
-        from emulator.telemetry.replay import BadEndpoint, ReplayError, replay, traces_of
+        from emulator.telemetry.endpoint import BadEndpoint
+        from emulator.telemetry.replay import ReplayError, replay, traces_of
 
         directory = _open(target)
         names = [found.name for found in directory.trials() if traces_of(found)]

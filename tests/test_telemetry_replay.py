@@ -16,8 +16,9 @@ from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import TrialDirectory
 from emulator.telemetry import names
 from emulator.telemetry import replay as module
+from emulator.telemetry.endpoint import BadEndpoint
 from emulator.telemetry.otlp import FileSink
-from emulator.telemetry.replay import BadEndpoint, ReplayError, replay
+from emulator.telemetry.replay import ReplayError, replay
 
 START = 1_000_000_000 * 10**9
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import grpc
 import zstandard
@@ -22,6 +21,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.rundir import TrialDirectory
 from emulator.telemetry import names
+from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.otlp import read_records, scan_records
 
 SPANS_A_REQUEST = 1000
@@ -31,7 +31,6 @@ DEADLINE = 20.0
 ATTEMPTS = 6
 FIRST_PAUSE = 0.5
 """Seconds before the second attempt; each further pause is twice as long."""
-_PORT = 4317
 _NOTE_EACH = 50
 _PASSING = (
     grpc.StatusCode.UNAVAILABLE,
@@ -39,10 +38,6 @@ _PASSING = (
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.ABORTED,
 )
-
-
-class BadEndpoint(ValueError):
-    """Not an address that OTLP/gRPC can be sent to."""
 
 
 class ReplayError(Exception):
@@ -98,7 +93,7 @@ def replay(
     about = f"{directory.path.resolve().parent.parent.name}/{directory.name}/{offset}"
     mask = int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "big")
     sent = Sent()
-    with _channel(endpoint) as channel:
+    with open_channel(endpoint) as channel:
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
         for file in traces_of(directory):
             for record in _records(file, sent):
@@ -107,26 +102,6 @@ def replay(
                     if sent.requests % _NOTE_EACH == 0:
                         note(f"{sent.spans:,} spans sent")
     return sent
-
-
-def _channel(endpoint: str) -> grpc.Channel:
-    address = urlsplit(endpoint)
-    try:
-        port = address.port or _PORT
-    except ValueError:
-        port = 0
-    if address.scheme not in ("http", "https") or not address.hostname or not port:
-        raise BadEndpoint(
-            f'"{endpoint}" is not an endpoint. Write http://HOST:{_PORT} or https://HOST:{_PORT}'
-        )
-    if address.path not in ("", "/"):
-        raise BadEndpoint(
-            f'"{endpoint}" has a path, as OTLP over HTTP does. Name the gRPC port, usually {_PORT}'
-        )
-    host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
-    if address.scheme == "https":
-        return grpc.secure_channel(f"{host}:{port}", grpc.ssl_channel_credentials())
-    return grpc.insecure_channel(f"{host}:{port}")
 
 
 def _offset_ns(directory: TrialDirectory) -> int:

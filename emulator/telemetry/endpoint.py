@@ -1,0 +1,35 @@
+"""Where OTLP/gRPC can be sent to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import grpc
+
+_PORT = 4317
+
+
+class BadEndpoint(ValueError):
+    """Not an address that OTLP/gRPC can be sent to."""
+
+
+def open_channel(endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
+    """A channel to `http://HOST:PORT` or `https://HOST:PORT`. Raises BadEndpoint."""
+    address = urlsplit(endpoint)
+    try:
+        port = address.port or _PORT
+    except ValueError:
+        port = 0
+    if address.scheme not in ("http", "https") or not address.hostname or not port:
+        raise BadEndpoint(
+            f'"{endpoint}" is not an endpoint. Write http://HOST:{_PORT} or https://HOST:{_PORT}'
+        )
+    if address.path not in ("", "/"):
+        raise BadEndpoint(
+            f'"{endpoint}" has a path, as OTLP over HTTP does. Name the gRPC port, usually {_PORT}'
+        )
+    host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+    if address.scheme == "https":
+        return grpc.secure_channel(f"{host}:{port}", grpc.ssl_channel_credentials(), options)
+    return grpc.insecure_channel(f"{host}:{port}", options)

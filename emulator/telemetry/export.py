@@ -1,0 +1,173 @@
+"""Spans and metrics to an OpenTelemetry Collector by OTLP/gRPC, from a thread of its own.
+
+A recorder's message is sent as it is: `TracesData` and `ExportTraceServiceRequest` are the same on the wire,
+and so are those of metrics. Whoever reads what the Collector wrote must expect a message twice: a Collector
+that dies after writing it and before answering is sent it again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from emulator.telemetry.endpoint import open_channel
+
+_METHODS = {
+    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+}
+_OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
+"""gRPC itself would wait for up to two minutes before it looks for a Collector that was away."""
+_PASSING = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.ABORTED,
+    grpc.StatusCode.CANCELLED,
+)
+"""What OTLP lets a sender try again."""
+_QUEUED_BYTES = 8 << 20
+_DEADLINE = 20.0
+"""Seconds that the Collector has to answer one request."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 4.0
+"""Seconds between two attempts: doubled each time."""
+_PATIENCE = 120.0
+"""Seconds after which a message that the Collector keeps refusing is given up for those behind it."""
+_CLOSING = 30.0
+"""Seconds that `close` waits for what is still queued."""
+
+
+class ExportError(OSError):
+    """The Collector did not take everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """Makes the sinks of a recorder that exports to a Collector: `Recorder(..., sink=Exporter(endpoint))`."""
+
+    endpoint: str
+    """http://HOST:PORT or https://HOST:PORT."""
+    closing: float = _CLOSING
+    """Seconds that closing a sink may take."""
+
+    def __call__(self, path: Path) -> GrpcSink:
+        """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
+
+        Raises BadEndpoint.
+        """
+        return GrpcSink(self.endpoint, path.stem.split("-")[-2], closing=self.closing)
+
+
+class GrpcSink:
+    """Sends each message in a background thread, through a queue of at most `queued_bytes`.
+
+    A Collector that is away or overloaded is asked again for `patience` seconds. What finds the queue full,
+    is refused for good, given up, or left at the end is counted in `lost_spans`.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        signal: str,
+        *,
+        closing: float = _CLOSING,
+        patience: float = _PATIENCE,
+        queued_bytes: int = _QUEUED_BYTES,
+    ) -> None:
+        """`signal` is "traces" or "metrics". Raises BadEndpoint."""
+        self._signal = signal
+        self._endpoint = endpoint
+        self._closing = closing
+        self._patience = patience
+        self._room = queued_bytes
+        self._channel = open_channel(endpoint, _OPTIONS)
+        # Without serializers bytes go out, and come back, as they are.
+        self._export: Callable[..., bytes] = self._channel.unary_unary(_METHODS[signal], None, None)
+        self.lost_spans = 0
+        self._lost_messages = 0
+        self._reason = ""
+        self._queue: deque[tuple[bytes, int]] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._abandoned = threading.Event()
+        self._thread = threading.Thread(target=self._drain, name=f"otlp {signal}", daemon=True)
+        self._thread.start()
+
+    def write(self, message: bytes, spans: int) -> None:
+        with self._changed:
+            if self._closed or len(message) > self._room:
+                self._lose(spans, "the queue was full")
+                return
+            self._room -= len(message)
+            self._queue.append((message, spans))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Wait for the rest, `closing` seconds at most. Raises ExportError if anything was lost."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join(self._closing)
+        self._abandoned.set()
+        self._channel.close()  # ends the call that is under way, if any
+        self._thread.join()
+        if self._reason:
+            raise ExportError(
+                f"{self._endpoint} did not take {self._lost_messages} requests of {self._signal} "
+                f"({self.lost_spans} spans): {self._reason}"
+            )
+
+    def _drain(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if not self._queue:
+                    return
+                message, spans = self._queue.popleft()
+            self._send(message, spans)
+            with self._changed:
+                self._room += len(message)
+
+    def _send(self, message: bytes, spans: int) -> None:
+        """Until it is taken, refused for good, or given up."""
+        give_up = time.monotonic() + self._patience
+        pause = _FIRST_PAUSE
+        reason = "no time was left"
+        while time.monotonic() < give_up and not self._abandoned.is_set():
+            try:
+                reply = self._export(message, timeout=_DEADLINE)
+            except grpc.RpcError as error:
+                reason = f"{error.code().name}: {error.details()}"
+                if error.code() not in _PASSING:
+                    break
+                self._abandoned.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except ValueError:  # the channel was closed a moment ago
+                break
+            else:
+                self._count_rejected(reply)
+                return
+        with self._changed:
+            self._lose(spans, reason)
+
+    def _count_rejected(self, reply: bytes) -> None:
+        """The replies of both signals have the same fields."""
+        if not reply:
+            return
+        partial = ExportTraceServiceResponse.FromString(reply).partial_success
+        if partial.rejected_spans:
+            with self._changed:
+                self.lost_spans += partial.rejected_spans if self._signal == "traces" else 0
+                self._reason = self._reason or f"it rejected a part: {partial.error_message}"
+
+    def _lose(self, spans: int, reason: str) -> None:
+        self.lost_spans += spans
+        self._lost_messages += 1
+        self._reason = self._reason or reason
