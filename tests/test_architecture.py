@@ -59,12 +59,14 @@ FLOORS: list[set[str]] = [
     {"emulator.runtime"},
     {"emulator.fleet"},
     {"emulator.experiment.sweep", "emulator.experiment.trial", "emulator.experiment.worker"},
+    {"emulator.release"},
     {"emulator.exits", "emulator.systems_table", "emulator.terminal"},
     {"analysis.session", "analysis.otlp"},
     {"analysis.tables"},
     {"analysis.measures"},
     {"analysis.claims"},
     {"analysis", "analysis.report"},
+    {"emulator.release_commands"},
     {"emulator.cli", "services"},
 ]
 """From the cellar up: a room may know those on the floors below it. The longest name that fits a

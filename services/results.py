@@ -1,0 +1,197 @@
+"""Serves the results of a run over HTTP:
+
+`python -m services.results --run /var/lib/trellis/run --listen 127.0.0.1:8080`
+
+`/` is the report, or how far the run is; `/status` the same as JSON; `/run.tar.zst` the run directory;
+`/healthz` says that the service lives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.rundir import RunDirectory
+from emulator.release.archive import pack
+from emulator.release.standing import Reader
+from services.results_page import waiting_page
+
+_MAX_REQUESTS = 32
+"""At once; beyond it connections are closed."""
+_MAX_ARCHIVES = 2
+_SILENCE_LIMIT = 60.0
+"""Seconds that a client may neither send nor take anything."""
+_END_LIMIT = 20.0
+"""Seconds that requests have to end when the service is asked to."""
+_HTML, _JSON, _TEXT, _ARCHIVE = (
+    "text/html; charset=utf-8",
+    "application/json",
+    "text/plain",
+    "application/zstd",
+)
+
+
+class ResultsServer(ThreadingHTTPServer):
+    """Answers from one run directory, which need not be there yet."""
+
+    daemon_threads = True
+
+    def __init__(self, host: str, port: int, run: RunDirectory) -> None:
+        """Listens at once; port 0 takes a free one. Raises OSError if it cannot."""
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.run = run
+        self.archives = threading.BoundedSemaphore(_MAX_ARCHIVES)
+        self._reader = Reader(run)
+        self._reading = threading.Lock()
+        self._places = threading.Semaphore(_MAX_REQUESTS)
+        super().__init__((host, port), _Handler)
+
+    def standing(self) -> Any:
+        with self._reading:
+            return self._reader.read()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        print(f"request of {client_address[0]}: {sys.exception()!r}", file=sys.stderr, flush=True)
+
+    def drain(self, limit: float) -> bool:
+        """Wait until all requests have ended, at most `limit` seconds; whether they have."""
+        deadline = time.monotonic() + limit
+        return all(
+            self._places.acquire(timeout=max(0.0, deadline - time.monotonic())) for _ in range(_MAX_REQUESTS)
+        )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request. The path is looked up, never joined to a folder."""
+
+    server: ResultsServer
+    protocol_version = "HTTP/1.1"
+    timeout = _SILENCE_LIMIT
+
+    def do_GET(self) -> None:
+        routes = {
+            "/": self._page,
+            "/status": self._status,
+            "/run.tar.zst": self._archive,
+            "/healthz": self._health,
+        }
+        route = routes.get(self.path.partition("?")[0])
+        if route is None:
+            self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there is /, /status, /run.tar.zst and /healthz\n")
+        else:
+            route()
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _page(self) -> None:
+        standing = self.server.standing()
+        if standing.reported:
+            self._answer(HTTPStatus.OK, _HTML, self.server.run.report.read_bytes())
+        else:
+            self._answer(HTTPStatus.OK, _HTML, waiting_page(standing).encode())
+
+    def _status(self) -> None:
+        self._answer(HTTPStatus.OK, _JSON, self.server.standing().to_json().encode())
+
+    def _health(self) -> None:
+        self._answer(HTTPStatus.OK, _TEXT, b"ok\n")
+
+    def _archive(self) -> None:
+        run = self.server.run
+        if not run.experiment.is_file():
+            self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"the coordinator has not begun yet\n")
+            return
+        if not self.server.archives.acquire(blocking=False):
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, b"it is being fetched by others; try again\n")
+            return
+        try:
+            self._start(HTTPStatus.OK, _ARCHIVE)
+            chunked = self.request_version != "HTTP/1.0"
+            if chunked:
+                self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            if self.command != "HEAD":
+                pack(run.path, _Chunks(self.wfile) if chunked else self.wfile)
+                if chunked:
+                    self.wfile.write(b"0\r\n\r\n")
+        finally:
+            self.server.archives.release()
+
+    def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
+        self._start(status, content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _start(self, status: HTTPStatus, content_type: str) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Connection", "close")
+
+    def log_request(self, code: Any = "-", size: Any = "-") -> None:
+        if self.path != "/healthz":
+            super().log_request(code, size)
+
+
+class _Chunks:
+    """HTTP's chunked transfer coding: a stream that breaks off is seen to have done so."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+
+    def write(self, data: bytes) -> int:
+        if data:
+            self._sink.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return len(data)
+
+
+def main() -> int:
+    """Serve until SIGTERM. Exit status: 0, or 1 if the address cannot be listened to."""
+    parser = argparse.ArgumentParser(description="The results of a run over HTTP")
+    parser.add_argument("--run", type=Path, required=True, help="the run directory; it may come later")
+    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:8080"))
+    arguments = parser.parse_args()
+    host, _, port = arguments.listen.rpartition(":")
+    if not host or not port.isdigit():
+        parser.error(f"--listen {arguments.listen} has to be address:port")
+    try:
+        server = ResultsServer(host.strip("[]"), int(port), RunDirectory(arguments.run))
+    except OSError as error:
+        print(f"cannot listen on {arguments.listen}: {error.strerror}", file=sys.stderr)
+        return 1
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    print(f"listening on {host}:{server.server_address[1]}", flush=True)
+    with server:
+        server.serve_forever()
+    return 0 if server.drain(_END_LIMIT) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""The archive of a run directory: whole, or told not to be."""
+
+import io
+import tarfile
+import threading
+
+import pytest
+import zstandard
+
+from emulator.release.archive import ArchiveError, pack, unpack
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Such as a run directory, with drafts of all kinds in it."""
+    folder = tmp_path / "run"
+    (folder / "trials/a-1/telemetry").mkdir(parents=True)
+    (folder / "trials/a-1/plan.new").mkdir()
+    (folder / "tables/losses").mkdir(parents=True)
+    (folder / "tables/hops/_temporary/0").mkdir(parents=True)
+    (folder / "experiment.yaml").write_text("name: small\n")
+    (folder / "trials/a-1/telemetry/host-0-traces-0.otlp").write_bytes(bytes(range(256)) * 5000)
+    (folder / "trials/a-1/plan.new/peers.parquet").write_text("half")
+    (folder / "trials/a-1/status.json.new").write_text("half")
+    (folder / "tables/hops/_temporary/0/part").write_text("half")
+    (folder / "tables/hops/.part.crc").write_text("half")
+    (folder / "outside").symlink_to("/etc/hostname")
+    return folder
+
+
+def packed(folder) -> bytes:
+    sink = io.BytesIO()
+    pack(folder, sink)
+    return sink.getvalue()
+
+
+def names(folder) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def test_what_is_packed_is_unpacked_without_drafts_and_links(run, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    came = []
+    data = packed(run)
+    unpack(io.BytesIO(data), home, came.append)
+    telemetry = "trials/a-1/telemetry/host-0-traces-0.otlp"
+    folders = {"trials", "trials/a-1", "trials/a-1/telemetry", "tables", "tables/losses", "tables/hops"}
+    assert names(home) == folders | {"experiment.yaml", telemetry}
+    assert (home / telemetry).read_bytes() == (run / telemetry).read_bytes()
+    assert (home / telemetry).stat().st_mtime == int((run / telemetry).stat().st_mtime)
+    assert came[-1] == len(data)
+
+
+def test_an_archive_that_is_cut_off_anywhere_is_refused(run, tmp_path):
+    data = packed(run)
+    for length in {0, 3, len(data) // 2, *range(len(data) - 40, len(data))}:
+        home = tmp_path / f"home-{length}"
+        home.mkdir()
+        with pytest.raises(ArchiveError):
+            unpack(io.BytesIO(data[:length]), home)
+
+
+def test_a_changed_byte_is_noticed(run, tmp_path):
+    data = bytearray(packed(run))
+    for place in range(20, len(data), max(1, len(data) // 30)):
+        changed = data.copy()
+        changed[place] ^= 0x10
+        home = tmp_path / f"home-{place}"
+        home.mkdir()
+        with pytest.raises(ArchiveError):
+            unpack(io.BytesIO(changed), home)
+
+
+def archive_of(*members: tarfile.TarInfo) -> io.BytesIO:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as tar:
+        for member in members:
+            tar.addfile(member, io.BytesIO(b"x" * member.size))
+    return io.BytesIO(zstandard.compress(sink.getvalue()))
+
+
+@pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "trials/../../outside"])
+def test_an_archive_that_names_a_file_outside_is_refused(name, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    with pytest.raises(ArchiveError, match="outside the run directory"):
+        unpack(archive_of(tarfile.TarInfo(name)), home)
+    assert names(tmp_path) == {"home"}
+
+
+def test_links_and_archives_of_others_are_refused(tmp_path):
+    link = tarfile.TarInfo("link")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with pytest.raises(ArchiveError, match="neither file nor folder"):
+        unpack(archive_of(link), tmp_path)
+    with pytest.raises(ArchiveError, match="ends early"):
+        unpack(archive_of(tarfile.TarInfo("file")), tmp_path)
+
+
+def test_files_may_grow_come_and_go_while_they_are_packed(run, tmp_path):
+    growing = run / "trials/a-1/telemetry/growing.otlp"
+    ended = threading.Event()
+
+    def write() -> None:
+        with growing.open("ab", buffering=0) as file:
+            while not ended.is_set():
+                file.write(b"0123456789")
+                passing = run / "trials/a-1/passing"
+                passing.write_text("here")
+                passing.unlink()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for number in range(20):
+            home = tmp_path / f"home-{number}"
+            home.mkdir()
+            unpack(io.BytesIO(packed(run)), home)
+            copy = home / growing.relative_to(run)
+            assert not copy.exists() or growing.read_bytes().startswith(copy.read_bytes())
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_file_that_shrinks_is_an_error(run, monkeypatch):
+    file = run / "trials/a-1/telemetry/host-0-traces-0.otlp"
+    add = tarfile.TarFile.addfile
+
+    def shrink_first(tar, info, data=None):
+        if info.name.endswith(".otlp"):
+            with file.open("r+b") as other:
+                other.truncate(10)
+        add(tar, info, data)
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", shrink_first)
+    with pytest.raises(OSError):
+        packed(run)
