@@ -38,6 +38,7 @@ lock:
 	cd requirements && uv pip compile $(LOCK) dev.in -o dev.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt runtime.in -o runtime.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
+	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
 
 clean:
 	rm -rf $(VENV) generated
