@@ -1,0 +1,86 @@
+"""The churn controller of a release whose sessions end with their pods:
+
+`python -m services.churn --coordinator demo-coordinator:7000 --pods demo-peers --collector
+http://demo-collector:4317`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+
+import grpc
+import grpc.aio
+from trellis.v1 import control_pb2_grpc
+
+from emulator.fleet.churn_controller import run_churn
+from emulator.fleet.pod_churn import Pace
+from emulator.fleet.pod_watch import PodsDenied, open_pods, own_namespace
+from emulator.runtime.links import OPTIONS
+from emulator.telemetry.export import Exporter
+
+_CLOSING = 10.0
+"""Seconds for the last spans, within a pod's usual grace period."""
+
+
+def main() -> int:
+    """Exit status: 0 when it is told to stop, 1 if it could not do its work."""
+    parser = argparse.ArgumentParser(description="The churn controller of a release")
+    environment = os.environ.get
+    parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
+    parser.add_argument("--pods", required=True, help="what the names of the peers' StatefulSets begin with")
+    parser.add_argument("--collector", default=environment("TRELLIS_COLLECTOR"), help="http://address:port")
+    parser.add_argument("--namespace", default=own_namespace())
+    parser.add_argument("--rate", type=float, default=Pace.rate, help="deletions a second (%(default)g)")
+    parser.add_argument("--calls", type=int, default=Pace.calls, help="deletions under way (%(default)d)")
+    parser.add_argument(
+        "--patience", type=float, default=Pace.patience, help="seconds until a pod is gone (%(default)g)"
+    )
+    arguments = parser.parse_args()
+    if not arguments.coordinator or not arguments.collector:
+        parser.error("--coordinator and --collector are needed")
+    try:
+        arguments.pace = Pace(arguments.rate, arguments.calls, arguments.patience)
+        asyncio.run(_run_until_stopped(arguments))
+    except (PodsDenied, ValueError) as error:
+        print(error, file=sys.stderr)
+    except grpc.aio.AioRpcError as error:
+        print(f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}", file=sys.stderr)
+    else:
+        return 0
+    return 1
+
+
+async def _run_until_stopped(arguments: argparse.Namespace) -> None:
+    """Until SIGTERM or SIGINT, however early the last trial has ended."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    stop = asyncio.create_task(stopped.wait())
+    work = asyncio.create_task(_replay(arguments))
+    try:
+        done, _ = await asyncio.wait({stop, work}, return_when=asyncio.FIRST_COMPLETED)
+        if work in done:
+            work.result()
+            print("there is no further trial", flush=True)
+            await stop
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def _replay(arguments: argparse.Namespace) -> None:
+    async with (
+        grpc.aio.insecure_channel(arguments.coordinator, options=OPTIONS) as channel,
+        open_pods(arguments.namespace, arguments.pods) as pods,
+    ):
+        stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
+        sink = Exporter(arguments.collector, _CLOSING)
+        await run_churn(stub, pods, arguments.pods, sink, arguments.pace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
