@@ -27,6 +27,12 @@ def create_run(spec: ExperimentSpec, out: Path) -> RunDirectory:
             break
         except FileExistsError:
             continue
+    return make_run(spec, path)
+
+
+def make_run(spec: ExperimentSpec, path: Path) -> RunDirectory:
+    """Make this folder a run directory. Raises OSError."""
+    path.mkdir(parents=True, exist_ok=True)
     run = RunDirectory(path)
     write_whole(run.experiment, resolved_yaml(spec))
     return run
