@@ -18,16 +18,21 @@ class NoRun(Exception):
 
 def create_run(spec: ExperimentSpec, out: Path) -> RunDirectory:
     """A new `<out>/<experiment>-<time>` with its resolved `experiment.yaml`. Raises OSError."""
+    return make_run(spec, new_folder(spec.name, out))
+
+
+def new_folder(experiment: str, out: Path) -> Path:
+    """An empty `<out>/<experiment>-<time>` that nobody else has. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
-    name = f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    name = f"{experiment}-{datetime.now():%Y%m%d-%H%M%S}"
     for number in itertools.count(1):
         path = out / (name if number == 1 else f"{name}-{number}")
         try:
             path.mkdir()
-            break
+            return path
         except FileExistsError:
             continue
-    return make_run(spec, path)
+    raise AssertionError
 
 
 def make_run(spec: ExperimentSpec, path: Path) -> RunDirectory:
