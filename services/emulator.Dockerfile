@@ -5,7 +5,9 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 WORKDIR /build
 COPY requirements/emulator.txt requirements/
 COPY services/image services/image
-RUN services/image/install-packages requirements/emulator.txt && services/image/trim-packages
+RUN services/image/install-packages requirements/emulator.txt \
+    && services/image/trim-packages \
+    && services/image/replace-sources
 
 FROM packages AS code
 COPY . .

@@ -1,0 +1,35 @@
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+
+FROM ${PYTHON_IMAGE} AS packages
+RUN apt-get update && apt-get install --yes --no-install-recommends binutils
+WORKDIR /build
+COPY requirements/runtime.txt requirements/
+COPY services/image services/image
+RUN services/image/install-packages requirements/runtime.txt \
+    && services/image/trim-packages \
+    && services/image/trim-spark
+
+FROM packages AS code
+COPY . .
+RUN services/image/install-code
+
+FROM ${PYTHON_IMAGE}
+RUN groupadd --gid 65532 trellis \
+    && useradd --uid 65532 --gid 65532 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin trellis
+COPY --from=packages /opt/trellis /opt/trellis
+COPY --from=code /opt/trellis/code /opt/trellis/code
+COPY --chmod=755 services/analysis-entrypoint /opt/trellis/bin/entrypoint
+ARG REVISION=
+ENV HOME=/tmp \
+    OPENBLAS_NUM_THREADS=1 \
+    PATH=/opt/trellis/code/bin:/opt/trellis/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    SPARK_HOME=/opt/trellis/spark \
+    TRELLIS_REVISION=${REVISION}
+LABEL org.opencontainers.image.title="Trellis: analysis with Spark" \
+      org.opencontainers.image.revision=${REVISION}
+WORKDIR /opt/trellis
+USER 65532:65532
+ENTRYPOINT ["/opt/trellis/bin/entrypoint"]
+CMD ["trellis", "--help"]
