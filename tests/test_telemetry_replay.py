@@ -178,7 +178,7 @@ def test_a_cut_off_file_is_sent_to_its_last_whole_record(trial, collector):
     sent = replay(trial, collector.endpoint)
     assert sent.spans == 4
     assert not sent.whole
-    assert "virtual-traces-0.otlp is cut off: its last" in sent.lines()[0]
+    assert "virtual-traces-0.otlp is cut off at byte" in sent.lines()[0]
 
 
 def test_a_damaged_file_is_sent_up_to_the_damage(trial, collector):

@@ -4,9 +4,9 @@
     spark.read.format("otlp").option("signal", "traces").option("directories", json.dumps([...])).load()
 
 `signal` is "traces" (columns of `analysis.otlp.spans.SPANS`) or "metrics" (`POINTS`), `directories` a JSON
-list of folders with `<host>-<signal>-<start>.otlp` files. A file is read in parts, in parallel; the parts
-depend on the files alone. What cannot be read, such as the end of a file that was cut off, is skipped
-and makes a row whose `loss` is set.
+list of folders with `<host>-<signal>-<start>.otlp` files; a Collector's holds many hosts. A file is read in
+parts, in parallel; the parts depend on the files alone. A message that was written twice is read once. What
+cannot be read, such as a record that was cut off, is skipped and makes a row whose `loss` is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.otlp.spans import POINTS, SPANS, decode_points, decode_spans, loss_batch
-from emulator.telemetry.otlp import scan_records
+from emulator.telemetry.otlp import Cut
+from emulator.telemetry.resent import scan_once
 
 _PART_BYTES = 2 << 20
 _BATCH_RECORDS = 8
@@ -34,12 +35,12 @@ _SCHEMAS = {"traces": SPANS, "metrics": POINTS}
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Consecutive records of one file, and what is cut off after the last one."""
+    """Records of one file in its order, and what was cut off in that file, if these are its last ones."""
 
     file: str
     records: list[tuple[int, int]]
     """(offset, length) of each frame, bytes."""
-    cut_bytes: int = 0
+    cuts: list[Cut]
 
 
 class Part(InputPartition):
@@ -91,17 +92,17 @@ def _parts(directory: Path, signal: str) -> Iterator[Part]:
     trial = directory.parent.name
     stretches: list[_Stretch] = []
     size = 0
-    for path in sorted(directory.glob(f"*-{signal}-*.otlp")):
-        records, cut = scan_records(path)
+    for contents in scan_once(sorted(directory.glob(f"*-{signal}-*.otlp"))):
+        file, records = str(contents.path), contents.records
         first = 0
         for index, (_, length) in enumerate(records):
             size += length
             if size >= _PART_BYTES:
-                stretches.append(_Stretch(str(path), records[first : index + 1]))
+                stretches.append(_Stretch(file, records[first : index + 1], []))
                 yield Part(trial, stretches)
                 first, stretches, size = index + 1, [], 0
-        if first < len(records) or cut:
-            stretches.append(_Stretch(str(path), records[first:], cut.lost_bytes if cut else 0))
+        if first < len(records) or contents.cuts:
+            stretches.append(_Stretch(file, records[first:], contents.cuts))
     if stretches:
         yield Part(trial, stretches)
 
@@ -142,5 +143,5 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
                 frames, size = [], 0
     if frames:
         yield from decode(frames)
-    if stretch.cut_bytes:
-        yield loss(path.stat().st_size - stretch.cut_bytes, stretch.cut_bytes, "cut off within a record")
+    for cut in stretch.cuts:
+        yield loss(cut.offset, cut.lost_bytes, "cut off within a record")

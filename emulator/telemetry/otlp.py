@@ -6,10 +6,11 @@ A file is a sequence of records: a 4-byte big-endian length and one zstd frame t
 
 from __future__ import annotations
 
+import mmap
 import queue
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol as Interface
@@ -43,6 +44,7 @@ class FileSink:
     """
 
     def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("xb", buffering=0)
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_content_size=True)
         self.lost_spans = 0
@@ -106,34 +108,87 @@ class BackgroundSink:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a file ends mid-record."""
+    """A stretch of a file that is no whole record: its end, or where a Collector that was killed went on."""
 
     path: Path
     offset: int
-    """Bytes that are whole records."""
     lost_bytes: int
 
 
-def scan_records(path: Path) -> tuple[list[tuple[int, int]], Cut | None]:
-    """(offset, length) of the frame of every whole record, and what is cut off at the end."""
+def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
+    """(offset, length) of the frame of every whole record, and what is cut off."""
     size = path.stat().st_size
-    records: list[tuple[int, int]] = []
-    offset = 0
-    with path.open("rb") as file:
-        while offset + _LENGTH.size <= size:
-            file.seek(offset)
-            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
-            if offset + _LENGTH.size + length > size:
-                break
-            records.append((offset + _LENGTH.size, length))
-            offset += _LENGTH.size + length
-    return records, Cut(path, offset, size - offset) if offset < size else None
+    if not size:
+        return [], []
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        records: list[tuple[int, int]] = []
+        cuts: list[Cut] = []
+        offset = 0
+        while offset < size:
+            end = _end(data, offset)
+            if end is None or not _begins_frame(data, offset) or not _is_sound(data, offset, end):
+                following = _next_record(data, offset + 1)
+                if end is None or end != following:
+                    cuts.append(Cut(path, offset, following - offset))
+                    offset = following
+                    continue
+                # The length is right, so the damage is within the frame. Who reads it will tell.
+            records.append((offset + _LENGTH.size, end - offset - _LENGTH.size))
+            offset = end
+    return records, cuts
+
+
+def _end(data: mmap.mmap, offset: int) -> int | None:
+    """Where the record at `offset` ends, if the file is long enough."""
+    if offset + _LENGTH.size > len(data):
+        return None
+    (length,) = _LENGTH.unpack_from(data, offset)
+    end: int = offset + _LENGTH.size + length
+    return end if end <= len(data) else None
+
+
+def _begins_frame(data: mmap.mmap, offset: int) -> bool:
+    """Whether a zstd frame could be behind the length at `offset`."""
+    frame = offset + _LENGTH.size
+    return data[frame : frame + len(zstandard.FRAME_HEADER)] == zstandard.FRAME_HEADER
+
+
+def _is_sound(data: mmap.mmap, offset: int, end: int) -> bool:
+    """Whether the record is whole; only one that has no record behind it is looked into."""
+    return end == len(data) or _begins_frame(data, end) or _is_frame(data[offset + _LENGTH.size : end])
+
+
+def _next_record(data: mmap.mmap, start: int) -> int:
+    """The first offset from `start` at which a whole record begins, or the end of the file."""
+    at = data.find(zstandard.FRAME_HEADER, start + _LENGTH.size)
+    while at >= 0:
+        offset = at - _LENGTH.size
+        end = _end(data, offset)
+        if end is not None and _is_frame(data[at:end]):
+            return offset
+        at = data.find(zstandard.FRAME_HEADER, at + 1)
+    return len(data)
+
+
+def _is_frame(content: bytes) -> bool:
+    """Whether this is one zstd frame."""
+    decompression = zstandard.ZstdDecompressor().decompressobj()
+    try:
+        decompression.decompress(content)
+    except zstandard.ZstdError:
+        return False
+    return decompression.eof and not decompression.unused_data
 
 
 def read_records(path: Path) -> Iterator[bytes]:
     """The messages of all whole records. Raises zstandard.ZstdError on a damaged frame."""
-    decompressor = zstandard.ZstdDecompressor()
     records, _ = scan_records(path)
+    yield from read_frames(path, records)
+
+
+def read_frames(path: Path, records: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    """The messages of records that `scan_records` found. Raises zstandard.ZstdError on a damaged frame."""
+    decompressor = zstandard.ZstdDecompressor()
     with path.open("rb") as file:
         for offset, length in records:
             file.seek(offset)

@@ -22,7 +22,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from emulator.experiment.rundir import TrialDirectory
 from emulator.telemetry import names
 from emulator.telemetry.endpoint import open_channel
-from emulator.telemetry.otlp import read_records, scan_records
+from emulator.telemetry.otlp import read_frames
+from emulator.telemetry.resent import Contents, scan_once
 
 SPANS_A_REQUEST = 1000
 """So that a request stays well below gRPC's usual limit of 4 MiB."""
@@ -95,8 +96,8 @@ def replay(
     sent = Sent()
     with open_channel(endpoint) as channel:
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
-        for file in traces_of(directory):
-            for record in _records(file, sent):
+        for contents in scan_once(traces_of(directory)):
+            for record in _records(contents, sent):
                 for request in _requests(record, offset, mask):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
@@ -108,31 +109,34 @@ def _offset_ns(directory: TrialDirectory) -> int:
     """From the virtual clock to the wall clock; 0 for a trial in real time."""
     if not directory.fidelity.exists() or json.loads(directory.fidelity.read_text())["runtime"] != "virtual":
         return 0
-    start = next((start for file in traces_of(directory) for start in _starts(file)), None)
+    start = next(_starts(directory), None)
     if start is None:
         return 0
     progress = directory.read_status().get("progress") or {}
     return time.time_ns() - start - int(progress.get("trial_end", 0) * 1e9)
 
 
-def _starts(file: Path) -> Iterator[int]:
-    for record in _records(file, Sent()):
-        for resource in record.resource_spans:
-            for attribute in resource.resource.attributes:
-                if attribute.key == names.START:
-                    yield attribute.value.int_value
+def _starts(directory: TrialDirectory) -> Iterator[int]:
+    for contents in scan_once(traces_of(directory)):
+        for record in _records(contents, Sent()):
+            for resource in record.resource_spans:
+                for attribute in resource.resource.attributes:
+                    if attribute.key == names.START:
+                        yield attribute.value.int_value
 
 
-def _records(file: Path, sent: Sent) -> Iterator[TracesData]:
+def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
     """All whole records; what is lost is noted."""
-    _, cut = scan_records(file)
-    if cut is not None:
-        sent.losses.append(f"{file.name} is cut off: its last {cut.lost_bytes:,} bytes are no whole record")
+    name = contents.path.name
+    sent.losses.extend(
+        f"{name} is cut off at byte {cut.offset:,}: {cut.lost_bytes:,} bytes are no whole record"
+        for cut in contents.cuts
+    )
     try:
-        for record in read_records(file):
-            yield TracesData.FromString(record)
+        for message in read_frames(contents.path, contents.records):
+            yield TracesData.FromString(message)
     except (zstandard.ZstdError, DecodeError) as error:
-        sent.losses.append(f"{file.name} is damaged and was read only to there: {error}")
+        sent.losses.append(f"{name} is damaged and was read only to there: {error}")
 
 
 def _requests(record: TracesData, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
