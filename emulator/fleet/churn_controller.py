@@ -132,13 +132,7 @@ class _Replay:
         self._pods = pods
         self._plan = plan
         self._start_ns = plan.start_unix_ns + offset_ns
-        kills = [
-            Kill(
-                kill.peer, kill.session, kill.host, pod_of(kill.host), self._unix_s(kill.at_s), kill.graceful
-            )
-            for kill in plan.kills
-        ]
-        self._churn = PodChurn(kills, pace)
+        self._churn = PodChurn((self._kill(kill, pod_of(kill.host)) for kill in plan.kills), pace)
         self._changed = asyncio.Event()
         self._outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
         self._late, self._took = Distribution(), Distribution()
@@ -160,7 +154,7 @@ class _Replay:
             seed=plan.seed,
             start_unix_ns=self._start_ns,
             sink=sink,
-            incarnation=unix_ns() // 10**9,
+            incarnation=unix_ns(),
         )
         _say(f"{plan.trial}: {len(plan.kills)} sessions are to end with their pods")
         try:

@@ -1,0 +1,580 @@
+"""Deleting pods when the plan says so: the decisions with a fake clock, the controller with fake servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kubernetes.aio.client.exceptions import ApiException
+from opentelemetry.proto.trace.v1 import trace_pb2
+from trellis.v1 import control_pb2, control_pb2_grpc
+
+from emulator.fleet import churn_controller, pod_watch
+from emulator.fleet.churn_controller import pod_namer, run_churn
+from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
+from emulator.fleet.pod_watch import Pods, PodsDenied
+from emulator.runtime.clock import unix_ns
+from emulator.telemetry.otlp import FileSink, read_records
+from emulator.telemetry.recorder import SinkFactory
+
+PACE = Pace(rate=10, calls=3, patience=30)
+
+
+def kill(number: int, due: float = 100.0, session: int = 0, graceful: bool = False) -> Kill:
+    return Kill(number, session, f"host-{number}", f"peers-0-{number}", due, graceful)
+
+
+def churn_of(*kills: Kill, pace: Pace = PACE) -> PodChurn:
+    """With a pod for each, that has run for long."""
+    churn = PodChurn(kills, pace)
+    for each in kills:
+        churn.see(each.pod, Pod(f"uid of {each.pod}", 0, True), 0.0)
+    return churn
+
+
+def take(churn: PodChurn, now: float) -> Deletion:
+    deletion = churn.take(now)
+    assert deletion is not None
+    return deletion
+
+
+def only_outcome(churn: PodChurn, now: float) -> Outcome:
+    (outcome,) = churn.outcomes(now)
+    return outcome
+
+
+def test_a_pod_is_deleted_when_its_session_ends_and_not_before() -> None:
+    churn = churn_of(kill(1, due=100.0))
+    assert churn.take(99.9) is None
+    assert churn.wake_at() == 100.0
+    assert take(churn, 100.0).uid == "uid of peers-0-1"
+    assert churn.take(100.0) is None
+
+
+def test_kills_are_asked_for_by_time_whatever_their_order_in_the_plan() -> None:
+    churn = churn_of(kill(1, due=101.0), kill(2, due=100.0))
+    assert take(churn, 102.0).kill.peer == 2
+
+
+def test_a_session_is_over_when_its_pod_is_gone() -> None:
+    churn = churn_of(kill(1))
+    deletion = take(churn, 100.1)
+    churn.answer(deletion)
+    assert churn.outcomes(100.2) == []
+    assert not churn.over
+    churn.see("peers-0-1", None, 100.7)
+    assert only_outcome(churn, 101.0) == Outcome(deletion.kill, 100.1, 100.7, "")
+    assert churn.over
+
+
+def test_a_pod_that_was_replaced_unseen_is_gone_too() -> None:
+    churn = churn_of(kill(1))
+    churn.answer(take(churn, 100.0))
+    churn.see("peers-0-1", Pod("another", 101, False), 101.5)
+    assert only_outcome(churn, 102.0).gone == 101.5
+
+
+def test_news_of_a_pod_that_still_ends_is_no_end() -> None:
+    churn = churn_of(kill(1))
+    churn.answer(take(churn, 100.0))
+    churn.see("peers-0-1", Pod("uid of peers-0-1", 0, False), 100.5)
+    assert churn.outcomes(101.0) == []
+
+
+def test_a_pod_may_be_gone_before_kubernetes_has_answered() -> None:
+    churn = churn_of(kill(1))
+    deletion = take(churn, 100.0)
+    churn.see("peers-0-1", None, 100.1)
+    churn.answer(deletion)
+    assert only_outcome(churn, 100.2).gone == 100.1
+    assert churn.over
+
+
+def test_a_flash_leave_is_spread_at_the_rate() -> None:
+    churn = churn_of(*(kill(number) for number in range(3)))
+    asked = []
+    for tick in range(100):
+        now = 100.0 + tick * 0.025
+        if (deletion := churn.take(now)) is not None:
+            asked.append(now)
+            churn.answer(deletion)
+    assert asked == pytest.approx([100.0, 100.1, 100.2])
+
+
+def test_no_more_calls_are_under_way_than_allowed() -> None:
+    churn = churn_of(*(kill(number) for number in range(5)))
+    under_way = [take(churn, now) for now in (100.0, 100.2, 100.4)]
+    assert churn.take(101.0) is None
+    churn.answer(under_way[1])
+    assert churn.take(101.0) is not None
+
+
+def test_with_all_calls_under_way_the_clock_alone_changes_nothing_before_patience_ends() -> None:
+    churn = churn_of(kill(1), kill(2), pace=Pace(10, 1, 30))
+    take(churn, 100.0)
+    assert churn.wake_at() == 130.0
+
+
+def test_a_pod_that_does_not_go_is_given_up() -> None:
+    churn = churn_of(kill(1))
+    churn.answer(take(churn, 100.0))
+    assert churn.outcomes(129.9) == []
+    outcome = only_outcome(churn, 130.0)
+    assert outcome.gone is None
+    assert "not gone after 30 s" in outcome.error
+    churn.see("peers-0-1", None, 131.0)
+    assert churn.outcomes(132.0) == []
+
+
+def test_a_refusal_is_an_outcome_and_frees_its_call() -> None:
+    churn = churn_of(kill(1), kill(2), pace=Pace(10, 1, 30))
+    churn.refuse(take(churn, 100.0), "invalid")
+    assert only_outcome(churn, 100.1).error == "invalid"
+    assert take(churn, 100.2).kill.peer == 2
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        (None, "there was no pod"),
+        (Pod("new", 50, False), "not running"),
+        (Pod("new", 99, True), "come back before"),
+        (Pod("new", 180, True), "come back before"),
+    ],
+)
+def test_a_pod_that_cannot_hold_the_session_is_left_alone(pod: Pod | None, reason: str) -> None:
+    churn = churn_of(kill(1, due=99.9))
+    churn.see("peers-0-1", pod, 99.0)
+    assert churn.take(200.0) is None
+    outcome = only_outcome(churn, 200.0)
+    assert reason in outcome.error
+    assert outcome.gone is None
+    assert churn.over
+
+
+def test_a_session_whose_pod_still_ends_with_the_one_before_is_not_deleted_twice() -> None:
+    churn = churn_of(kill(1, due=100.0), kill(1, due=101.0, session=1))
+    churn.answer(take(churn, 100.0))
+    assert churn.take(101.0) is None
+    outcome = only_outcome(churn, 101.0)
+    assert outcome.kill.session == 1
+    assert "session before" in outcome.error
+
+
+def test_a_pod_that_came_back_can_be_deleted_again() -> None:
+    churn = churn_of(kill(1, due=100.0), kill(1, due=110.0, session=1))
+    churn.answer(take(churn, 100.0))
+    churn.see("peers-0-1", None, 100.5)
+    churn.see("peers-0-1", Pod("second", 100, False), 100.6)
+    churn.see("peers-0-1", Pod("second", 100, True), 102.0)
+    assert take(churn, 110.0).uid == "second"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.floats(100, 110)), max_size=30),
+    st.lists(st.sampled_from(["answer", "refuse", "gone", "wait"]), max_size=200),
+)
+def test_every_kill_has_one_outcome_within_rate_and_calls(
+    planned: list[tuple[int, float]], happenings: list[str]
+) -> None:
+    kills = [kill(pod, due, session) for session, (pod, due) in enumerate(planned)]
+    churn = churn_of(*kills)
+    asked: list[Deletion] = []
+    unanswered: list[Deletion] = []
+    outcomes: list[Outcome] = []
+    now = 100.0
+    for happening in happenings + ["answer", "wait"] * 300:
+        while (deletion := churn.take(now)) is not None:
+            asked.append(deletion)
+            unanswered.append(deletion)
+        assert len(unanswered) <= PACE.calls
+        if happening in ("answer", "refuse") and unanswered:
+            deletion = unanswered.pop(0)
+            churn.answer(deletion) if happening == "answer" else churn.refuse(deletion, "no")
+        elif happening == "gone" and asked:
+            churn.see(asked[-1].kill.pod, Pod(f"{now}", 0, True), now)
+        elif happening == "wait":
+            now += 0.3
+        outcomes += churn.outcomes(now)
+    assert churn.over
+    assert sorted(o.kill.session for o in outcomes) == list(range(len(kills)))
+    times = [deletion.asked for deletion in asked]
+    assert all(later - earlier > 0.099 for earlier, later in pairwise(times))
+    assert all(d.asked >= d.kill.due for d in asked)
+
+
+@pytest.mark.parametrize("values", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_a_pace_at_which_nothing_would_happen_is_refused(values: tuple[float, int, float]) -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        Pace(*values)
+
+
+def test_a_host_is_the_pod_of_its_number() -> None:
+    name = pod_namer("demo-peers")
+    assert [name(f"host-{n}") for n in (0, 999, 1000, 2017)] == [
+        "demo-peers-0-0",
+        "demo-peers-0-999",
+        "demo-peers-1-0",
+        "demo-peers-2-17",
+    ]
+
+
+@pytest.mark.parametrize("host", ["", "host", "host-", "pod-1", "host-x", "host--1"])
+def test_a_host_of_another_kind_has_no_pod(host: str) -> None:
+    with pytest.raises(ValueError, match="host-17"):
+        pod_namer("demo-peers")(host)
+
+
+class FakeCluster:
+    """As much of `CoreV1Api` as the controller uses. A deleted pod is gone and back at once."""
+
+    def __init__(self, pods: int) -> None:
+        self.pods = {f"peers-0-{n}": self._pod(f"peers-0-{n}", f"first-{n}") for n in range(pods)}
+        self.pods["peers-other"] = self._pod("peers-other", "another release")
+        self.deletions: list[tuple[str, str, int | None]] = []
+        self.failures: list[Exception] = []
+        """What the next deletions meet."""
+        self.list_failure: Exception | None = None
+        self.watchers: list[asyncio.Queue[bytes]] = []
+
+    def _pod(self, name: str, uid: str, phase: str = "Running") -> dict[str, Any]:
+        metadata = {
+            "name": name,
+            "uid": uid,
+            "creationTimestamp": "2020-01-01T00:00:00Z",
+            "resourceVersion": "7",
+        }
+        return {"metadata": metadata, "status": {"phase": phase}}
+
+    def tell(self, kind: str, item: dict[str, Any]) -> None:
+        for watcher in self.watchers:
+            watcher.put_nowait(json.dumps({"type": kind, "object": item}).encode() + b"\n")
+
+    async def list_namespaced_pod_without_preload_content(self, namespace: str, **options: Any) -> Any:
+        if self.list_failure is not None:
+            raise self.list_failure
+        return _FakeAnswer(self, watch=options.get("watch", False))
+
+    async def delete_namespaced_pod(self, name: str, namespace: str, *, body: Any, **options: Any) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        pod = self.pods[name]
+        if pod["metadata"]["uid"] != body.preconditions.uid:
+            raise ApiException(status=409, reason="Conflict")
+        self.deletions.append((name, body.preconditions.uid, body.grace_period_seconds))
+        self.tell("DELETED", pod)
+        self.pods[name] = self._pod(name, f"{pod['metadata']['uid']}'")
+        self.tell("ADDED", self.pods[name])
+
+    async def read_namespaced_pod(self, name: str, namespace: str, **options: Any) -> Any:
+        uid = self.pods[name]["metadata"]["uid"]
+        return SimpleNamespace(metadata=SimpleNamespace(uid=uid))
+
+
+class _FakeAnswer:
+    status = 200
+
+    def __init__(self, cluster: FakeCluster, watch: bool) -> None:
+        self._cluster = cluster
+        self.content = self
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        if watch:
+            cluster.watchers.append(self._lines)
+
+    async def read(self) -> bytes:
+        pods = list(self._cluster.pods.values())
+        return json.dumps({"metadata": {"resourceVersion": "7"}, "items": pods}).encode()
+
+    async def readline(self) -> bytes:
+        return await self._lines.get()
+
+    def close(self) -> None:
+        pass
+
+
+class FakeCoordinator(control_pb2_grpc.CoordinatorServicer):
+    """Gives the plans in turn: each until all its kills are reported."""
+
+    def __init__(self, *plans: control_pb2.ChurnPlan) -> None:
+        self.plans = list(plans)
+        self.killed: list[control_pb2.Killed] = []
+        self.clock_lead_ns = 0
+        self.failing = 0
+        """Calls that are yet to be answered with UNAVAILABLE."""
+        self.asked = 0
+
+    async def AwaitChurn(self, request: control_pb2.ChurnRequest, context: Any) -> control_pb2.ChurnPlan:
+        self.asked += 1
+        await self._fail(context)
+        if not self.plans:
+            await context.abort(grpc.StatusCode.OUT_OF_RANGE, "no more")
+        plan = self.plans[0]
+        done = {(killed.peer, killed.session) for killed in self.killed if killed.trial == plan.trial}
+        left = control_pb2.ChurnPlan()
+        left.CopyFrom(plan)
+        del left.kills[:]
+        left.kills.extend(kill for kill in plan.kills if (kill.peer, kill.session) not in done)
+        return left
+
+    async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
+        now = unix_ns() + self.clock_lead_ns
+        return control_pb2.ClockReply(received_unix_ns=now, replied_unix_ns=now)
+
+    async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
+        await self._fail(context)
+        if not self.plans or self.plans[0].trial != request.trial:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not running")
+        self.killed.append(request)
+        if len([k for k in self.killed if k.trial == request.trial]) == len(self.plans[0].kills):
+            self.plans.pop(0)
+        return control_pb2.Finished()
+
+    async def _fail(self, context: Any) -> None:
+        if self.failing:
+            self.failing -= 1
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "ask again")
+
+
+def plan_of(trial: str, *kills: tuple[int, float, bool], lead_ns: int = 0) -> control_pb2.ChurnPlan:
+    """(peer, at_s, graceful); the trial starts now."""
+    return control_pb2.ChurnPlan(
+        experiment="experiment",
+        trial=trial,
+        seed=1,
+        start_unix_ns=unix_ns() + lead_ns,
+        time_scale=0.5,
+        end_s=60.0,
+        kills=[
+            control_pb2.Kill(peer=peer, session=3, host=f"host-{peer}", at_s=at, graceful=graceful)
+            for peer, at, graceful in kills
+        ],
+    )
+
+
+@asynccontextmanager
+async def served(coordinator: FakeCoordinator) -> AsyncIterator[Any]:
+    server = grpc.aio.server()
+    control_pb2_grpc.add_CoordinatorServicer_to_server(coordinator, server)  # type: ignore[no-untyped-call]
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
+    finally:
+        await server.stop(0)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(churn_controller, "_LOOK_PERIOD", 0.05)
+    monkeypatch.setattr(churn_controller, "_BACK_OFF", (0.02, 0.1))
+    monkeypatch.setattr(pod_watch, "_BACK_OFF", (0.02, 0.1))
+
+
+def files_in(directory: Path) -> SinkFactory:
+    return lambda path: FileSink(directory / path.name)
+
+
+def replay(coordinator: FakeCoordinator, cluster: FakeCluster, directory: Path) -> None:
+    """Until there is no further trial."""
+
+    async def run() -> None:
+        async with served(coordinator) as stub, asyncio.timeout(20):
+            pods = Pods(cluster, "default", "peers")
+            await run_churn(stub, pods, "peers", files_in(directory), Pace())
+
+    asyncio.run(run())
+
+
+def test_a_crash_has_no_grace_and_a_graceful_leave_the_pods_own(tmp_path: Path) -> None:
+    cluster = FakeCluster(2)
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False), (1, 0.2, True)))
+    replay(coordinator, cluster, tmp_path)
+    assert cluster.deletions == [("peers-0-0", "first-0", 0), ("peers-0-1", "first-1", None)]
+
+
+def test_what_was_asked_and_seen_is_reported_in_trial_time(tmp_path: Path) -> None:
+    lead = 3_600 * 10**9
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.4, False), lead_ns=lead))
+    coordinator.clock_lead_ns = lead
+    replay(coordinator, FakeCluster(1), tmp_path)
+    (killed,) = coordinator.killed
+    assert (killed.peer, killed.session, killed.host, killed.error) == (0, 3, "host-0", "")
+    assert 0.4 <= killed.requested_s <= killed.gone_s < 1.4
+
+
+def test_the_end_of_a_crashed_session_is_recorded_and_a_graceful_one_left_to_its_peer(tmp_path: Path) -> None:
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False), (1, 0.2, True)))
+    replay(coordinator, FakeCluster(2), tmp_path)
+    (path,) = tmp_path.glob("churn-0-traces-*.otlp")
+    (span,) = [
+        span
+        for record in read_records(path)
+        for resource in trace_pb2.TracesData.FromString(record).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+    attributes = {a.key: a.value for a in span.attributes}
+    assert span.name == "leave"
+    assert attributes["trellis.peer"].int_value == 0
+    assert attributes["trellis.session"].int_value == 3
+    assert attributes["trellis.graceful"].bool_value is False
+    by_peer = {killed.peer: killed for killed in coordinator.killed}
+    at_s = (span.start_time_unix_nano - coordinator_start(path)) * 1e-9
+    assert at_s == pytest.approx(by_peer[0].gone_s, abs=1e-6)
+
+
+def coordinator_start(path: Path) -> int:
+    (record, *_) = read_records(path)
+    (resource,) = trace_pb2.TracesData.FromString(record).resource_spans
+    values = {a.key: a.value for a in resource.resource.attributes}
+    start: int = values["trellis.start_unix_ns"].int_value
+    return start
+
+
+def test_trials_are_replayed_one_after_the_other(tmp_path: Path) -> None:
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False)), plan_of("b", (0, 0.2, False)))
+    cluster = FakeCluster(1)
+    replay(coordinator, cluster, tmp_path)
+    assert [killed.trial for killed in coordinator.killed] == ["a", "b"]
+    assert [uid for _, uid, _ in cluster.deletions] == ["first-0", "first-0'"]
+
+
+def test_a_coordinator_that_is_away_is_asked_again_and_nothing_is_lost(tmp_path: Path) -> None:
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False), (1, 0.1, False)))
+    coordinator.failing = 4
+    replay(coordinator, FakeCluster(2), tmp_path)
+    assert sorted(killed.peer for killed in coordinator.killed) == [0, 1]
+
+
+def test_a_trial_that_ends_early_takes_no_more_pods(tmp_path: Path) -> None:
+    coordinator = FakeCoordinator(plan_of("a", (0, 30.0, False)))
+    cluster = FakeCluster(1)
+
+    async def run() -> None:
+        async with served(coordinator) as stub, asyncio.timeout(10):
+            sink = lambda path: FileSink(tmp_path / path.name)  # noqa: E731
+            work = asyncio.create_task(
+                run_churn(stub, Pods(cluster, "default", "peers"), "peers", sink, Pace())
+            )
+            await asyncio.sleep(0.3)
+            coordinator.plans.clear()
+            await work
+
+    asyncio.run(run())
+    assert cluster.deletions == []
+
+
+def test_a_trial_whose_kills_are_done_is_not_asked_for_in_a_busy_loop(tmp_path: Path) -> None:
+    coordinator = FakeCoordinator(plan_of("a"))
+
+    async def run() -> None:
+        async with served(coordinator) as stub:
+            pods = Pods(FakeCluster(1), "default", "peers")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await run_churn(stub, pods, "peers", files_in(tmp_path), Pace())
+
+    asyncio.run(run())
+    assert coordinator.asked < 15
+
+
+def refusal(status: int, **headers: str) -> ApiException:
+    error = ApiException(status=status, reason="because")
+    error.headers = {key.replace("_", "-"): value for key, value in headers.items()}
+    return error
+
+
+@pytest.mark.parametrize("failure", [refusal(429, Retry_After="0.3"), refusal(500), OSError("reset")])
+def test_what_passes_is_tried_again(failure: Exception, tmp_path: Path) -> None:
+    cluster = FakeCluster(1)
+    cluster.failures = [failure]
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False)))
+    replay(coordinator, cluster, tmp_path)
+    assert len(cluster.deletions) == 1
+    assert coordinator.killed[0].error == ""
+
+
+def test_kubernetes_is_left_alone_for_as_long_as_it_asks(tmp_path: Path) -> None:
+    cluster = FakeCluster(1)
+    cluster.failures = [refusal(429, Retry_After="0.5")]
+    began = time.monotonic()
+    assert asyncio.run(Pods(cluster, "default", "peers").delete("peers-0-0", "first-0", graceful=False)) == ""
+    assert time.monotonic() - began >= 0.5
+
+
+def test_a_pod_that_is_gone_already_needs_no_deletion() -> None:
+    cluster = FakeCluster(1)
+    pods = Pods(cluster, "default", "peers")
+    assert asyncio.run(pods.delete("peers-0-0", "an earlier one", graceful=False)) == ""
+    cluster.failures = [refusal(404)]
+    assert asyncio.run(pods.delete("peers-0-0", "first-0", graceful=False)) == ""
+    assert cluster.deletions == []
+
+
+def test_a_conflict_over_the_same_pod_is_tried_again() -> None:
+    cluster = FakeCluster(1)
+    cluster.failures = [refusal(409)]
+    assert asyncio.run(Pods(cluster, "default", "peers").delete("peers-0-0", "first-0", graceful=True)) == ""
+    assert cluster.deletions == [("peers-0-0", "first-0", None)]
+
+
+def test_what_kubernetes_will_never_take_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
+    cluster = FakeCluster(2)
+    cluster.failures = [refusal(422)]
+    coordinator = FakeCoordinator(plan_of("a", (0, 0.1, False), (1, 0.2, False)))
+    replay(coordinator, cluster, tmp_path)
+    by_peer = {killed.peer: killed for killed in coordinator.killed}
+    assert "422, because" in by_peer[0].error
+    assert by_peer[0].gone_s < 0 < by_peer[1].gone_s
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_controller_that_may_not_delete_ends_and_says_what_it_needs(status: int, tmp_path: Path) -> None:
+    cluster = FakeCluster(1)
+    cluster.failures = [refusal(status)]
+    with pytest.raises(PodsDenied, match=r"may not delete pods in the namespace default.*Role"):
+        replay(FakeCoordinator(plan_of("a", (0, 0.1, False))), cluster, tmp_path)
+
+
+def test_a_controller_that_may_not_list_ends_and_says_what_it_needs(tmp_path: Path) -> None:
+    cluster = FakeCluster(1)
+    cluster.list_failure = refusal(403)
+    with pytest.raises(PodsDenied, match="may not list and watch pods"):
+        replay(FakeCoordinator(plan_of("a")), cluster, tmp_path)
+
+
+def test_a_watch_that_expired_begins_with_a_new_list() -> None:
+    cluster = FakeCluster(1)
+    seen: list[tuple[str, str | None]] = []
+
+    def note(name: str, pod: Pod | None) -> None:
+        seen.append((name, pod and pod.uid))
+
+    async def run() -> None:
+        listed = asyncio.Event()
+        work = asyncio.create_task(Pods(cluster, "default", "peers-0").follow(note, listed))
+        await asyncio.wait_for(listed.wait(), 5)
+        while not cluster.watchers:
+            await asyncio.sleep(0.01)
+        del cluster.pods["peers-0-0"]
+        cluster.watchers[0].put_nowait(b'{"type": "ERROR", "object": {"code": 410}}\n')
+        while len(cluster.watchers) < 2:
+            await asyncio.sleep(0.01)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+    assert seen == [("peers-0-0", "first-0"), ("peers-0-0", None)]
