@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyroute2 import AsyncIPRoute
-from pyroute2.netlink import NLM_F_DUMP, NLM_F_REQUEST, nlmsg
-from pyroute2.netlink.nlsocket import NetlinkRequest
+from pyroute2.netlink import nlmsg
 from pyroute2.netlink.rtnl import RTM_GETTFILTER
 
 from emulator.network.netem.messages import HTB, U32Request
+from emulator.network.netem.netlink import GET, Netlink
 from emulator.network.netem.rules import BUCKETS, ROOT_TABLE, Filter, Rule, Table
 
 DEPTH = 8
@@ -58,28 +57,14 @@ class Lookup:
         return None
 
 
-async def read_filters(namespace: str, interface: int) -> list[Rule]:
+def read_filters(namespace: str, interface: int) -> list[Rule]:
     """Tables and filters of the HTB that the kernel has, tables first."""
     request = U32Request()
-    request.update(index=interface, parent=HTB, family=0, handle=0, info=0)
-    async with AsyncIPRoute(netns=namespace, flags=0) as route:
-        dump = NetlinkRequest(
-            route,
-            request,
-            msg_type=RTM_GETTFILTER,
-            msg_flags=NLM_F_REQUEST | NLM_F_DUMP,
-            parser=_parse,
-        )
-        await dump.send()
-        answers = [answer async for answer in dump.response()]
+    request.update(index=interface, parent=HTB)
+    with Netlink(namespace) as netlink:
+        answers = netlink.request(request, RTM_GETTFILTER, GET)
     rules = [rule for answer in answers if (rule := _rule(answer)) is not None]
     return sorted(rules, key=lambda rule: not isinstance(rule, Table))
-
-
-def _parse(data: bytes, offset: int, length: int) -> nlmsg:
-    message = U32Request(data, offset=offset)
-    message.decode()
-    return message
 
 
 def _rule(answer: nlmsg) -> Rule | None:

@@ -1,0 +1,98 @@
+"""Network namespaces for tests, and the kernel that they run under."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from pyroute2 import NetNS, netns
+from pyroute2.netlink import nlmsg
+
+from emulator.network.netem.messages import HTB, BareRequest
+from emulator.network.netem.rules import DelayClass
+from emulator.network.netem.shaper import why_unavailable
+
+KERNEL = "TRELLIS_NETEM_KERNEL"
+"""Names a command prefix that runs a command under a kernel with netem, as root."""
+
+
+def netem_kernel() -> list[str]:
+    """What to put before a command so that it has netem. Skips the test if there is nothing."""
+    if prefix := os.environ.get(KERNEL):
+        return shlex.split(prefix)
+    if (reason := why_unavailable()) is not None:
+        pytest.skip(f"{reason} ({KERNEL} may name a command that runs another under a kernel with netem)")
+    return []
+
+
+def need_root() -> None:
+    if os.geteuid():
+        pytest.skip("network namespaces need root")
+
+
+def pfifo_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
+    """A queue that every kernel has, in the place of netem's."""
+    message = BareRequest()
+    message.update(family=0, index=index, handle=(rule.minor + 1) << 16, parent=HTB | rule.minor, info=0)
+    message["attrs"] = [("TCA_KIND", "pfifo")]
+    return message
+
+
+@contextmanager
+def namespace(label: str) -> Iterator[str]:
+    """A new network namespace with `lo` up; the name, which no other process has."""
+    name = f"trellis-{os.getpid()}-{label}"
+    netns.create(name)
+    try:
+        with NetNS(name) as here:
+            here.link("set", index=1, state="up")
+        yield name
+    finally:
+        netns.remove(name)
+
+
+def connect(first: str, first_interface: str, second: str, second_interface: str) -> None:
+    """A veth pair between two namespaces, both ends up."""
+    with NetNS(first) as here:
+        here.link(
+            "add",
+            ifname=first_interface,
+            kind="veth",
+            peer={"ifname": second_interface, "net_ns_fd": second},
+        )
+        here.link("set", index=here.link_lookup(ifname=first_interface)[0], state="up")
+    with NetNS(second) as there:
+        there.link("set", index=there.link_lookup(ifname=second_interface)[0], state="up")
+
+
+def give_address(name: str, interface: str, address: str, prefix: int) -> None:
+    """An address, and the default route through the interface."""
+    with NetNS(name) as here:
+        index = here.link_lookup(ifname=interface)[0]
+        here.addr("add", index=index, address=address, prefixlen=prefix)
+        here.route("add", family=socket.AF_INET, dst="default", oif=index)
+
+
+@contextmanager
+def hosts(count: int) -> Iterator[dict[str, str]]:
+    """Namespaces on one bridge, each with an interface `eth0`: namespace by IPv4 address."""
+    with ExitStack() as stack:
+        hub = stack.enter_context(namespace("hub"))
+        with NetNS(hub) as here:
+            here.link("add", ifname="bridge", kind="bridge")
+            bridge = here.link_lookup(ifname="bridge")[0]
+            here.link("set", index=bridge, state="up")
+        found = {}
+        for number in range(1, count + 1):
+            name = stack.enter_context(namespace(str(number)))
+            connect(hub, f"port{number}", name, "eth0")
+            with NetNS(hub) as here:
+                here.link("set", index=here.link_lookup(ifname=f"port{number}")[0], master=bridge)
+            address = f"10.77.{number // 250}.{number % 250}"
+            give_address(name, "eth0", address, 16)
+            found[address] = name
+        yield found
