@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import random
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def _derive(seed: int, names: tuple[str | int, ...]) -> int:
@@ -24,4 +26,6 @@ def stream(seed: int, *names: str | int) -> random.Random:
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
     """The stream of this name, for arrays."""
+    import numpy as np  # a host of a fleet draws no arrays, and is smaller by 10 MB without it
+
     return np.random.Generator(np.random.PCG64(_derive(seed, names)))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from fleet_toys import Flood, FloodParameters
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from emulator.network.model import build_network
+from emulator.network.build import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.protocol import Application
 from emulator.runtime.clock import TrialClock, unix_ns

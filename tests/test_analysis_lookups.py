@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.tables.lookups import Ring, judge
 from emulator.identifiers import MASK, distance, encode, of_peer
-from emulator.network.model import Network
+from emulator.network.build import network_of
 from emulator.network.spec import NetworkSpec
 
 Session = tuple[int, float, float]
@@ -57,7 +57,7 @@ def test_the_closest_is_the_one_that_a_search_through_all_finds(
 
 def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:
     rtt = np.array([[0, 80, 60], [80, 0, 20], [60, 20, 0]], np.float32) / 1000
-    network = Network(rtt, 0.001, [2, 1, 0], NetworkSpec())
+    network = network_of(rtt, 0.001, [2, 1, 0], NetworkSpec())
     peers = pa.table(
         {
             "peer": pa.array([0, 1, 2], pa.int32()),

@@ -10,7 +10,7 @@ from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, pub
 from small_trial import make_plan, run
 from trellis.v1.pubsub_pb2 import Notification, Pull
 
-from emulator.network.model import build_network
+from emulator.network.build import build_network
 from emulator.protocol import Contact
 
 

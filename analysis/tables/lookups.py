@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from analysis.tables.trials import TrialRecord
 from emulator.identifiers import decode, distance, of_peer
-from emulator.network.model import Network, build_network
+from emulator.network.build import build_network
+from emulator.network.model import Network
 from emulator.network.spec import NetworkSpec
 
 ESTABLISHED_S = 10.0

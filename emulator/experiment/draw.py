@@ -14,7 +14,7 @@ from emulator.churn.sessions import Sessions
 from emulator.churn.spec import TraceFile
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.network.model import host_count, place
+from emulator.network.build import host_count, place
 from emulator.network.spec import MatrixFile
 from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers

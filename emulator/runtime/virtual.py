@@ -8,7 +8,7 @@ from emulator.experiment.fidelity import Check, Fidelity, HostReport
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
-from emulator.network.model import build_network
+from emulator.network.build import build_network
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual_world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
