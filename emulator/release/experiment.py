@@ -1,0 +1,53 @@
+"""An experiment that is to run in pods, which see nothing of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from emulator.experiment.document import dotted
+from emulator.experiment.files import named_files
+from emulator.experiment.load import load
+from emulator.experiment.spec import ExperimentSpec, Kubernetes
+from emulator.experiment.variants import trials
+from emulator.release.errors import ReleaseError
+
+INPUTS = "/inputs/"
+"""Where the chart mounts files that experiments name."""
+
+
+def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
+    """Read an experiment file whose trials all run in pods.
+
+    Raises ExperimentError as `load` does, and ReleaseError if pods could not run it.
+    """
+    spec = load(path, options, check_files=False)
+    runtimes = {trial.spec.runtime.kind for trial in trials(spec)}
+    if runtimes != {"kubernetes"}:
+        others = ", ".join(sorted(runtimes - {"kubernetes"}))
+        raise ReleaseError(
+            f"{path}: some trials run on {others}: a release runs all of them in pods. "
+            f"Drop runtime.kind from vary, or set it with --set runtime.kind=kubernetes"
+        )
+    hosts = {trial.spec.runtime.hosts for trial in trials(spec) if isinstance(trial.spec.runtime, Kubernetes)}
+    if len(hosts) > 1:
+        raise ReleaseError(
+            f"{path}: vary.runtime.hosts: a release has the same pods for all trials. "
+            f"Choose one number with --set runtime.hosts={max(hosts)}, and run the others by themselves"
+        )
+    values = spec.model_dump(mode="json")
+    local = []
+    for key in named_files(values):
+        here = values
+        for part in key:
+            here = here[part]  # type: ignore[index]
+        if not str(here).startswith(INPUTS):
+            local.append(f"{dotted(key)}: {here}")
+    if local:
+        raise ReleaseError(
+            f"{path} names files of this machine, which pods do not have:\n  "
+            + "\n  ".join(local)
+            + f"\nPut them on a volume that the chart mounts at {INPUTS} (docs/guide.md, Kubernetes), "
+            f"and name them {INPUTS}..."
+        )
+    return spec
