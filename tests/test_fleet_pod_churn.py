@@ -15,17 +15,17 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
+from churn_toys import FakeCoordinator, plan_of, served
 from hypothesis import given
 from hypothesis import strategies as st
 from kubernetes.aio.client.exceptions import ApiException
 from opentelemetry.proto.trace.v1 import trace_pb2
-from trellis.v1 import control_pb2, control_pb2_grpc
+from trellis.v1 import control_pb2_grpc
 
 from emulator.fleet import churn_controller, pod_watch
 from emulator.fleet.churn_controller import pod_namer, run_churn
 from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pod_watch import Pods, PodsDenied
-from emulator.runtime.clock import unix_ns
 from emulator.telemetry.otlp import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
 
@@ -304,83 +304,18 @@ class _FakeAnswer:
         pass
 
 
-class FakeCoordinator(control_pb2_grpc.CoordinatorServicer):
-    """Gives the plans in turn: each until all its kills are reported."""
-
-    def __init__(self, *plans: control_pb2.ChurnPlan) -> None:
-        self.plans = list(plans)
-        self.killed: list[control_pb2.Killed] = []
-        self.clock_lead_ns = 0
-        self.failing = 0
-        """Calls that are yet to be answered with UNAVAILABLE."""
-        self.asked = 0
-
-    async def AwaitChurn(self, request: control_pb2.ChurnRequest, context: Any) -> control_pb2.ChurnPlan:
-        self.asked += 1
-        await self._fail(context)
-        if not self.plans:
-            await context.abort(grpc.StatusCode.OUT_OF_RANGE, "no more")
-        plan = self.plans[0]
-        done = {(killed.peer, killed.session) for killed in self.killed if killed.trial == plan.trial}
-        left = control_pb2.ChurnPlan()
-        left.CopyFrom(plan)
-        del left.kills[:]
-        left.kills.extend(kill for kill in plan.kills if (kill.peer, kill.session) not in done)
-        return left
-
-    async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
-        now = unix_ns() + self.clock_lead_ns
-        return control_pb2.ClockReply(received_unix_ns=now, replied_unix_ns=now)
-
-    async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
-        await self._fail(context)
-        if not self.plans or self.plans[0].trial != request.trial:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not running")
-        self.killed.append(request)
-        if len([k for k in self.killed if k.trial == request.trial]) == len(self.plans[0].kills):
-            self.plans.pop(0)
-        return control_pb2.Finished()
-
-    async def _fail(self, context: Any) -> None:
-        if self.failing:
-            self.failing -= 1
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "ask again")
-
-
-def plan_of(trial: str, *kills: tuple[int, float, bool], lead_ns: int = 0) -> control_pb2.ChurnPlan:
-    """(peer, at_s, graceful); the trial starts now."""
-    return control_pb2.ChurnPlan(
-        experiment="experiment",
-        trial=trial,
-        seed=1,
-        start_unix_ns=unix_ns() + lead_ns,
-        time_scale=0.5,
-        end_s=60.0,
-        kills=[
-            control_pb2.Kill(peer=peer, session=3, host=f"host-{peer}", at_s=at, graceful=graceful)
-            for peer, at, graceful in kills
-        ],
-    )
-
-
-@asynccontextmanager
-async def served(coordinator: FakeCoordinator) -> AsyncIterator[Any]:
-    server = grpc.aio.server()
-    control_pb2_grpc.add_CoordinatorServicer_to_server(coordinator, server)  # type: ignore[no-untyped-call]
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
-    finally:
-        await server.stop(0)
-
-
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(churn_controller, "_LOOK_PERIOD", 0.05)
     monkeypatch.setattr(churn_controller, "_BACK_OFF", (0.02, 0.1))
     monkeypatch.setattr(pod_watch, "_BACK_OFF", (0.02, 0.1))
+
+
+@asynccontextmanager
+async def reached(coordinator: FakeCoordinator) -> AsyncIterator[Any]:
+    """Its stub."""
+    async with served(coordinator) as address, grpc.aio.insecure_channel(address) as channel:
+        yield control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
 
 
 def files_in(directory: Path) -> SinkFactory:
@@ -391,7 +326,7 @@ def replay(coordinator: FakeCoordinator, cluster: FakeCluster, directory: Path) 
     """Until there is no further trial."""
 
     async def run() -> None:
-        async with served(coordinator) as stub, asyncio.timeout(20):
+        async with reached(coordinator) as stub, asyncio.timeout(20):
             pods = Pods(cluster, "default", "peers")
             await run_churn(stub, pods, "peers", files_in(directory), Pace())
 
@@ -464,7 +399,7 @@ def test_a_trial_that_ends_early_takes_no_more_pods(tmp_path: Path) -> None:
     cluster = FakeCluster(1)
 
     async def run() -> None:
-        async with served(coordinator) as stub, asyncio.timeout(10):
+        async with reached(coordinator) as stub, asyncio.timeout(10):
             sink = lambda path: FileSink(tmp_path / path.name)  # noqa: E731
             work = asyncio.create_task(
                 run_churn(stub, Pods(cluster, "default", "peers"), "peers", sink, Pace())
@@ -481,7 +416,7 @@ def test_a_trial_whose_kills_are_done_is_not_asked_for_in_a_busy_loop(tmp_path: 
     coordinator = FakeCoordinator(plan_of("a"))
 
     async def run() -> None:
-        async with served(coordinator) as stub:
+        async with reached(coordinator) as stub:
             pods = Pods(FakeCluster(1), "default", "peers")
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.5):
