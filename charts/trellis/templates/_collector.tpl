@@ -1,0 +1,56 @@
+{{/*
+The Collector's configuration. What is written to files passes no queue and no batch, so that a sender's OK
+means written; what is forwarded may be lost, and must not hold up the files: a batch of its own cuts it off.
+*/}}
+{{- define "trellis.collector.config" -}}
+{{- $forward := .Values.telemetry.forward -}}
+extensions:
+  health_check:
+    endpoint: 0.0.0.0:13133
+receivers:
+  otlp:
+    protocols:
+      grpc:
+        endpoint: 0.0.0.0:4317
+        max_recv_msg_size_mib: 64
+processors:
+  memory_limiter:
+    check_interval: 1s
+    limit_percentage: 75
+    spike_limit_percentage: 20
+  {{- if $forward.endpoint }}
+  batch: {}
+  {{- end }}
+exporters:
+  {{- range $signal := list "traces" "metrics" }}
+  file/{{ $signal }}:
+    path: /var/lib/trellis/run/trials/*/telemetry/collector-{{ $signal }}-0.otlp
+    format: proto
+    compression: zstd
+    append: true
+    group_by:
+      enabled: true
+      resource_attribute: trellis.trial
+  {{- end }}
+  {{- if $forward.endpoint }}
+  otlp/forward:
+    endpoint: {{ $forward.endpoint }}
+    tls:
+      insecure: {{ not $forward.tls }}
+  {{- end }}
+service:
+  extensions: [health_check]
+  pipelines:
+    {{- range $signal := list "traces" "metrics" }}
+    {{ $signal }}/files:
+      receivers: [otlp]
+      processors: [memory_limiter]
+      exporters: [file/{{ $signal }}]
+    {{- if $forward.endpoint }}
+    {{ $signal }}/forward:
+      receivers: [otlp]
+      processors: [batch]
+      exporters: [otlp/forward]
+    {{- end }}
+    {{- end }}
+{{- end -}}

@@ -1,0 +1,25 @@
+{{/* The name that all objects of a release begin with: the release's own. */}}
+{{- define "trellis.name" -}}
+{{- if gt (len .Release.Name) 40 -}}
+{{- fail (printf "the release name %q has %d characters, and names of pods are made from it: use at most 40" .Release.Name (len .Release.Name)) -}}
+{{- end -}}
+{{- .Release.Name -}}
+{{- end -}}
+
+{{/* What finds the pods of a part of this release: (dict "root" . "component" "peers"). */}}
+{{- define "trellis.selector" -}}
+app.kubernetes.io/name: trellis
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "trellis.labels" -}}
+{{ include "trellis.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{- define "trellis.claim" -}}
+{{- .Values.storage.existingClaim | default (printf "%s-results" (include "trellis.name" .)) -}}
+{{- end -}}
