@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from emulator import release_options as pods
 from emulator.exits import INVALID, VALID, UserError, endings, err, resumable
+from emulator.outcome import out, say_summary, say_verdict
+from emulator.release_commands import commands
+from emulator.release_run import refuse_pods, run_in_pods, wants_pods
 
 if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
@@ -25,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out = Console(highlight=False)
+app.add_typer(commands)
 
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file, or a run directory.")]
 Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
@@ -51,13 +54,31 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores; 1 in real time.")
     ] = None,
+    where: pods.Where = None,
+    release: pods.Release = None,
+    namespace: pods.Namespace = None,
+    chart: pods.Chart = None,
+    values: pods.Values = None,
+    chart_set: pods.ChartSettings = None,
+    image_prefix: pods.ImagePrefix = None,
+    image_tag: pods.ImageTag = None,
+    keep: pods.Keep = False,
+    start_limit: pods.StartLimit = pods.START_LIMIT,
+    patience: pods.Patience = pods.PATIENCE,
 ) -> None:
     """Plan, run, analyze and report an experiment."""
     with endings():
         from emulator.experiment.sweep import default_jobs, run_sweep
         from emulator.experiment.variants import trials
 
-        directory, spec = _find_run(target, options or [], folder, resume)
+        of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
+        in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
+        options = [*([f"runtime.kind={where}"] if where else []), *(options or [])]
+        if target is not None and resume is None and wants_pods(target, options):
+            raise typer.Exit(run_in_pods(target, options, folder, in_pods))
+        if in_pods != pods.PodOptions():
+            raise UserError("an option for runs in pods is given. Add --on kubernetes, or leave it out")
+        directory, spec = _find_run(target, options, folder, resume)
         screen = _screen()
         with resumable(directory):
             total = len(trials(spec))
@@ -67,11 +88,11 @@ def run(
             valid = all(outcome.state == "valid" for outcome in outcomes)
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):
-                _say_verdict(False, reasons, directory)
+                say_verdict(False, reasons, directory)
             else:
                 _analyze(directory, screen)
                 _report(directory, screen)
-                valid = _say_summary(directory) and valid
+                valid = say_summary(directory) and valid
         raise typer.Exit(VALID if valid else INVALID)
 
 
@@ -107,7 +128,7 @@ def analyze(target: Run) -> None:
     with endings():
         directory = _open(target)
         _analyze(directory, _screen())
-        raise typer.Exit(VALID if _say_summary(directory) else INVALID)
+        raise typer.Exit(VALID if say_summary(directory) else INVALID)
 
 
 @app.command()
@@ -117,7 +138,7 @@ def report(target: Run) -> None:
         directory = _open(target)
         _need_summary(directory)
         _report(directory, _screen())
-        raise typer.Exit(VALID if _say_summary(directory) else INVALID)
+        raise typer.Exit(VALID if say_summary(directory) else INVALID)
 
 
 @app.command()
@@ -219,8 +240,10 @@ def _find_run(
         if target is None:
             raise UserError("name an experiment file or a run directory")
         spec = load(target, options)
+        refuse_pods(spec)
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
+    refuse_pods(spec)
     if target is not None:
         check_same(directory, spec, load(target, options), target)
     elif options:
@@ -267,26 +290,6 @@ def _report(directory: RunDirectory, screen: Screen) -> None:
             write_report(directory)
         except ResultsError as error:
             raise UserError(str(error)) from None
-
-
-def _say_summary(directory: RunDirectory) -> bool:
-    """Whether the run is valid, after telling so."""
-    import json
-
-    summary = json.loads(directory.summary.read_text())
-    _say_verdict(summary["valid"], summary["reasons"], directory)
-    return bool(summary["valid"])
-
-
-def _say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:
-    if valid:
-        out.print("valid", style="green")
-    else:
-        out.print(f"INVALID: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
-    if directory.report.exists():
-        out.print(f"report: {directory.report}", markup=False, soft_wrap=True)
-    else:
-        out.print(f"run: {directory.path}", markup=False, soft_wrap=True)
 
 
 def main() -> None:

@@ -66,6 +66,8 @@ FLOORS: list[set[str]] = [
     {"analysis.measures"},
     {"analysis.claims"},
     {"analysis", "analysis.report"},
+    {"emulator.outcome", "emulator.release_options"},
+    {"emulator.release_run"},
     {"emulator.release_commands"},
     {"emulator.cli", "services"},
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 from emulator.release.errors import ReleaseError
@@ -21,3 +22,11 @@ def find_chart(given: Path | None) -> Path:
             "Name it: --chart PATH (charts/trellis of the repository)"
         )
     return _BESIDE_SOURCE
+
+
+def image_settings(prefix: str | None, tag: str | None) -> list[str]:
+    """The chart's values that name Trellis' own images at another place, or in another version."""
+    if prefix is None and tag is None:
+        return []
+    tag = tag or version("trellis")
+    return [f"images.{part}={prefix or ''}trellis-{part}:{tag}" for part in ("emulator", "analysis")]

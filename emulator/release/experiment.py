@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.experiment.document import dotted
+from emulator.experiment.document import ExperimentError, dotted, read_document
 from emulator.experiment.files import named_files
 from emulator.experiment.load import load
+from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, Kubernetes
 from emulator.experiment.variants import trials
 from emulator.release.errors import ReleaseError
 
 INPUTS = "/inputs/"
 """Where the chart mounts files that experiments name."""
+_DATA = "TRELLIS_DATA"
+"""The variable that names the folder of such files, here and in pods."""
+
+
+def is_for_pods(path: Path, options: Sequence[str]) -> bool:
+    """Whether `runtime.kind` is kubernetes; False for a file that cannot be read."""
+    try:
+        document = read_document(path)
+        apply_options(document, options)
+    except ExperimentError:
+        return False
+    runtime = document.values.get("runtime")
+    return isinstance(runtime, dict) and runtime.get("kind") == "kubernetes"
 
 
 def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
@@ -21,7 +37,8 @@ def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
 
     Raises ExperimentError as `load` does, and ReleaseError if pods could not run it.
     """
-    spec = load(path, options, check_files=False)
+    with _files_of_pods():
+        spec = load(path, options, check_files=False)
     runtimes = {trial.spec.runtime.kind for trial in trials(spec)}
     if runtimes != {"kubernetes"}:
         others = ", ".join(sorted(runtimes - {"kubernetes"}))
@@ -51,3 +68,17 @@ def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
             f"and name them {INPUTS}..."
         )
     return spec
+
+
+@contextmanager
+def _files_of_pods() -> Iterator[None]:
+    """`${TRELLIS_DATA}` in an experiment is here what it is in the pods."""
+    before = os.environ.get(_DATA)
+    os.environ[_DATA] = INPUTS.rstrip("/")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_DATA]
+        else:
+            os.environ[_DATA] = before
