@@ -1,0 +1,196 @@
+"""What Prometheus is told while a trial runs."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Sequence
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spec_of
+from trellis.v1 import control_pb2
+
+from emulator.fleet.coordinator import Coordinator
+from emulator.fleet.live_metrics import HOST_STATES, Reading, serve
+from emulator.fleet.live_reading import TrialReader
+
+
+def reading(trial: str = "vitis-1", **changes: object) -> Reading:
+    values: dict[str, object] = {
+        "trial": trial,
+        "system": "vitis",
+        "state": "running",
+        "time_s": 12.5,
+        "end_s": 80.0,
+        "peers_up": 1,
+        "joined": 2,
+        "published": 3,
+        "delivered": 4,
+        "lookups": 5,
+        "sent": 6,
+        "dropped": 7,
+        "lost_spans": 8,
+        "timer_lateness_max_s": 0.009,
+        "hosts": {"ready": 10, "lost": 11},
+    }
+    return Reading(**values | changes)  # type: ignore[arg-type]
+
+
+def scrape(port: int) -> str:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def samples(readings: Sequence[Reading]) -> dict[tuple[str, ...], float]:
+    """Value by name and labels other than the release, in the order of their keys."""
+    with serve("127.0.0.1:0", "demo", lambda: readings) as server:
+        text = scrape(server.port)
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            assert sample.labels.pop("release") == "demo"
+            found[(sample.name, *(value for _, value in sorted(sample.labels.items())))] = sample.value
+    return found
+
+
+def test_a_scrape_tells_of_everything_that_was_read() -> None:
+    values = samples([reading()])
+    assert {name: value for (name, *_), value in values.items() if name != "trellis_hosts"} == {
+        "trellis_trial_time_seconds": 12.5,
+        "trellis_trial_end_seconds": 80,
+        "trellis_peers_up": 1,
+        "trellis_joins_total": 2,
+        "trellis_publications_total": 3,
+        "trellis_deliveries_total": 4,
+        "trellis_lookups_total": 5,
+        "trellis_messages_sent_total": 6,
+        "trellis_envelopes_dropped_total": 7,
+        "trellis_spans_lost_total": 8,
+        "trellis_timer_lateness_max_seconds": 0.009,
+        "trellis_trial_info": 1,
+    }
+    assert ("trellis_trial_info", "running", "vitis", "vitis-1") in values
+
+
+def test_every_state_of_a_host_has_a_sample_so_that_none_lingers() -> None:
+    values = samples([reading()])
+    counts = {state: values[("trellis_hosts", state, "vitis-1")] for state in HOST_STATES}
+    assert counts == {"starting": 0, "ready": 10, "restarted": 0, "lost": 11, "finished": 0}
+
+
+def test_trials_are_told_apart() -> None:
+    values = samples([reading("a", peers_up=1), reading("b", peers_up=2)])
+    assert values[("trellis_peers_up", "a")] == 1
+    assert values[("trellis_peers_up", "b")] == 2
+
+
+def test_a_scrape_sees_the_moment_and_not_the_start() -> None:
+    readings = [reading(peers_up=1)]
+    with serve("127.0.0.1:0", "demo", lambda: readings) as server:
+        readings[0] = reading(peers_up=99)
+        assert 'trellis_peers_up{release="demo",trial="vitis-1"} 99.0' in scrape(server.port)
+
+
+def test_without_a_trial_a_scrape_is_empty_and_no_error() -> None:
+    assert samples([]) == {}
+
+
+def test_a_failing_read_fails_the_scrape_and_not_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    readings: list[Reading] = []
+
+    def read() -> Sequence[Reading]:
+        if not readings:
+            raise RuntimeError("not now")
+        return readings
+
+    with serve("127.0.0.1:0", "demo", read) as server:
+        with pytest.raises(HTTPError, match="500"):
+            scrape(server.port)
+        readings.append(reading())
+        assert "trellis_peers_up" in scrape(server.port)
+    assert "not now" in capsys.readouterr().err
+
+
+def test_only_the_given_address_is_bound_and_given_back() -> None:
+    with serve("127.0.0.1:0", "demo", lambda: [reading()]) as server:
+        port = server.port
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=2)
+        with pytest.raises(OSError, match="in use"):
+            serve(f"127.0.0.1:{port}", "demo", lambda: [])
+    with pytest.raises(URLError):
+        scrape(port)
+    assert not [thread for thread in threading.enumerate() if thread.name == "metrics"]
+
+
+@pytest.mark.parametrize("listen", ["9100", ":9100", "localhost:", "127.0.0.1:http"])
+def test_what_is_no_address_is_refused(listen: str) -> None:
+    with pytest.raises(ValueError, match=r"127\.0\.0\.1:9100"):
+        serve(listen, "demo", lambda: [])
+
+
+@pytest.fixture
+def coordinator() -> Coordinator:
+    coordinator = Coordinator(spec_of(5), plan_of(5), "experiment", "vitis-1")
+    begin(coordinator)
+    return coordinator
+
+
+def progress(host: str, **values: float) -> control_pb2.HostProgress:
+    return control_pb2.HostProgress(host=host, **values)  # type: ignore[arg-type]
+
+
+def test_a_reading_sums_up_the_hosts(coordinator: Coordinator) -> None:
+    reader = TrialReader(coordinator)
+    coordinator.note_progress(
+        progress("host-0", peers_up=3, joined=4, sent=10, delivered=1, timer_lateness_max_s=0.02), 2 * SECOND
+    )
+    coordinator.note_progress(
+        progress("host-1", peers_up=2, sent=5, dropped=1, lost_spans=2, timer_lateness_max_s=0.03), 2 * SECOND
+    )
+    assert coordinator.start_ns is not None
+    found = reader.read("running", coordinator.start_ns + 3 * SECOND)
+    assert (found.trial, found.system, found.state) == ("vitis-1", "vitis", "running")
+    assert (found.peers_up, found.joined, found.sent, found.delivered) == (5, 4, 15, 1)
+    assert (found.dropped, found.lost_spans, found.timer_lateness_max_s) == (1, 2, 0.03)
+    assert (found.time_s, found.end_s) == (pytest.approx(3.0), 10.0)
+    assert found.hosts == {"ready": 2}
+
+
+def test_trial_time_ends_with_the_trial(coordinator: Coordinator) -> None:
+    assert TrialReader(coordinator).read("finished", 3600 * SECOND).time_s == 10.0
+
+
+def test_counts_do_not_fall_when_a_host_is_started_anew(coordinator: Coordinator) -> None:
+    reader = TrialReader(coordinator)
+    coordinator.note_progress(progress("host-0", sent=10), 2 * SECOND)
+    coordinator.note_progress(progress("host-1", sent=7), 2 * SECOND)
+    assert reader.read("running", 2 * SECOND).sent == 17
+    again = control_pb2.Registration(host="host-1", address="127.0.0.1:2", start="another")
+    coordinator.register(again, 3 * SECOND)
+    assert reader.read("running", 3 * SECOND).sent == 17
+    coordinator.note_progress(progress("host-1", sent=2), 4 * SECOND)
+    assert [reader.read("running", 4 * SECOND).sent for _ in range(2)] == [19, 19]
+
+
+def test_hosts_are_counted_by_how_they_stand() -> None:
+    coordinator = Coordinator(spec_of(5), plan_of(5), "experiment", "vitis-1")
+    reader = TrialReader(coordinator)
+    register(coordinator, "host-0")
+    assert reader.read("starting", SECOND).hosts == {"starting": 2}
+    begin(coordinator)
+    coordinator.lose("host-0", "silent")
+    coordinator.finish(result("host-1"), 2 * SECOND)
+    assert reader.read("running", 2 * SECOND).hosts == {"lost": 1, "finished": 1}
+
+
+def test_a_host_that_came_back_unplanned_is_shown_as_restarted(coordinator: Coordinator) -> None:
+    coordinator.register(control_pb2.Registration(host="host-1", address="x:2", start="another"), 3 * SECOND)
+    reader = TrialReader(coordinator)
+    assert reader.read("running", 3 * SECOND).hosts == {"ready": 1, "starting": 1}
+    coordinator.ready(control_pb2.Ready(host="host-1"), 4 * SECOND)
+    assert reader.read("running", 4 * SECOND).hosts == {"ready": 1, "restarted": 1}
