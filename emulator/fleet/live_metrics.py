@@ -21,6 +21,8 @@ from prometheus_client.metrics_core import (
 _REQUEST_LIMIT = 10.0
 """Seconds that a scraper may take to ask and to read the answer."""
 _STOP_LIMIT = 5.0
+_POLL = 0.1
+"""Seconds until the server notices that it is to stop."""
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
 """A host is in one of them. Restarted: ready again after it was away."""
 
@@ -74,7 +76,7 @@ _COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
 ]
 
 
-class _LiveCollector:
+class LiveCollector:
     """Asks for the readings each time that Prometheus does."""
 
     def __init__(self, release: str, read: Callable[[], Sequence[Reading]]) -> None:
@@ -119,7 +121,9 @@ class MetricsServer:
 
     def __init__(self, server: ThreadingWSGIServer) -> None:
         self._server = server
-        self._thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+        self._thread = threading.Thread(
+            target=server.serve_forever, args=(_POLL,), name="metrics", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -154,6 +158,6 @@ def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> M
     family, _, _, _, address = found[0]
     server_class = type("_Server", (ThreadingWSGIServer,), {"address_family": family})
     registry = CollectorRegistry()
-    registry.register(_LiveCollector(release, read))
+    registry.register(LiveCollector(release, read))
     app = make_wsgi_app(registry)
     return MetricsServer(make_server(str(address[0]), int(port), app, server_class, _Handler))
