@@ -70,16 +70,24 @@ class Trace:
 class Host:
     """Records what happens on one host."""
 
-    def __init__(self, directory: Path, host: str = "virtual", trial: str = TRIAL, seed: int = 1) -> None:
+    def __init__(
+        self, directory: Path, host: str = "virtual", trial: str = TRIAL, seed: int = 1, incarnation: int = 0
+    ) -> None:
         self.recorder = Recorder(
-            directory, host, experiment="golden", trial=trial, seed=seed, start_unix_ns=START
+            directory,
+            host,
+            experiment="golden",
+            trial=trial,
+            seed=seed,
+            start_unix_ns=START,
+            incarnation=incarnation,
         )
 
     def join(self, peer: int, at: float) -> None:
         self.operate("join", peer, at, {names.SESSION: 0})
 
-    def crash(self, peer: int, at: float) -> None:
-        attributes = {names.SESSION: 0, names.GRACEFUL: False}
+    def crash(self, peer: int, at: float, graceful: bool = False) -> None:
+        attributes = {names.SESSION: 0, names.GRACEFUL: graceful}
         self.operate("leave", peer, at, attributes)
 
     def publish(self, event: int, peer: int, at: float, topic: int = 0) -> Trace:

@@ -59,6 +59,7 @@ def fill_resource(resource: Any, host: str) -> None:
     for key, value in ((names.HOST, host), (names.TRIAL, "vitis-1")):
         resource.attributes.add(key=key).value.string_value = value
     resource.attributes.add(key=names.START).value.int_value = START
+    resource.attributes.add(key=names.INCARNATION).value.int_value = 2
 
 
 def messages(found: list[Any], host: str) -> TracesData:
@@ -88,6 +89,7 @@ def expected_row(span: Any, host: str) -> dict[str, Any]:
     trace, identifier, parent, name, start, end, pairs = span
     row = dict.fromkeys([*INTEGERS.values(), *FLAGS.values()], None) | {
         "host": host,
+        "incarnation": 2,
         "trace": trace,
         "span": int.from_bytes(identifier, "little", signed=True),
         "parent": int.from_bytes(parent, "little", signed=True) if parent else None,
@@ -131,7 +133,7 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
     host.recorder.close()
     (file,) = tmp_path.glob("*-metrics-*")
     encoded = list(read_records(file))
-    rows = decode_points(b"".join(encoded), file.name).to_pylist()
+    rows = decode_points(b"".join(encoded)).to_pylist()
     points = sum(
         len(metric.gauge.data_points) + len(metric.sum.data_points)
         for data in map(MetricsData.FromString, encoded)

@@ -239,6 +239,7 @@ def test_many_spans_are_written_in_several_records_and_none_is_lost(tmp_path: Pa
             names.HOST: "h1",
             names.EXPERIMENT: "e",
             names.TRIAL: "t-1",
+            names.INCARNATION: 0,
             names.START: START,
         }
 

@@ -201,7 +201,7 @@ def _lost(tables: Tables) -> DataFrame:
     last = (
         tables["points"]
         .where(F.col("name").isin(*counters))
-        .groupBy("trial", "file", "name")
+        .groupBy("trial", "host", "incarnation", "name")
         .agg(F.max("value").alias("value"))
     )
     return last.groupBy("trial").agg(

@@ -125,7 +125,7 @@ def _maintenance(tables: Tables) -> DataFrame:
     belongs to the interval of the series in which its middle lies.
     """
     units = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
-    source = ["trial", "file", "name"]
+    source = ["trial", "host", "incarnation", "name"]
     readings = (
         tables["points"]
         .where(F.col("name").isin(*units) & (F.col("traffic") == "maintenance"))

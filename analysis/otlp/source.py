@@ -118,7 +118,7 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
     def decode(frames: list[tuple[int, int, bytes]]) -> Iterator[pa.RecordBatch]:
         data = b"".join(message for _, _, message in frames)
         try:
-            yield decode_spans(data) if signal == "traces" else decode_points(data, path.name)
+            yield decode_spans(data) if signal == "traces" else decode_points(data)
         except ValueError as error:
             if len(frames) == 1:
                 yield loss(frames[0][0], frames[0][1], f"not a message of {signal}: {error}")

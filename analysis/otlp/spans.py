@@ -21,6 +21,7 @@ SPANS = pa.schema(
     [
         ("trial", pa.string()),
         ("host", pa.string()),
+        ("incarnation", pa.int32()),  # of the host
         ("trace", pa.binary()),
         ("span", pa.int64()),
         ("parent", pa.int64()),  # null at a root
@@ -47,7 +48,7 @@ POINTS = pa.schema(
     [
         ("trial", pa.string()),
         ("host", pa.string()),
-        ("file", pa.string()),  # a host that restarts has several, each with its own counters
+        ("incarnation", pa.int32()),  # of the host: each has its own counters
         ("name", pa.string()),
         ("at_ns", pa.int64()),  # trial time
         ("value", pa.float64()),
@@ -150,7 +151,7 @@ class _Columns:
             column.set_word(rows[which], word.decode())
 
     def set_resources(self, resources: list[tuple[Resource, int]], times: tuple[str, ...]) -> None:
-        """Set trial and host of rows in sequence, and make unix times trial times."""
+        """Set trial, host and incarnation of rows in sequence, and make unix times trial times."""
         first = 0
         for resource, count in resources:
             rows = np.arange(first, first + count)
@@ -158,6 +159,9 @@ class _Columns:
             attributes = {a.key: a.value for a in resource.attributes}
             self["host"].set_word(rows, attributes[names.HOST].string_value)
             self["trial"].set_word(rows, attributes[names.TRIAL].string_value)
+            if names.INCARNATION in attributes:
+                incarnation = attributes[names.INCARNATION].int_value
+                self["incarnation"].set(rows, np.full(count, incarnation, np.int64))
             for name in times:
                 self[name].values[rows] -= attributes[names.START].int_value
 
@@ -246,7 +250,7 @@ def _require(found: Field, length: int) -> None:
         raise ValueError(f"an identifier is not {length} bytes long")
 
 
-def decode_points(data: bytes, file: str) -> pa.RecordBatch:
+def decode_points(data: bytes) -> pa.RecordBatch:
     """The number data points of one or more `MetricsData` messages: a batch of `POINTS`.
 
     Raises ValueError if the data is malformed.
@@ -276,7 +280,6 @@ def decode_points(data: bytes, file: str) -> pa.RecordBatch:
     columns = _Columns(buffer, POINTS, len(offsets))
     for name, first, end in metrics:
         columns["name"].set_word(np.arange(first, end), name)
-    columns["file"].set_word(np.arange(len(offsets)), file)
     for found in buffer.fields(np.array(offsets, np.int64), np.array(lengths, np.int64)):
         if found.number == _POINT_ATTRIBUTES:
             columns.set_attributes(found)

@@ -19,7 +19,8 @@ operations   one row a trace.
              trace, operation (publish, lookup, subscribe, unsubscribe, join, leave), host, peer, topic?,
              event?, lookup?, interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth
              int (of the deepest message), last_s (when the last message was handled)
-sessions     planned sessions and what became of them.
+sessions     planned sessions and what became of them; one whose host died and came back has a row for
+             each start.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
 handled      one row for each event and peer that received any message of it.
@@ -63,8 +64,8 @@ states       what peers told of themselves: peer, at_s, moment ("start", "end" o
              name (without `trellis.state.`), value
 links        overlay links: peer, neighbour, kind, at_s, moment ("start", "end")
 losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
-points       every data point of every metric: host, file, name, at_s, value, peer?, neighbour?, kind?,
-             message?, traffic?
+points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value,
+             peer?, neighbour?, kind?, message?, traffic?
 
 Written by `analysis.measures.series` from the tables above:
 
@@ -93,8 +94,9 @@ from pyspark.sql import functions as F
 
 from analysis.tables import content, costs, deliveries, installations, lookups, peers
 from analysis.tables.parquet import write_in_order, write_table
+from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_otlp, read_plan
-from analysis.tables.trials import TrialRecord, host_frame, trial_frame
+from analysis.tables.trials import TrialRecord, trial_frame
 from emulator.experiment.rundir import RunDirectory
 
 Tables = dict[str, DataFrame]
@@ -110,7 +112,8 @@ _OPERATION = [
     *("session", "graceful", "at_s"),
 ]
 _POINTS = [
-    *("trial", "host", "file", "name", "at_s", "value", "peer", "neighbour", "kind", "message", "traffic"),
+    *("trial", "host", "incarnation", "name", "at_s", "value", "peer", "neighbour", "kind", "message"),
+    "traffic",
 ]
 
 
@@ -121,7 +124,6 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     """
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
     write_telemetry(spark, run, records, tables)
-    hosts = F.broadcast(host_frame(spark, records))
     planned_sessions = read_plan(spark, records, "sessions")
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
 
@@ -136,7 +138,7 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     _write(
         run,
         tables,
-        ("sessions", peers.sessions(planned_sessions, tables, hosts), ("peer", "session")),
+        ("sessions", sessions(spark, planned_sessions, tables, records), ("peer", "session", "start_s")),
         ("messages", peers.messages(tables), ("message", "traffic")),
     )
     _write_particular(spark, run, records, tables)

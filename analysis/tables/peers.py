@@ -1,4 +1,4 @@
-"""What became of each peer: its sessions, traffic, state and links."""
+"""What each peer did: its traffic, state and links."""
 
 from __future__ import annotations
 
@@ -14,50 +14,6 @@ _COUNTS = ["copies", "unwanted_copies", "messages", "unwanted_messages", "bytes"
 _COUNTERS = [
     f"{traffic}_{unit}" for traffic in ("operation", "maintenance") for unit in ("messages", "bytes")
 ]
-
-
-def sessions(planned: DataFrame, tables: Tables, hosts: DataFrame) -> DataFrame:
-    """The table of that name, from the plan's sessions and the joins and leaves that happened."""
-    keys = ["trial", "peer", "session"]
-    operations = tables["operations"]
-    joins = (
-        operations.where("operation = 'join'")
-        .groupBy(*keys)
-        .agg(F.min(F.struct("at_s", "host")).alias("joined"))
-        .select(*keys, "joined.host", F.col("joined.at_s").alias("start_s"))
-    )
-    leaves = (
-        operations.where("operation = 'leave'")
-        .groupBy(*keys)
-        .agg(F.min(F.struct("at_s", "graceful")).alias("left"))
-        .select(*keys, F.col("left.at_s").alias("left_s"), F.col("left.graceful").alias("said_goodbye"))
-    )
-    lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
-    over_s = F.least(F.coalesce("left_s", "planned_end_s"), F.col("trial_end_s"))
-    ended = (
-        F.when(F.col("start_s").isNull(), F.lit(None))
-        .when(F.col("lost_at_s") < over_s, "host lost")
-        .when(F.coalesce("said_goodbye", "graceful"), "leave")
-        .when(F.col("left_s").isNotNull() | (F.col("planned_end_s") < F.col("trial_end_s")), "crash")
-        .otherwise("trial end")
-    )
-    return (
-        planned.withColumnsRenamed({"start_s": "planned_start_s", "end_s": "planned_end_s"})
-        .join(tables["trials"].select("trial", "trial_end_s"), "trial")
-        .join(joins, keys, "left")
-        .join(leaves, keys, "left")
-        .join(lost, ["trial", "host"], "left")
-        .select(
-            *keys,
-            "cause",
-            "host",
-            "planned_start_s",
-            "planned_end_s",
-            "start_s",
-            F.when(F.col("start_s").isNotNull(), F.least(over_s, "lost_at_s")).alias("end_s"),
-            ended.alias("ended"),
-        )
-    )
 
 
 def _moment() -> Column:
@@ -102,9 +58,9 @@ def counters(tables: Tables) -> DataFrame:
         for name, unit in units.items()
     }
     return (
-        _points(tables, "file", "peer", "name", "message", "traffic", "value")
+        _points(tables, "host", "incarnation", "peer", "name", "message", "traffic", "value")
         .where(F.col("name").isin(*units))
-        .groupBy("trial", "file", "peer", "message", "traffic")
+        .groupBy("trial", "host", "incarnation", "peer", "message", "traffic")
         .agg(*(c.cast("bigint").alias(unit) for unit, c in change.items()), F.max(is_end).alias("whole"))
         .where("whole")
         .groupBy("trial", "peer", "message", "traffic")

@@ -20,6 +20,7 @@ SERVICE = "service.name"
 HOST = "service.instance.id"
 EXPERIMENT = "trellis.experiment"
 TRIAL = "trellis.trial"
+INCARNATION = "trellis.incarnation"  # int: 0, 1, ...: starts of the host within the trial
 START = "trellis.start_unix_ns"  # int: trial time 0 on the clock of the span times
 
 # Spans

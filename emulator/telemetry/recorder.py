@@ -47,12 +47,12 @@ class Recorder:
 
         `incarnation` tells the starts of one host within a trial apart.
         """
-        directory.mkdir(parents=True, exist_ok=True)
         attributes: dict[str, int | str] = {
             names.SERVICE: "trellis",
             names.HOST: host,
             names.EXPERIMENT: experiment,
             names.TRIAL: trial,
+            names.INCARNATION: incarnation,
             names.START: start_unix_ns,
         }
         self._resource = encoding.resource(attributes)

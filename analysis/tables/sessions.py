@@ -1,0 +1,104 @@
+"""What became of each planned session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from analysis.tables.telemetry import corrected_spans, read_otlp
+from analysis.tables.trials import TrialRecord, host_frame
+
+Tables = Mapping[str, DataFrame]
+_KEY = ["trial", "peer", "session"]
+
+
+def sessions(
+    spark: SparkSession, planned: DataFrame, tables: Tables, records: list[TrialRecord]
+) -> DataFrame:
+    """The table of that name, from the plan's sessions and the joins and leaves that happened.
+
+    A peer whose host died and came back joins again in the same session, which then has a row for each
+    join. What a host recorded last is taken for the end of its peers' sessions, if nobody told of a leave: a
+    host that is killed tells nothing.
+    """
+    hosts = F.broadcast(host_frame(spark, records))
+    lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
+    in_order = Window.partitionBy(*_KEY).orderBy("start_s", "host")
+    joins = (
+        tables["operations"]
+        .where("operation = 'join'")
+        .select(*_KEY, "host", F.col("at_s").alias("start_s"))
+        .withColumn("again_s", F.lead("start_s").over(in_order))
+    )
+    leaves = (
+        tables["operations"]
+        .where("operation = 'leave'")
+        .groupBy(*_KEY)
+        .agg(F.sort_array(F.collect_list(F.struct("at_s", "graceful"))).alias("leaves"))
+    )
+    ours = F.filter(
+        "leaves",
+        lambda leave: (
+            (leave["at_s"] >= F.col("start_s"))
+            & (F.col("again_s").isNull() | (leave["at_s"] < F.col("again_s")))
+        ),
+    )
+    silent_s = F.get(F.filter("silences", lambda at: at >= F.col("start_s")), F.lit(0))
+    over_s = F.least(F.coalesce("left_s", "planned_end_s"), F.col("trial_end_s"))
+    dead_s = F.least("lost_at_s", F.when(F.col("left_s").isNull(), F.least(silent_s, F.col("again_s"))))
+    ended = (
+        F.when(F.col("start_s").isNull(), F.lit(None))
+        .when(F.col("dead_s") < F.col("over_s"), "host lost")
+        .when(F.coalesce("left.graceful", "graceful"), "leave")
+        .when(F.col("left_s").isNotNull() | (F.col("planned_end_s") < F.col("trial_end_s")), "crash")
+        .otherwise("trial end")
+    )
+    return (
+        planned.withColumnsRenamed({"start_s": "planned_start_s", "end_s": "planned_end_s"})
+        .join(tables["trials"].select("trial", "trial_end_s"), "trial")
+        .join(joins, _KEY, "left")
+        .join(leaves, _KEY, "left")
+        .join(lost, ["trial", "host"], "left")
+        .join(_silences(spark, tables, records), ["trial", "host"], "left")
+        .withColumn("left", F.get(ours, F.lit(0)))
+        .withColumn("left_s", F.col("left.at_s"))
+        .withColumns({"over_s": over_s, "dead_s": dead_s})
+        .select(
+            *_KEY,
+            "cause",
+            "host",
+            "planned_start_s",
+            "planned_end_s",
+            "start_s",
+            F.when(F.col("start_s").isNotNull(), F.least("over_s", "dead_s")).alias("end_s"),
+            ended.alias("ended"),
+        )
+    )
+
+
+def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -> DataFrame:
+    """trial, host, silences: when each start of a host recorded its last, if it was started again."""
+    disturbed = [
+        record
+        for record in records
+        if not record.fidelity
+        or any(host.get("state", "finished") != "finished" for host in record.fidelity.get("hosts", []))
+    ]
+    if not disturbed:
+        return spark.createDataFrame([], "trial string, host string, silences array<double>")
+    start = ["trial", "host", "incarnation"]
+    spans = corrected_spans(spark, read_otlp(spark, disturbed, "traces").where("loss is null"), disturbed)
+    points = tables["points"].where(F.col("trial").isin([record.name for record in disturbed]))
+    in_order = Window.partitionBy("trial", "host").orderBy("incarnation")
+    return F.broadcast(
+        spans.select(*start, F.col("handled_s").alias("at_s"))
+        .union(points.select(*start, "at_s"))
+        .groupBy(*start)
+        .agg(F.max("at_s").alias("silent_s"))
+        .withColumn("next", F.lead("incarnation").over(in_order))
+        .where("next is not null")
+        .groupBy("trial", "host")
+        .agg(F.sort_array(F.collect_list("silent_s")).alias("silences"))
+    )
