@@ -10,10 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from pyroute2 import NetNS, netns
-from pyroute2.netlink import nlmsg
 
-from emulator.network.netem.messages import HTB, BareRequest
-from emulator.network.netem.rules import DelayClass
 from emulator.network.netem.shaper import why_unavailable
 
 KERNEL = "TRELLIS_NETEM_KERNEL"
@@ -32,14 +29,6 @@ def netem_kernel() -> list[str]:
 def need_root() -> None:
     if os.geteuid():
         pytest.skip("network namespaces need root")
-
-
-def pfifo_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
-    """A queue that every kernel has, in the place of netem's."""
-    message = BareRequest()
-    message.update(family=0, index=index, handle=(rule.minor + 1) << 16, parent=HTB | rule.minor, info=0)
-    message["attrs"] = [("TCA_KIND", "pfifo")]
-    return message
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from netem_u32 import Lookup, read_filters
-from netem_world import give_address, namespace, need_root, pfifo_leaf
+from netem_world import give_address, namespace, need_root
 from pyroute2 import NetNS
 
 from emulator.network.king import king_rtt
@@ -36,7 +36,7 @@ def place() -> Iterator[str]:
 
 
 def shape(place: str, **options: Any) -> Netem:
-    return Netem("eth0", namespace=place, leaf=pfifo_leaf, **options)
+    return Netem("eth0", namespace=place, leaf=messages.plain_leaf, **options)
 
 
 class Kernel:
@@ -57,7 +57,7 @@ class Kernel:
 def test_the_kernel_finds_for_each_destination_the_class_of_its_delay(place: str) -> None:
     one_way = king_rtt(301, 0.180, generator(5, "netem"))[0, 1:] / 2
     delays = {f"10.{1 + i % 3}.{i // 110}.{2 + i % 110}": float(d) for i, d in enumerate(one_way)}
-    with Netem(namespace=place, leaf=pfifo_leaf) as netem:
+    with Netem(namespace=place, leaf=messages.plain_leaf) as netem:
         for address, seconds in delays.items():
             netem.delay_to(address, seconds)
         kernel = Kernel(place)

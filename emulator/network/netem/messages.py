@@ -165,6 +165,11 @@ def netem_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
     return _message(NetemRequest, index, "netem", (rule.minor + 1) << 16, HTB | rule.minor, options)
 
 
+def plain_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
+    """A queue without delay, which every kernel has: for tests and measurements of the rules alone."""
+    return _message(BareRequest, index, "pfifo", (rule.minor + 1) << 16, HTB | rule.minor)
+
+
 def hash_table(index: int, rule: Table) -> nlmsg:
     options = {"attrs": [("TCA_U32_DIVISOR", BUCKETS)]}
     return _message(U32Request, index, "u32", rule.handle, HTB, options, _IPV4_ONLY)
