@@ -165,6 +165,15 @@ def test_trial_time_ends_with_the_trial(coordinator: Coordinator) -> None:
     assert TrialReader(coordinator).read("finished", 3600 * SECOND).time_s == 10.0
 
 
+def test_peers_of_a_lost_host_are_up_no_more_and_what_they_did_counts(coordinator: Coordinator) -> None:
+    reader = TrialReader(coordinator)
+    coordinator.note_progress(progress("host-0", peers_up=3, sent=10), 2 * SECOND)
+    coordinator.note_progress(progress("host-1", peers_up=2, sent=5), 2 * SECOND)
+    coordinator.lose("host-0", "silent")
+    found = reader.read("running", 3 * SECOND)
+    assert (found.peers_up, found.sent) == (2, 15)
+
+
 def test_counts_do_not_fall_when_a_host_is_started_anew(coordinator: Coordinator) -> None:
     reader = TrialReader(coordinator)
     coordinator.note_progress(progress("host-0", sent=10), 2 * SECOND)
