@@ -1,57 +1,91 @@
-"""The coordinator of a trial whose hosts are started by others:
+"""The coordinator of a run whose hosts are pods:
 
-`python -m services.coordinator --trial runs/x/trials/vitis-1 --spec spec.json --listen 127.0.0.1:40000`
+`python -m services.coordinator --experiment experiment.yaml --run run --listen 10.0.0.1:7000`
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import contextlib
 import os
+import signal
 import sys
 from pathlib import Path
+from threading import Event
 
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.conduct import conduct
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.member import own_versions
-from emulator.fleet.verdict import judge
+from emulator.experiment.document import ExperimentError
+from emulator.experiment.load import load
+from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.runs import NoRun, check_same, make_run, open_run
+from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.sweep import about, prepare
+from emulator.experiment.trial import FINISHED, describe, run_trial
+from emulator.experiment.variants import Trial, trials
+from emulator.fleet.live_metrics import serve
+from emulator.fleet.live_readings import readings
+from emulator.fleet.pods import Pods, serving_pods
 from emulator.runtime.progress import Progress
 
 
 def main() -> int:
-    """Exit status: 0 for a valid trial, 1 for an invalid one."""
-    parser = argparse.ArgumentParser(description="The coordinator of a real-time trial")
-    parser.add_argument("--trial", type=Path, required=True, help="the trial's directory, with its plan")
-    parser.add_argument("--spec", type=Path, required=True, help="the trial's specification, JSON")
+    """Runs all trials, then serves until SIGTERM. Exit status: 0, 2 for a bad experiment."""
+    parser = argparse.ArgumentParser(description="The coordinator of a run whose hosts are pods")
+    parser.add_argument("--experiment", type=Path, required=True)
+    parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
     parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:0"))
+    parser.add_argument("--metrics", help="address:port to serve Prometheus at")
     arguments = parser.parse_args()
-    directory = TrialDirectory(arguments.trial)
-    spec = TrialSpec.model_validate_json(arguments.spec.read_text())
-    experiment = directory.path.parent.parent.name
-    coordinator = Coordinator(spec, Plan.read(directory.plan), experiment, directory.name)
-    early_end = asyncio.run(conduct(coordinator, arguments.listen, _Elsewhere(), _print))
-    fidelity = judge(coordinator, own_versions(), early_end)
-    fidelity.write(directory.fidelity)
-    for reason in fidelity.reasons:
-        print(reason)
-    return 0 if fidelity.valid else 1
+    told_to_go = Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: _go(told_to_go))
+    try:
+        spec = load(arguments.experiment)
+        run = _run_directory(arguments.run, spec, arguments.experiment)
+    except (ExperimentError, NoRun) as error:
+        print(error, file=sys.stderr)
+        return 2
+    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
+        pods = stack.enter_context(serving_pods(arguments.listen))
+        if arguments.metrics:
+            release = os.environ.get("TRELLIS_RELEASE", spec.name)
+            stack.enter_context(serve(arguments.metrics, release, lambda: readings(pods.now)))
+        for trial in trials(spec):
+            _run(trial, run, pods)
+        pods.close()
+        print("all trials have ended", flush=True)
+        told_to_go.wait()
+    return 0
 
 
-class _Elsewhere:
-    """Hosts that others start and watch."""
-
-    def start(self, coordinator: str, hosts: list[str]) -> None:
-        print(f"coordinator on {coordinator}, waits for {', '.join(hosts)}", flush=True)
-
-    def deaths(self) -> dict[str, str]:
-        return {}
+def _go(told_to_go: Event) -> None:
+    told_to_go.set()
+    raise KeyboardInterrupt
 
 
-def _print(progress: Progress) -> None:
-    print(progress, flush=True)
+def _run_directory(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
+    if not (path / "experiment.yaml").exists():
+        return make_run(spec, path)
+    run, there = open_run(path)
+    check_same(run, there, spec, file)
+    return run
+
+
+def _run(trial: Trial, run: RunDirectory, pods: Pods) -> None:
+    directory = run.trial(trial.name)
+    if directory.read_status().get("state") in (*FINISHED, "failed"):
+        return
+    print(f"{trial.name} begins", flush=True)
+    fields = about(trial, os.environ.get("TRELLIS_COMMAND", ""))
+    prepare(directory, fields)
+    try:
+        fidelity = run_trial(trial.spec, directory, _silent, fields, pods.run)
+    except Exception as error:
+        print(f"{trial.name} failed: {describe(error)}", flush=True)
+        return
+    print(f"{trial.name} is {'valid' if fidelity.valid else 'INVALID'}", *fidelity.reasons, sep="\n  ")
+
+
+def _silent(progress: Progress) -> None:
+    """`status.json` has it."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""A host of a real-time trial: `python -m services.peer --name host-0 --coordinator 127.0.0.1:40000`."""
+"""A host of a real-time trial: `python -m services.peer --name host-0 --coordinator 127.0.0.1:40000`.
+
+In a pod (`--stay`) its name follows from the pod's.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,25 @@ import signal
 import sys
 from pathlib import Path
 
-from emulator.fleet.member import Place, run_host
+from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
+from emulator.telemetry.recorder import SinkFactory
 
 
 def main() -> int:
     """Exit status: 0, or 1 if the host could not do its work."""
     parser = argparse.ArgumentParser(description="A host of a real-time trial")
     environment = os.environ.get
-    parser.add_argument("--name", default=environment("TRELLIS_HOST"), help="such as host-0")
+    parser.add_argument("--name", default=_name_in_fleet(), help="such as host-0")
     parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
     parser.add_argument("--listen", default=environment("TRELLIS_LISTEN", "127.0.0.1:0"))
-    parser.add_argument("--telemetry", type=Path, default=environment("TRELLIS_TELEMETRY", "telemetry"))
+    parser.add_argument("--telemetry", type=Path, default=Path("telemetry"), help="folder for OTLP files")
+    parser.add_argument(
+        "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"
+    )
     parser.add_argument("--systems", action="append", default=[], help="module that registers systems")
     parser.add_argument("--parent", type=int, help="process with which this one ends")
+    parser.add_argument("--stay", action="store_true", help="take part in trials until SIGTERM")
     arguments = parser.parse_args()
     if not arguments.name or not arguments.coordinator:
         parser.error("--name and --coordinator are needed")
@@ -33,13 +41,34 @@ def main() -> int:
         arguments.name,
         arguments.coordinator,
         arguments.listen,
-        Path(arguments.telemetry),
+        arguments.telemetry,
+        _sink(arguments.collector),
         arguments.systems,
+        stay=arguments.stay,
+        netem=environment("TRELLIS_NETEM") == "1",
     )
     error = asyncio.run(run_host(place))
     if error:
         print(error, file=sys.stderr)
     return 1 if error else 0
+
+
+def _name_in_fleet() -> str | None:
+    """From TRELLIS_POD, the name of a StatefulSet's pod, and TRELLIS_HOST_OFFSET, the set's first host."""
+    ordinal = os.environ.get("TRELLIS_POD", "").rpartition("-")[2]
+    if not ordinal.isdecimal():
+        return None
+    return f"host-{int(os.environ.get('TRELLIS_HOST_OFFSET', '0')) + int(ordinal)}"
+
+
+def _sink(collector: str | None) -> SinkFactory:
+    if collector is None:
+        from emulator.telemetry.otlp import BackgroundSink
+
+        return BackgroundSink
+    from emulator.telemetry.export import Exporter
+
+    return Exporter(collector)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,21 +13,24 @@ from trellis.v1 import control_pb2
 
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
+from emulator.fleet.assignment import script_in
 from emulator.fleet.control import clock_exchange
-from emulator.fleet.coordinator import ControlError, Coordinator, decode_table
+from emulator.fleet.coordinator import ControlError, Coordinator
+from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge
+from emulator.runtime.script import Leave
 from emulator.runtime.tracker import CONTACTS
 
 SECOND = 10**9
 VERSIONS = {"trellis": "1"}
 
 
-def plan_of(peers: int) -> Plan:
+def plan_of(peers: int, end: float = 10.0) -> Plan:
     rows = range(peers)
     return Plan(
         pa.table([[*rows], [0] * peers], schema=PEERS),
         pa.table(
-            [[*rows], [0] * peers, [0.0] * peers, [10.0] * peers, [False] * peers, ["base"] * peers],
+            [[*rows], [0] * peers, [0.0] * peers, [end] * peers, [False] * peers, ["base"] * peers],
             schema=SESSIONS,
         ),
         pa.table(
@@ -51,6 +55,7 @@ def spec_of(peers: int, **fields: object) -> TrialSpec:
         {
             "system": {"name": "vitis"},
             "peers": peers,
+            "network": {"latency": {"kind": "constant", "rtt": "40 ms"}},
             "workload": {"subscriptions": {"kind": "random"}},
             "phases": {"join": "2 s", "settle": "2 s", "measure": "4 s", "drain": "2 s"},
             "runtime": {"kind": "processes", "hosts": 2},
@@ -64,9 +69,13 @@ def coordinator() -> Coordinator:
     return Coordinator(spec_of(5), plan_of(5), "experiment", "trial")
 
 
-def register(coordinator: Coordinator, host: str) -> control_pb2.Assignment:
-    registration = control_pb2.Registration(host=host, address=f"127.0.0.1:{host[-1]}", versions=VERSIONS)
-    return coordinator.register(registration, SECOND)
+def register(
+    coordinator: Coordinator, host: str, start: str = "first", address: str = "", at: int = SECOND
+) -> control_pb2.Assignment:
+    registration = control_pb2.Registration(
+        host=host, address=address or f"127.0.0.1:{host[-1]}", versions=VERSIONS, start=start
+    )
+    return coordinator.register(registration, at)
 
 
 def begin(coordinator: Coordinator) -> None:
@@ -89,11 +98,11 @@ def test_each_host_is_given_exactly_its_own_peers(coordinator: Coordinator) -> N
     seen = []
     for index, host in enumerate(("host-0", "host-1")):
         assignment = register(coordinator, host)
-        own = decode_table(assignment.sessions)["peer"].to_pylist()
-        assert own == [p for p in range(5) if assignment.host_of_peer[p] == index]
-        assert decode_table(assignment.subscriptions)["peer"].to_pylist() == own
-        assert decode_table(assignment.lookups)["peer"].to_pylist() == own
-        assert decode_table(assignment.peers).num_rows == 5
+        script = script_in(assignment)
+        own = [peer for peer in range(5) if assignment.host_of_peer[peer] == index]
+        assert {step.peer for step in script.steps} == set(own)
+        assert [held.peer for held in script.all_interests()] == own
+        assert len(assignment.location) == 5
         seen += own
     assert sorted(seen) == [0, 1, 2, 3, 4]
 
@@ -118,11 +127,103 @@ def test_an_unknown_host_is_refused(coordinator: Coordinator) -> None:
         register(coordinator, "host-9")
 
 
-def test_a_host_that_comes_back_is_refused_and_the_trial_invalid(coordinator: Coordinator) -> None:
+def test_a_host_that_comes_back_takes_its_place_and_the_trial_is_invalid(coordinator: Coordinator) -> None:
     begin(coordinator)
-    with pytest.raises(ControlError, match="registered before"):
-        register(coordinator, "host-1")
-    assert "hosts restarted" in reasons(coordinator)
+    coordinator.track(control_pb2.TrackRequest(host="host-1", joining=[1, 3]), SECOND)
+    assert register(coordinator, "host-1", start="second", at=4 * SECOND).incarnation == 1
+    assert not coordinator.track(control_pb2.TrackRequest(host="host-0", asking=[0]), SECOND).asking[0].peers
+    assert "host-1 with peers 1, 3 came back at 2.5 s" in reasons(coordinator)
+    assert judge(coordinator, VERSIONS).hosts[1].state == "restarted"
+
+
+def test_others_are_told_where_a_host_has_moved(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    register(coordinator, "host-1", start="second", address="127.0.0.1:9")
+    (move,) = coordinator.note_progress(control_pb2.HostProgress(host="host-0"), SECOND).moves
+    assert (move.host, move.address) == (1, "127.0.0.1:9")
+    known = control_pb2.HostProgress(host="host-0", moves_known=1)
+    assert not coordinator.note_progress(known, SECOND).moves
+    assert coordinator.start().moves_known == 1
+
+
+def test_a_host_that_asks_twice_has_not_restarted(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    assert register(coordinator, "host-1").incarnation == 0
+    assert reasons(coordinator) == ""
+
+
+def test_a_restart_before_the_trial_harms_nobody(coordinator: Coordinator) -> None:
+    register(coordinator, "host-1", start="before")
+    begin(coordinator)
+    assert reasons(coordinator) == ""
+
+
+POD_CHURN: dict[str, Any] = {"runtime": {"kind": "kubernetes", "hosts": 5, "churn": "pods"}}
+
+
+def test_a_restart_that_the_plan_brought_about_is_no_flaw() -> None:
+    coordinator = Coordinator(spec_of(5, **POD_CHURN), plan_of(5, end=6.0), "experiment", "trial")
+    hosts = [f"host-{index}" for index in range(5)]
+    for host in hosts:
+        register(coordinator, host)
+        coordinator.ready(control_pb2.Ready(host=host), SECOND)
+    kills = coordinator.churn_plan().kills
+    assert [(kill.peer, kill.host, kill.at_s) for kill in kills] == [(p, f"host-{p}", 6.0) for p in range(5)]
+    coordinator.note_killed(
+        control_pb2.Killed(peer=1, host="host-1", requested_s=6.1, gone_s=6.5), 8 * SECOND
+    )
+    assert [kill.peer for kill in coordinator.churn_plan().kills] == [0, 2, 3, 4]
+    register(coordinator, "host-1", start="second")
+    for host in hosts:
+        coordinator.finish(result(host), 10 * SECOND)
+    fidelity = judge(coordinator, VERSIONS)
+    assert fidelity.valid
+    assert fidelity.measured["pod_gone_max_ms"] == pytest.approx(500)
+    register(coordinator, "host-1", start="third")
+    assert "host-1 with peer 1 came back" in "; ".join(judge(coordinator, VERSIONS).reasons)
+
+
+def test_sessions_that_end_with_their_pods_are_not_ended_by_hosts() -> None:
+    by_peers = Coordinator(spec_of(5), plan_of(5, end=6.0), "experiment", "trial")
+    by_pods = Coordinator(spec_of(5, **POD_CHURN), plan_of(5, end=6.0), "experiment", "trial")
+    ends = [
+        [step for step in script_in(register(tested, "host-1")).steps if isinstance(step.action, Leave)]
+        for tested in (by_peers, by_pods)
+    ]
+    assert [len(steps) for steps in ends] == [2, 0]
+
+
+def test_a_coordinator_that_takes_over_knows_what_hosts_told(tmp_path: Path) -> None:
+    first, second = (Coordinator(spec_of(5), plan_of(5), "experiment", "trial") for _ in range(2))
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        for host in ("host-0", "host-1"):
+            registration = control_pb2.Registration(host=host, address=host, start="first", versions=VERSIONS)
+            ready = control_pb2.Ready(host=host, clock_offset_ns=7)
+            for call, message in (("register", registration), ("ready", ready)):
+                getattr(first, call)(message, SECOND)
+                journal.note(call, message, SECOND)
+        journal.note("finish", result("host-1", sent=5), 9 * SECOND)
+    path.write_bytes(path.read_bytes() + b'{"at_ns": 1, "ca')
+    replay(path, second)
+    second.resume(8 * SECOND)
+    assert second.start() == first.start()
+    assert second.members["host-0"].versions == VERSIONS
+    assert second.members["host-1"].result == result("host-1", sent=5)
+    assert register(second, "host-0").incarnation == 0
+    assert not second.over
+
+
+def test_a_coordinator_that_takes_over_learns_who_is_up(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    coordinator.resume(SECOND)
+    progress = control_pb2.HostProgress(host="host-1")
+    assert coordinator.note_progress(progress, SECOND).tell_up
+    progress.tells_up = True
+    progress.up.extend([1, 3])
+    assert not coordinator.note_progress(progress, SECOND).tell_up
+    asked = coordinator.track(control_pb2.TrackRequest(host="host-0", asking=[0]), SECOND).asking[0].peers
+    assert sorted(asked) == [1, 3]
 
 
 def test_the_first_peer_has_no_contacts_and_later_ones_have_live_others(coordinator: Coordinator) -> None:

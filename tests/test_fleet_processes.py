@@ -278,37 +278,3 @@ def test_no_process_is_left_however_the_parent_ends(tmp_path: Path, number: sign
                 process.kill()
         runner.kill()
         runner.wait()
-
-
-def test_hosts_that_are_started_elsewhere_take_part(tmp_path: Path) -> None:
-    trial = TrialDirectory(tmp_path)
-    draw_plan(spec_of()).write(trial.plan)
-    spec_file = tmp_path / "spec.json"
-    spec_file.write_text(spec_of().model_dump_json())
-    coordinator = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "services.coordinator"),
-            *("--trial", str(tmp_path), "--spec", str(spec_file)),
-        ],
-        stdout=subprocess.PIPE,
-    )
-    assert coordinator.stdout is not None
-    address = coordinator.stdout.readline().split()[2].decode().rstrip(",")
-    started = [coordinator]
-    for name in ("host-0", "host-1"):
-        settings = {
-            "TRELLIS_HOST": name,
-            "TRELLIS_COORDINATOR": address,
-            "TRELLIS_TELEMETRY": str(trial.telemetry),
-        }
-        command = [sys.executable, "-m", "services.peer", "--systems", "fleet_toys"]
-        started.append(subprocess.Popen(command, env=os.environ | settings))
-    try:
-        assert [process.wait(60) for process in started] == [0, 0, 0]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-        coordinator.stdout.close()
-    assert json.loads(trial.fidelity.read_text())["valid"] is True
-    assert sorted(spans_in(tmp_path)) == ["host-0", "host-1"]

@@ -13,7 +13,7 @@ import pytest
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 from emulator.runtime import links
-from emulator.runtime.links import Links
+from emulator.runtime.links import Links, LinksService
 from emulator.runtime.passage import Passage
 
 
@@ -48,7 +48,9 @@ async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
 @asynccontextmanager
 async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterator[tuple[Any, str]]:
     server = grpc.aio.server(options=links.OPTIONS)
-    wire_pb2_grpc.add_LinksServicer_to_server(Links(host, []), server)  # type: ignore[arg-type,no-untyped-call]
+    service = LinksService()
+    service.host = host  # type: ignore[assignment]
+    wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port(address)
     await server.start()
     try:
@@ -60,12 +62,10 @@ async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterat
 @asynccontextmanager
 async def linked(here: FakeHost, address: str) -> AsyncIterator[Links]:
     mine = Links(here, ["", address])  # type: ignore[arg-type]
-    task = asyncio.create_task(mine.run())
     try:
         yield mine
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await mine.close()
 
 
 def test_envelopes_arrive_in_order_and_whole() -> None:
@@ -121,5 +121,58 @@ def test_a_host_that_never_was_there_is_given_up(monkeypatch: pytest.MonkeyPatch
             await until(lambda: here.given_up)
             mine.offer(1, passage(2))
             assert [p.receiver for p in here.given_up] == [1, 2]
+
+    asyncio.run(live())
+
+
+def test_a_link_that_is_not_used_is_closed_and_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_IDLE", 0.05)
+
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
+            await until(lambda: len(asyncio.all_tasks()) == idle)
+            mine.offer(1, passage(2))
+            await until(lambda: len(there.received) == 2)
+        assert not here.given_up
+
+    async def started() -> None:
+        nonlocal idle
+        async with listening(FakeHost(1)):
+            idle = len(asyncio.all_tasks())
+
+    idle = 0
+    asyncio.run(started())
+    asyncio.run(live())
+
+
+def test_a_host_that_has_moved_is_reached_at_its_new_address() -> None:
+    async def live() -> None:
+        here, before, after = FakeHost(0), FakeHost(1), FakeHost(1)
+        async with listening(before) as (server, old), listening(after) as (_, new), linked(here, old) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: before.received)
+            await server.stop(0)
+            mine.move(1, new)
+            mine.offer(1, passage(2))
+            await until(lambda: after.received)
+        assert [envelope.receiver for envelope in after.received] == [2]
+
+    asyncio.run(live())
+
+
+def test_the_way_is_prepared_before_the_first_envelope_to_each_host() -> None:
+    async def live() -> None:
+        prepared: list[tuple[int, str]] = []
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address):
+            mine = Links(here, ["", address], lambda *way: prepared.append(way))  # type: ignore[arg-type]
+            assert not prepared
+            mine.offer(1, passage(1))
+            mine.offer(1, passage(2))
+            assert prepared == [(1, address)]
+            await mine.close()
 
     asyncio.run(live())

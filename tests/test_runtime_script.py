@@ -9,6 +9,7 @@ from small_trial import make_plan
 
 from emulator.experiment.plan import PUBLICATIONS, SUBSCRIPTIONS
 from emulator.protocol import Event, RangeInterest, TopicInterest
+from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Subscribe, Unsubscribe
 
 END = 10.0
@@ -29,7 +30,7 @@ def told(script: Script) -> list[tuple[float, int, object]]:
 
 
 def test_steps_are_in_order_of_time() -> None:
-    steps = told(Script(PLAN, END))
+    steps = told(script_of(PLAN, END))
     assert [at for at, _, _ in steps] == sorted(at for at, _, _ in steps)
     assert [(at, peer, type(action)) for at, peer, action in steps] == [
         (0.0, 0, Join),
@@ -47,29 +48,29 @@ def test_steps_are_in_order_of_time() -> None:
 
 
 def test_the_end_of_the_trial_is_no_leave_and_no_unsubscribe() -> None:
-    actions = [action for at, _, action in told(Script(PLAN, END)) if at >= END]
+    actions = [action for at, _, action in told(script_of(PLAN, END)) if at >= END]
     assert actions == []
-    assert not [a for _, peer, a in told(Script(PLAN, 3.0)) if peer == 2 and isinstance(a, Leave)]
+    assert not [a for _, peer, a in told(script_of(PLAN, 3.0)) if peer == 2 and isinstance(a, Leave)]
 
 
 def test_a_leave_says_which_session_ends_and_how() -> None:
     leaves = [
-        action for _, peer, action in told(Script(PLAN, END)) if isinstance(action, Leave) and peer == 0
+        action for _, peer, action in told(script_of(PLAN, END)) if isinstance(action, Leave) and peer == 0
     ]
     assert leaves == [Leave(session=0, graceful=True)]
-    joins = [action for _, peer, action in told(Script(PLAN, END)) if isinstance(action, Join) and peer == 0]
+    joins = [action for _, peer, action in told(script_of(PLAN, END)) if isinstance(action, Join) and peer == 0]
     assert joins == [Join(0), Join(1)]
 
 
 def test_a_publication_carries_its_event() -> None:
-    first, second = (action.event for _, _, action in told(Script(PLAN, END)) if isinstance(action, Publish))
+    first, second = (action.event for _, _, action in told(script_of(PLAN, END)) if isinstance(action, Publish))
     assert (first.number, first.publisher, first.topic, first.hops) == (0, 1, 7, 0)
     assert (second.number, second.publisher, second.topic) == (1, 0, 9)
     assert len(first.payload) == 8
 
 
 def test_interests_are_those_held_at_the_time() -> None:
-    script = Script(PLAN, END)
+    script = script_of(PLAN, END)
     assert script.interests(0, 0.0) == [(0, TopicInterest(7)), (1, TopicInterest(8))]
     assert script.interests(0, 5.0) == [(0, TopicInterest(7))]
     assert script.interests(1, 2.9) == []
@@ -78,11 +79,11 @@ def test_interests_are_those_held_at_the_time() -> None:
 
 
 def test_a_host_gets_the_part_of_its_peers_alone() -> None:
-    whole = told(Script(PLAN, END))
-    part = Script(PLAN, END, peers={0, 2})
+    whole = told(script_of(PLAN, END))
+    part = script_of(PLAN, END, peers={0, 2})
     assert told(part) == [step for step in whole if step[1] != 1]
     assert part.interests(1, 4.0) == []
-    assert Script(PLAN, END, peers=[]).steps == []
+    assert script_of(PLAN, END, peers=[]).steps == []
 
 
 CONTENT = replace(
@@ -101,7 +102,7 @@ CONTENT = replace(
 
 
 def test_ranges_and_their_numbers_are_told() -> None:
-    script = Script(CONTENT, END)
+    script = script_of(CONTENT, END)
     first, both = RangeInterest({"a": (1.0, 2.0)}), RangeInterest({"a": (1.0, 2.0), "b": (0.0, 9.0)})
     assert script.interests(0, 0.0) == [(0, first)]
     assert [s.action for s in script.steps if s.at in (3.0, 5.0)] == [
@@ -111,18 +112,18 @@ def test_ranges_and_their_numbers_are_told() -> None:
 
 
 def test_an_event_carries_its_attributes() -> None:
-    (event,) = (step.action.event for step in Script(CONTENT, END).steps if isinstance(step.action, Publish))
+    (event,) = (step.action.event for step in script_of(CONTENT, END).steps if isinstance(step.action, Publish))
     assert event == Event(0, 1, None, {"a": 1.5}, bytes(3))
 
 
 def test_lookups_are_told_with_their_keys_to_the_host_of_their_peer() -> None:
-    steps = [(s.at, s.peer, s.action) for s in Script(CONTENT, END).steps if isinstance(s.action, LookUp)]
+    steps = [(s.at, s.peer, s.action) for s in script_of(CONTENT, END).steps if isinstance(s.action, LookUp)]
     assert steps == [(2.0, 0, LookUp(0, 0)), (4.0, 1, LookUp(1, 2**128 - 1))]
-    own = [s.action for s in Script(CONTENT, END, peers={1}).steps if isinstance(s.action, LookUp)]
+    own = [s.action for s in script_of(CONTENT, END, peers={1}).steps if isinstance(s.action, LookUp)]
     assert own == [LookUp(1, 2**128 - 1)]
 
 
 def test_a_topic_given_up_and_taken_up_at_one_time_is_held() -> None:
     plan = make_plan(1, [(0, 0.0, END)], [(0, 7, 0.0, 5.0), (0, 7, 5.0, END)])
-    changes = [type(a) for at, _, a in told(Script(plan, END)) if at == 5.0]
+    changes = [type(a) for at, _, a in told(script_of(plan, END)) if at == 5.0]
     assert changes == [Unsubscribe, Subscribe]

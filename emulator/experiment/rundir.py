@@ -46,6 +46,11 @@ class TrialDirectory:
         return self.path / "fidelity.json"
 
     @property
+    def journal(self) -> Path:
+        """What hosts told the coordinator, while the trial is on."""
+        return self.path / "journal.jsonl"
+
+    @property
     def status(self) -> Path:
         return self.path / "status.json"
 

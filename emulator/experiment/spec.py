@@ -91,6 +91,9 @@ class FidelityLimits(_Model):
     session_error_p99: Duration = Field(
         0.100, gt=0, description="achieved against planned join and leave times"
     )
+    round_trip_error_p99: Duration = Field(
+        0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
+    )
     loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
     dropped_envelopes: int = Field(0, ge=0)
     lost_spans: int = Field(0, ge=0)

@@ -55,16 +55,27 @@ class Job:
         return cls(Path(fields["directory"]), spec, fields["about"], fields["progress_pipe"])
 
 
+Runtime = Callable[[TrialSpec, Any, TrialDirectory, Report], Fidelity]
+"""Runs a trial by its plan."""
+
+
 def run_trial(
-    spec: TrialSpec, directory: TrialDirectory, report: Report, about: dict[str, Any] | None = None
+    spec: TrialSpec,
+    directory: TrialDirectory,
+    report: Report,
+    about: dict[str, Any] | None = None,
+    runtime: Runtime | None = None,
 ) -> Fidelity:
     """Plan (unless the directory has a plan), run, and write fidelity and status.
 
-    What an earlier attempt recorded is removed first. An error makes the trial `failed` and is raised
-    again; an interrupt makes it `planned`, so that it is run when the run is resumed.
+    What an earlier attempt recorded is removed first, unless hosts go on with the trial (it has a
+    journal). An error makes the trial `failed` and is raised again; an interrupt makes it `planned`, so
+    that it is run when the run is resumed. `runtime` is the one of the spec if none is given.
     """
     directory.path.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(directory.telemetry, ignore_errors=True)
+    if not directory.journal.exists():
+        shutil.rmtree(directory.telemetry, ignore_errors=True)
+        directory.telemetry.mkdir()
     directory.fidelity.unlink(missing_ok=True)
     facts = {"versions": versions(), "machine": machine()} | (about or {})
     directory.write_status(state="running", started=now(), ended=None, reasons=[], progress=None, **facts)
@@ -72,7 +83,7 @@ def run_trial(
     try:
         watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
         plan_trial(spec, directory)
-        fidelity = _runtime(spec)(spec, _read_plan(directory), directory, watch)
+        fidelity = (runtime or _runtime(spec))(spec, _read_plan(directory), directory, watch)
     except KeyboardInterrupt:
         directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
         raise
@@ -130,11 +141,13 @@ def _read_plan(directory: TrialDirectory) -> Any:
     return Plan.read(directory.plan)
 
 
-def _runtime(spec: TrialSpec) -> Callable[..., Fidelity]:
+def _runtime(spec: TrialSpec) -> Runtime:
     if spec.runtime.kind == "virtual":
         from emulator.runtime.virtual import run_virtual
 
         return run_virtual
+    if spec.runtime.kind == "kubernetes":
+        raise ValueError("its hosts are pods: run it with --on kubernetes")
     from emulator.fleet.processes import run_processes
 
     return run_processes

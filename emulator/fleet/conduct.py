@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Protocol as Interface
 
 from emulator.fleet.control import CoordinatorService
-from emulator.fleet.coordinator import Coordinator
+from emulator.fleet.coordinator import Coordinator, listed
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Report
 
@@ -40,26 +41,38 @@ async def conduct(coordinator: Coordinator, listen: str, fleet: Fleet, report: R
 
     Raises RuntimeError if the address `listen` cannot be bound, and what `fleet` and `report` raise.
     """
-    server, address = await CoordinatorService(coordinator).serve(listen)
+    service = CoordinatorService()
+    server, address = await service.serve(listen)
     try:
+        await service.begin(coordinator)
         fleet.start(address, list(coordinator.members))
-        return await _follow(coordinator, fleet, report)
+        return await follow(coordinator, report, fleet.deaths)
     finally:
+        await service.close()
         await server.stop(_GRACE)
 
 
-async def _follow(coordinator: Coordinator, fleet: Fleet, report: Report) -> str:
+async def follow(
+    coordinator: Coordinator,
+    report: Report,
+    deaths: Callable[[], dict[str, str]] = dict,
+    start_limit: float = _START_LIMIT,
+) -> str:
+    """Watch a trial that is served until it is over; `deaths` are as a fleet tells them.
+
+    Gives the reason if it ended early, or "".
+    """
     began = reported = time.monotonic()
     why = ""
     while True:
         now = unix_ns()
-        for name, cause in fleet.deaths().items():
+        for name, cause in deaths().items():
             coordinator.lose(name, cause)
         if time.monotonic() - reported >= _REPORT_PERIOD:
             reported = time.monotonic()
             report(coordinator.progress(now))
         if coordinator.start_ns is None:
-            if failure := _failure_before_start(coordinator, time.monotonic() - began):
+            if failure := _failure_before_start(coordinator, time.monotonic() - began, start_limit):
                 return failure
         else:
             _lose_silent(coordinator, now)
@@ -74,13 +87,13 @@ async def _follow(coordinator: Coordinator, fleet: Fleet, report: Report) -> str
         await asyncio.sleep(_WATCH_PERIOD)
 
 
-def _failure_before_start(coordinator: Coordinator, waited: float) -> str:
+def _failure_before_start(coordinator: Coordinator, waited: float, limit: float) -> str:
     lost = [f"{m.name}: {m.lost}" for m in coordinator.members.values() if m.lost]
     if lost:
         return f"it could not start, because {'; '.join(lost)}"
-    if waited > _START_LIMIT:
+    if waited > limit:
         missing = [m.name for m in coordinator.members.values() if not m.ready]
-        return f"it could not start: {', '.join(missing)} not ready after {_START_LIMIT:g} s"
+        return f"it could not start: {listed(missing)} not ready after {limit:g} s"
     return ""
 
 

@@ -6,24 +6,36 @@ collects what the verdict needs. It is not on the path of any message between pe
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from trellis.v1 import control_pb2
 
 from emulator.experiment.plan import Plan
-from emulator.experiment.spec import Processes, TrialSpec
+from emulator.experiment.spec import Kubernetes, RealTime, TrialSpec
+from emulator.fleet.assignment import put_network, put_script
+from emulator.network.build import build_network
+from emulator.runtime.plan_script import script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from emulator.streams import stream
 
 _START_DELAY_NS = 500_000_000
-"""From when the last host is ready to trial time 0: time for the hosts to connect."""
+"""From when the last host is ready to trial time 0: time for the hosts to hear of it."""
+_ECHO_DELAY_NS = 10_000_000_000
+"""The same where hosts measure round trips before the trial."""
+_NAMED = 10
+"""Hosts or peers that a sentence names."""
 
 
 class ControlError(Exception):
     """A host asked for something that does not fit the state of the trial."""
+
+
+def listed(names: Sequence[object]) -> str:
+    """Names for a sentence: the first few, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(map(str, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass
@@ -34,10 +46,16 @@ class Member:
     index: int
     peers: int
     address: str = ""
+    echo_address: str = ""
     process_id: int = 0
+    program: str = ""
+    """Tells this start of the host's program from others."""
     versions: dict[str, str] = field(default_factory=dict)
     ready: bool = False
-    restarts: int = 0
+    incarnation: int = 0
+    """Starts of the host within the trial, less one."""
+    restarts: list[float] = field(default_factory=list)
+    """Trial times at which it came back, but for those that the plan brought about."""
     clock_offset_start_ns: int = 0
     progress: control_pb2.HostProgress = field(default_factory=control_pb2.HostProgress)
     heard_ns: int = 0
@@ -51,48 +69,87 @@ class Coordinator:
     """The state of one trial. Times are unix ns on the coordinator's clock, given by the caller."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, experiment: str, trial: str) -> None:
-        """Raises ValueError for a spec of another runtime."""
-        if not isinstance(spec.runtime, Processes):
-            raise ValueError(f"runtime.kind is {spec.runtime.kind!r}, not 'processes'")
+        """Raises ValueError for a spec of another runtime, and what `build_network` raises."""
+        if not isinstance(spec.runtime, RealTime):
+            raise ValueError(f"runtime.kind is {spec.runtime.kind!r}, which has no hosts")
         hosts = spec.runtime.hosts
         self.spec = spec
+        self.runtime = spec.runtime
         self.trial = trial
         self.time_scale = spec.runtime.time_scale
         self.start_ns: int | None = None
         """Trial time 0, once all hosts are ready."""
         self.stopping = False
         """Set to end the trial early."""
+        self.killed: list[control_pb2.Killed] = []
+        """Sessions that a churn controller ended, as it told."""
         self._plan = plan
         self._experiment = experiment
-        peers = plan.peers.num_rows
-        self._host_of = [peer % hosts for peer in range(peers)]
+        self._locations: list[int] = plan.peers["location"].to_pylist()
+        self._network = build_network(spec.network, self._locations, spec.seed)
+        self._host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))
             for index in range(hosts)
         }
+        self._moves: list[control_pb2.Move] = []
+        self._untold: set[str] = set()
+        """Hosts that are to tell which of their peers are up."""
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
 
+    @property
+    def pods_end_sessions(self) -> bool:
+        """Sessions end with their pods."""
+        return isinstance(self.runtime, Kubernetes) and self.runtime.churn == "pods"
+
     def register(self, registration: control_pb2.Registration, at_ns: int) -> control_pb2.Assignment:
-        """A host's part of the plan. Raises ControlError for an unknown host or one that is back."""
+        """A host's part of the plan, also for one that has come back.
+
+        Raises ControlError for an unknown host.
+        """
         member = self._member(registration.host, at_ns)
-        if member.address:
-            member.restarts += 1
-            raise ControlError(f"{member.name} has registered before: a restarted host cannot rejoin a trial")
+        if member.address and registration.start != member.program:
+            self._come_back(member, registration, at_ns)
+        member.program = registration.start
         member.address = registration.address
+        member.echo_address = registration.echo_address
         member.process_id = registration.process_id
         member.versions = dict(registration.versions)
-        plan = self._plan
-        return control_pb2.Assignment(
+        own = self.peers_of(member)
+        assignment = control_pb2.Assignment(
             experiment=self._experiment,
             trial=self.trial,
             spec=self.spec.model_dump_json(),
-            peers=encode_table(plan.peers),
-            sessions=encode_table(self._part(plan.sessions, "peer", member.index)),
-            subscriptions=encode_table(self._part(plan.subscriptions, "peer", member.index)),
-            publications=encode_table(self._part(plan.publications, "publisher", member.index)),
-            lookups=encode_table(self._part(plan.lookups, "peer", member.index)),
-            host_of_peer=self._host_of,
             host_index=member.index,
+            host_of_peer=self._host_of,
+            incarnation=member.incarnation,
+        )
+        script = script_of(self._plan, self.spec.phases.end, own)
+        put_script(assignment, script, leaves=not self.pods_end_sessions)
+        put_network(assignment, self._network, self._locations, own)
+        return assignment
+
+    def has_finished(self, registration: control_pb2.Registration) -> bool:
+        """The host that registers has taken part in the trial already."""
+        member = self.members.get(registration.host)
+        return member is not None and member.result is not None and member.program == registration.start
+
+    def _come_back(self, member: Member, registration: control_pb2.Registration, at_ns: int) -> None:
+        member.incarnation += 1
+        member.ready = False
+        member.result = None
+        member.lost = ""
+        member.progress = control_pb2.HostProgress()
+        self._forget_peers_of(member)
+        if self.start_ns is None:
+            return
+        planned = sum(killed.host == member.name for killed in self.killed)
+        if member.incarnation > planned:
+            member.restarts.append(self.trial_time(at_ns))
+        self._moves.append(
+            control_pb2.Move(
+                host=member.index, address=registration.address, echo_address=registration.echo_address
+            )
         )
 
     def ready(self, ready: control_pb2.Ready, at_ns: int) -> bool:
@@ -101,15 +158,21 @@ class Coordinator:
         member.ready = True
         member.clock_offset_start_ns = ready.clock_offset_ns
         if self.start_ns is None and all(m.ready for m in self.members.values()):
-            self.start_ns = at_ns + _START_DELAY_NS
+            echoes = all(m.echo_address for m in self.members.values())
+            self.start_ns = at_ns + (_ECHO_DELAY_NS if echoes else _START_DELAY_NS)
         return self.start_ns is not None
 
     def start(self) -> control_pb2.Start:
         """Raises ControlError before all hosts are ready."""
         if self.start_ns is None:
             raise ControlError("not all hosts are ready")
-        addresses = [member.address for member in self.members.values()]
-        return control_pb2.Start(addresses=addresses, start_unix_ns=self.start_ns)
+        members = self.members.values()
+        return control_pb2.Start(
+            addresses=[member.address for member in members],
+            echo_addresses=[member.echo_address for member in members],
+            start_unix_ns=self.start_ns,
+            moves_known=len(self._moves),
+        )
 
     def track(self, request: control_pb2.TrackRequest, at_ns: int) -> control_pb2.TrackReply:
         """Note leaves and joins, in this order, and give each asking peer a random few others."""
@@ -124,22 +187,72 @@ class Coordinator:
             reply.asking.add(peers=self._tracker.contacts(peer))
         return reply
 
-    def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> bool:
-        """Keep a host's progress; true if the host shall stop."""
-        self._member(progress.host, at_ns).progress = progress
-        return self.stopping
+    def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> control_pb2.ProgressReply:
+        """Keep a host's progress, and tell it what it has not heard."""
+        member = self._member(progress.host, at_ns)
+        member.progress = progress
+        if progress.tells_up:
+            self._untold.discard(member.name)
+            for peer in progress.up:
+                self._tracker.add(peer)
+        return control_pb2.ProgressReply(
+            stop=self.stopping,
+            moves=self._moves[progress.moves_known :],
+            tell_up=member.name in self._untold,
+        )
 
     def finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
         """Keep what a host measured."""
         self._member(result.host, at_ns).result = result
+
+    def note_killed(self, killed: control_pb2.Killed, at_ns: int) -> None:
+        """Keep when a session ended with its pod."""
+        self.killed.append(killed)
+
+    def churn_plan(self) -> control_pb2.ChurnPlan:
+        """What is left of the sessions that end with their pods. Raises ControlError before the start."""
+        if self.start_ns is None:
+            raise ControlError("the trial has not started")
+        plan = control_pb2.ChurnPlan(
+            experiment=self._experiment,
+            trial=self.trial,
+            seed=self.spec.seed,
+            start_unix_ns=self.start_ns,
+            time_scale=self.time_scale,
+            end_s=self.spec.phases.end,
+        )
+        done = {(killed.peer, killed.session) for killed in self.killed}
+        plan.kills.extend(kill for kill in self.kills() if (kill.peer, kill.session) not in done)
+        return plan
+
+    def kills(self) -> Iterator[control_pb2.Kill]:
+        """All ends of sessions before the trial's end, by time."""
+        for row in self._plan.sessions.sort_by("end_s").to_pylist():
+            if row["end_s"] < self.spec.phases.end:
+                yield control_pb2.Kill(
+                    peer=row["peer"],
+                    session=row["session"],
+                    host=f"host-{self._host_of[row['peer']]}",
+                    at_s=row["end_s"],
+                    graceful=row["graceful"],
+                )
+
+    def peers_of(self, member: Member) -> list[int]:
+        """The peers of a host."""
+        return [peer for peer, host in enumerate(self._host_of) if host == member.index]
 
     def lose(self, name: str, why: str) -> None:
         """A host is gone; its peers are no longer given as contacts."""
         member = self.members[name]
         if member.result is None and not member.lost:
             member.lost = why
-            for peer in [peer for peer in self._tracker if self._host_of[peer] == member.index]:
-                self._tracker.remove(peer)
+            self._forget_peers_of(member)
+
+    def resume(self, at_ns: int) -> None:
+        """Go on in a new program, to which nobody has been silent and nobody is known to be up."""
+        for member in self.members.values():
+            member.heard_ns = at_ns
+        self._untold = set(self.members)
 
     @property
     def over(self) -> bool:
@@ -169,25 +282,10 @@ class Coordinator:
     def _member(self, name: str, at_ns: int) -> Member:
         member = self.members.get(name)
         if member is None:
-            raise ControlError(f"no host {name!r} in this trial, only {', '.join(self.members)}")
+            raise ControlError(f"no host {name!r} in this trial, only host-0 to host-{len(self.members) - 1}")
         member.heard_ns = at_ns
         return member
 
-    def _part(self, table: pa.Table, column: str, index: int) -> pa.Table:
-        mine = pa.array([peer for peer, host in enumerate(self._host_of) if host == index], pa.int32())
-        return table.filter(pc.is_in(table[column], mine))
-
-
-def encode_table(table: pa.Table) -> bytes:
-    """As an Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def decode_table(data: bytes) -> pa.Table:
-    """The table of an Arrow IPC stream. Raises pyarrow.ArrowInvalid for anything else."""
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_all()
+    def _forget_peers_of(self, member: Member) -> None:
+        for peer in [peer for peer in self._tracker if self._host_of[peer] == member.index]:
+            self._tracker.remove(peer)

@@ -1,59 +1,51 @@
-"""One host of the fleet, from registration to its last report."""
+"""One host of the fleet, from registration to its last report of a trial."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import importlib
-import os
 import platform
 import time
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
+from trellis.v1 import control_pb2
 
-from emulator.experiment.plan import Plan
-from emulator.experiment.spec import Processes, TrialSpec
+from emulator.experiment.spec import RealTime, TrialSpec
+from emulator.fleet.assignment import network_in, script_in
 from emulator.fleet.control import measure_clock_offset
-from emulator.fleet.coordinator import decode_table
-from emulator.network.model import build_network
+from emulator.fleet.enforcement import Enforcement, NotEnforced
 from emulator.registry import SYSTEMS
 from emulator.runtime.clock import TrialClock
 from emulator.runtime.controller import Contacts, Controller
-from emulator.runtime.links import OPTIONS, Links
+from emulator.runtime.links import Links, LinksService
 from emulator.runtime.observer import Observer, progress_of
 from emulator.runtime.realtime import Host
-from emulator.runtime.script import Script
 from emulator.streams import stream
-from emulator.telemetry.otlp import BackgroundSink
-from emulator.telemetry.recorder import Recorder
+from emulator.telemetry.recorder import Recorder, SinkFactory
 
-_REGISTER_LIMIT = 30.0
-_START_LIMIT = 120.0
+_START_LIMIT = 600.0
+"""Wall seconds that a host waits for the others."""
 _CALL_LIMIT = 10.0
 _REPORT_PERIOD = 0.5
 """Wall seconds between progress reports."""
-_REPORT_FAILURES = 5
+_AWAIT_LIMIT = 60.0
+"""Wall seconds for a call that waits for others."""
+_PAUSE = 0.5
+"""Wall seconds until the coordinator is asked again when it cannot be reached."""
+_FAREWELL = 1.0
+"""Wall seconds for what peers say when they leave."""
+AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+"""What a coordinator that is away, or makes one wait, answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a host is and what it writes to."""
-
-    name: str
-    coordinator: str
-    """Address of the coordinator."""
-    listen: str
-    """Address to listen on for other hosts; port 0 takes a free one."""
-    telemetry: Path
-    systems: Sequence[str] = ()
-    """Modules that add systems to the registry when they are imported."""
+class TrialGone(Exception):
+    """The coordinator runs another trial, or none."""
 
 
 def own_versions() -> dict[str, str]:
@@ -66,68 +58,84 @@ def own_versions() -> dict[str, str]:
     }
 
 
-async def run_host(place: Place) -> str:
-    """Take part in a trial until its end. Gives the error that made the host useless, or "".
+class Membership:
+    """A host's part in one trial."""
 
-    Raises grpc.aio.AioRpcError if the coordinator cannot be reached, TimeoutError if the trial does
-    not start, and whatever a protocol raises.
-    """
-    for module in place.systems:
-        importlib.import_module(module)
-    server = grpc.aio.server(options=OPTIONS)
-    port = server.add_insecure_port(place.listen)
-    address = f"{place.listen.rpartition(':')[0]}:{port}"
-    async with grpc.aio.insecure_channel(place.coordinator, options=OPTIONS) as channel:
-        await asyncio.wait_for(channel.channel_ready(), _REGISTER_LIMIT)
-        stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
-        registration = control_pb2.Registration(
-            host=place.name, address=address, process_id=os.getpid(), versions=own_versions()
-        )
-        assignment = await stub.Register(registration, timeout=_REGISTER_LIMIT)
-        member = _Member(place, assignment, stub, server)
-        try:
-            return await member.run()
-        finally:
-            await server.stop(grace=0)
-
-
-class _Member:
     def __init__(
-        self, place: Place, assignment: control_pb2.Assignment, stub: Any, server: grpc.aio.Server
+        self,
+        name: str,
+        assignment: control_pb2.Assignment,
+        stub: Any,
+        service: LinksService,
+        enforcement: Enforcement,
+        telemetry: Path,
+        sink: SinkFactory,
+        patience: float,
     ) -> None:
-        self._place = place
+        """`service` receives what other hosts send; `patience` is for how many wall seconds the
+        coordinator may be away."""
+        self._name = name
         self._assignment = assignment
         self._stub = stub
-        self._server = server
+        self._service = service
+        self._enforcement = enforcement
+        self._telemetry = telemetry
+        self._sink = sink
+        self._patience = patience
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stopped = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._leaving = False
+
+    def leave(self) -> None:
+        """The host has to go: its peers take their leave, and it tells the coordinator nothing."""
+        self._leaving = True
+        self._ended.set()
 
     async def run(self) -> str:
-        spec, assignment, name = self._spec, self._assignment, self._place.name
-        plan = Plan(**{name: decode_table(getattr(assignment, name)) for name in Plan.__slots__})
-        script = Script(plan, spec.phases.end)
-        network = build_network(spec.network, plan.peers["location"].to_pylist(), spec.seed)
+        """Take part until the trial's end. Gives the error that made the host useless, or "".
+
+        Raises TrialGone, grpc.aio.AioRpcError if the coordinator is away for too long or the trial does
+        not start, and whatever a protocol raises.
+        """
+        spec, assignment, name = self._spec, self._assignment, self._name
+        assert isinstance(spec.runtime, RealTime)
+        script = script_in(assignment)
+        network = network_in(assignment, spec.network)
+        assignment.ClearField("steps")
+        assignment.ClearField("rows")
         offset = await measure_clock_offset(self._stub, name)
-        ready = control_pb2.Ready(host=name, clock_offset_ns=offset)
-        start = await self._stub.AwaitStart(ready, timeout=_START_LIMIT)
+        start = await self._await_start(offset)
         start_ns = start.start_unix_ns + offset
+        clock = TrialClock(start_ns, spec.runtime.time_scale)
+        enforcement = self._enforcement
+        try:
+            enforcement.begin(assignment, spec, network, start)
+        except NotEnforced as refusal:
+            return await self._finish(control_pb2.HostFidelity(error=str(refusal)))
+        await enforcement.measure_before(clock)
         try:
             recorder = Recorder(
-                self._place.telemetry,
+                self._telemetry,
                 name,
                 experiment=assignment.experiment,
                 trial=assignment.trial,
                 seed=spec.seed,
                 start_unix_ns=start_ns,
-                sink=BackgroundSink,
+                sink=self._sink,
+                incarnation=assignment.incarnation,
             )
         except OSError as failure:
-            return await self._finish(control_pb2.HostFidelity(host=name, error=_unwritable(failure)))
-        clock = TrialClock(start_ns, spec.runtime.time_scale if isinstance(spec.runtime, Processes) else 1.0)
-        random = stream(spec.seed, "host", name)
+            return await self._finish(control_pb2.HostFidelity(error=_unwritable(failure)))
         host = Host(
-            assignment.host_index, list(assignment.host_of_peer), network, clock, recorder, random, self._fail
+            assignment.host_index,
+            list(assignment.host_of_peer),
+            network,
+            clock,
+            recorder,
+            stream(spec.seed, "host", name),
+            self._fail,
+            in_kernel=enforcement.in_kernel,
         )
         system = SYSTEMS[spec.system.name]
         parameters = system.parameters.model_validate(spec.system.parameters)
@@ -139,32 +147,40 @@ class _Member:
         observer.follow()
         error = ""
         try:
-            await self._live(host, controller, start.addresses)
+            await self._live(host, controller, start)
             observer.observe_end()
         finally:
             try:
-                recorder.close()
+                await asyncio.to_thread(recorder.close)
             except OSError as failure:
                 error = _unwritable(failure)
+        if self._leaving:
+            return error
+        await enforcement.measure_after()
         result = observer.fidelity(controller)
-        result.host = name
+        enforcement.report(result)
         result.clock_offset_ns = await measure_clock_offset(self._stub, name)
         result.error = error
         return await self._finish(result)
 
-    async def _live(self, host: Host, controller: Controller, addresses: Sequence[str]) -> None:
+    async def _await_start(self, offset: int) -> control_pb2.Start:
+        ready = control_pb2.Ready(host=self._name, clock_offset_ns=offset, trial=self._assignment.trial)
+        call = partial(self._stub.AwaitStart, ready, timeout=_AWAIT_LIMIT)
+        start: control_pb2.Start = await self._asked(call, _START_LIMIT)
+        return start
+
+    async def _live(self, host: Host, controller: Controller, start: control_pb2.Start) -> None:
         """From the common start to the end of the trial."""
-        links = Links(host, addresses)
-        wire_pb2_grpc.add_LinksServicer_to_server(links, self._server)  # type: ignore[no-untyped-call]
-        await self._server.start()
+        links = Links(host, start.addresses, self._enforcement.prepare)
+        self._service.host = host
         # What exists now stays, and what peers keep lives long: the collector need not look often.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         host.agenda.start()
-        work: list[Coroutine[Any, Any, None]]
-        work = [links.run(), controller.run(), self._report_progress(host), self._await_stop()]
-        tasks: set[asyncio.Future[None]] = {asyncio.create_task(each) for each in work}
+        work: list[Coroutine[Any, Any, Any]]
+        work = [controller.run(), self._report_progress(host, links, start.moves_known), self._ended.wait()]
+        tasks: set[asyncio.Future[Any]] = {asyncio.create_task(each) for each in work}
         remaining = host.clock.wall(self._spec.phases.end) - time.monotonic()
         try:
             done, _ = await asyncio.wait(
@@ -172,42 +188,66 @@ class _Member:
             )
             for first in done:
                 first.result()
+            if self._leaving:
+                controller.leave_all()
+                await asyncio.sleep(_FAREWELL)
         finally:
             host.agenda.stop()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._service.host = None
+            await links.close()
+            gc.unfreeze()
 
-    async def _await_stop(self) -> None:
-        await self._stopped.wait()
-
-    async def _report_progress(self, host: Host) -> None:
-        """Raises grpc.aio.AioRpcError if the coordinator is gone for several reports."""
-        failures = 0
+    async def _report_progress(self, host: Host, links: Links, moves_known: int) -> None:
+        """Raises grpc.aio.AioRpcError if the coordinator is away for too long."""
+        tell_up = False
         while True:
             report = progress_of(host)
-            report.host = self._place.name
-            try:
-                reply = await self._stub.ReportProgress(report, timeout=_CALL_LIMIT)
-                failures = 0
-                if reply.stop:
-                    self._stopped.set()
-            except grpc.aio.AioRpcError:
-                failures += 1
-                if failures == _REPORT_FAILURES:
-                    raise
+            report.host, report.trial, report.moves_known = self._name, self._assignment.trial, moves_known
+            if tell_up:
+                report.tells_up = True
+                report.up.extend(host.sessions)
+            reply = await self._asked(partial(self._stub.ReportProgress, report, timeout=_CALL_LIMIT))
+            tell_up = reply.tell_up
+            for move in reply.moves:
+                moves_known += 1
+                if move.host != host.index:
+                    links.move(move.host, move.address)
+            if reply.stop:
+                self._ended.set()
             await asyncio.sleep(_REPORT_PERIOD)
 
     async def _track(
         self, left: Sequence[int], joining: Sequence[int], asking: Sequence[int]
     ) -> tuple[Contacts, Contacts]:
-        request = control_pb2.TrackRequest(host=self._place.name, left=left, joining=joining, asking=asking)
-        reply = await self._stub.Track(request, timeout=_CALL_LIMIT)
+        request = control_pb2.TrackRequest(
+            host=self._name, trial=self._assignment.trial, left=left, joining=joining, asking=asking
+        )
+        reply = await self._asked(partial(self._stub.Track, request, timeout=_CALL_LIMIT))
         return [list(c.peers) for c in reply.joining], [list(c.peers) for c in reply.asking]
 
     async def _finish(self, result: control_pb2.HostFidelity) -> str:
-        await self._stub.Finish(result, timeout=_CALL_LIMIT)
+        result.host, result.trial = self._name, self._assignment.trial
+        await self._asked(partial(self._stub.Finish, result, timeout=_CALL_LIMIT))
         return result.error
+
+    async def _asked(self, call: Callable[[], Awaitable[Any]], limit: float | None = None) -> Any:
+        """What the coordinator answers; it is asked again while it is away, for `limit` wall seconds.
+
+        Raises TrialGone, and grpc.aio.AioRpcError when the time is over.
+        """
+        deadline = time.monotonic() + (self._patience if limit is None else limit)
+        while True:
+            try:
+                return await call()
+            except grpc.aio.AioRpcError as error:
+                if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
+                    raise TrialGone(error.details()) from None
+                if error.code() not in AWAY or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     def _fail(self, error: Exception) -> None:
         if not self._failure.done():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trellis.v1 import control_pb2
 
 from emulator.experiment.fidelity import Check, Fidelity, HostReport
-from emulator.fleet.coordinator import Coordinator, Member
+from emulator.fleet.coordinator import Coordinator, Member, listed
 from emulator.runtime.distribution import Distribution
+
+_NAMED = 10
+"""Peers that a reason names."""
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
@@ -27,7 +30,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     for result in results:
         dropped.update(dict(result.dropped))
     lost = [member for member in members if member.lost]
-    restarted = [member for member in members if member.restarts]
+    back = [member for member in members if member.restarts]
     failed = [(member, member.result.error) for member in members if member.result and member.result.error]
     strangers = [member for member in members if member.address and member.versions != versions]
     lost_spans = sum(result.lost_spans for result in results)
@@ -35,7 +38,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     stall = max((result.loop_stall_s for result in results), default=0.0)
     checks = [
         Check("hosts lost", len(lost), 0, "hosts", "; ".join(_describe(coordinator, m) for m in lost)),
-        Check("hosts restarted", len(restarted), 0, "hosts", ", ".join(m.name for m in restarted)),
+        Check(
+            "hosts restarted",
+            len(back),
+            0,
+            "hosts",
+            "; ".join(_restarts(coordinator, member) for member in back),
+        ),
         Check("hosts with an error", len(failed), 0, "hosts", "; ".join(f"{m.name}: {e}" for m, e in failed)),
         Check("hosts of another version", len(strangers), 0, "hosts", ", ".join(m.name for m in strangers)),
         Check("trial ended early", float(bool(early_end)), 0, "times", early_end),
@@ -74,6 +83,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "envelopes",
             ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items())),
         ),
+        Check(
+            "round trip error, 99th percentile",
+            _ms(_echo_errors(results).quantile(0.99)),
+            _ms(limits.round_trip_error_p99),
+            "ms",
+            "UDP echoes between pods, before and after the trial",
+        ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
         Check("operations missed", missed, 0, "operations", "their peers were not up"),
     ]
@@ -93,7 +109,10 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         "hosts_memory_bytes": float(sum(result.memory_bytes for result in results)),
     }
     measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
-    return Fidelity("processes", "delay line", checks, [_report(coordinator, m) for m in members], measured)
+    measured |= _echoes(results) | _kills(coordinator)
+    enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
+    hosts = [_report(coordinator, member) for member in members]
+    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured)
 
 
 def _wall(coordinator: Coordinator) -> float:
@@ -131,6 +150,55 @@ def _delay_errors(coordinator: Coordinator) -> Distribution:
             slide_ns = (drift[member.index] - drift[probe.sending_host]) * probe.sent_ns * 1e-9
             errors.add(abs(late_ns - slide_ns) * 1e-9)
     return errors
+
+
+def _echo_errors(results: Sequence[control_pb2.HostFidelity]) -> Distribution:
+    """Round trips against the matrix, without sign."""
+    errors = Distribution()
+    for result in results:
+        for echo in result.echoes:
+            if echo.round_trip_ns:
+                errors.add(abs(echo.round_trip_ns - echo.expected_ns) * 1e-9)
+    return errors
+
+
+def _echoes(results: Sequence[control_pb2.HostFidelity]) -> dict[str, float]:
+    errors = _echo_errors(results)
+    if not (asked := sum(len(result.echoes) for result in results)):
+        return {}
+    return {
+        "echoes": float(asked),
+        "echoes_unanswered": float(asked - len(errors)),
+        "round_trip_error_p50_ms": _ms(errors.quantile(0.5)),
+        "round_trip_error_max_ms": _ms(errors.maximum),
+    }
+
+
+def _kills(coordinator: Coordinator) -> dict[str, float]:
+    """Of sessions that end with their pods: how late that was asked for, and when the pods were gone."""
+    asked, gone = Distribution(), Distribution()
+    planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills()}
+    for killed in coordinator.killed:
+        at = planned[killed.peer, killed.session]
+        asked.add((killed.requested_s - at) * coordinator.time_scale)
+        if killed.gone_s >= 0:
+            gone.add((killed.gone_s - at) * coordinator.time_scale)
+    if not planned or not coordinator.pods_end_sessions:
+        return {}
+    return {
+        "pods_deleted": float(len(gone)),
+        "pods_to_delete": float(len(planned)),
+        "pod_deletion_asked_p99_ms": _ms(asked.quantile(0.99)),
+        "pod_gone_p50_ms": _ms(gone.quantile(0.5)),
+        "pod_gone_p99_ms": _ms(gone.quantile(0.99)),
+        "pod_gone_max_ms": _ms(gone.maximum),
+    }
+
+
+def _restarts(coordinator: Coordinator, member: Member) -> str:
+    peers = coordinator.peers_of(member)
+    times = " and ".join(f"{at:.1f} s" for at in member.restarts)
+    return f"{member.name} with peer{'s' if len(peers) > 1 else ''} {listed(peers)} came back at {times}"
 
 
 def _describe(coordinator: Coordinator, member: Member) -> str:

@@ -52,9 +52,14 @@ class Controller:
         host.find_contacts = self._ask
 
     def follow(self) -> None:
-        """Put what this host's peers do on the agenda."""
-        for step in self._script.steps:
+        """Put what this host's peers have to do from now on on the agenda."""
+        for step in self._script.rest(self._host.clock.now()):
             self._host.agenda.add(step.at, self._act, step)
+
+    def leave_all(self) -> None:
+        """The peers of the host leave gracefully, though the plan does not say so."""
+        for session in list(self._host.sessions.values()):
+            self._end(session, graceful=True)
 
     async def run(self) -> None:
         """Talk to the bootstrap service until cancelled; one request at a time, for all that wait."""
@@ -94,6 +99,7 @@ class Controller:
         for interest_number, interest in self._script.interests(peer, host.clock.now()):
             session.subscribe(interest_number, interest)
         host.sessions[peer] = session
+        host.joined += 1
         self._note_error(step)
         session.operate("join", {names.SESSION: number}, lambda: session.component.start(contacts))
 
@@ -102,13 +108,16 @@ class Controller:
         if self._joining.pop(peer, None) is None:
             session = host.sessions.get(peer)
             if session is not None:
-                attributes = {names.SESSION: session.number, names.GRACEFUL: action.graceful}
-                session.operate("leave", attributes, session.stop if action.graceful else session.end)
-                session.end()
-                del host.sessions[peer]
+                self._end(session, action.graceful)
         self._note_error(step)
         self._left.append(peer)
         self._news.set()
+
+    def _end(self, session: Session, graceful: bool) -> None:
+        attributes = {names.SESSION: session.number, names.GRACEFUL: graceful}
+        session.operate("leave", attributes, session.stop if graceful else session.end)
+        session.end()
+        del self._host.sessions[session.peer]
 
     def _change_interest(self, peer: int, action: Subscribe | Unsubscribe) -> None:
         session, number, interest = self._host.sessions.get(peer), action.number, action.interest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import grpc
@@ -20,6 +20,8 @@ _QUEUE_LIMIT = 20_000
 _BACK_OFF = (0.1, 5.0)
 """Wall seconds until the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 5.0
+_IDLE = 10.0
+"""Wall seconds without anything to send after which a link is closed."""
 
 OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", 256 << 20),
@@ -30,8 +32,12 @@ OPTIONS: list[tuple[str, Any]] = [
 """Of every server and channel between hosts and coordinator."""
 
 
+def _ready(host: int, address: str) -> None:
+    """The way to a host needs no preparation."""
+
+
 class _Link:
-    """The stream to one host."""
+    """The stream to one host. It is opened when it is needed and closed when it is not for a while."""
 
     def __init__(self, host: Host, address: str) -> None:
         self._host = host
@@ -39,18 +45,32 @@ class _Link:
         self._queue: list[Passage] = []
         self._wanted = asyncio.Event()
         self._up = True
+        self._task: asyncio.Task[None] | None = None
 
     def offer(self, passage: Passage) -> None:
         if not self._up:
             self._host.give_up([passage])
-        elif len(self._queue) < _QUEUE_LIMIT:
+        elif len(self._queue) >= _QUEUE_LIMIT:
+            self._host.dropped["link full"] += 1
+        else:
             self._queue.append(passage)
             self._wanted.set()
-        else:
-            self._host.dropped["link full"] += 1
+            if self._task is None:
+                self._task = asyncio.get_running_loop().create_task(self._run())
 
-    async def run(self) -> None:
-        """Connect, send, and connect again after failures, until cancelled."""
+    def stop(self) -> asyncio.Task[None] | None:
+        """Stop sending; what waits is forgotten. Gives what remains to be awaited."""
+        if self._task is not None:
+            self._task.cancel()
+        return self._task
+
+    def retire(self) -> None:
+        """The host is elsewhere now: nobody gets what waits."""
+        self.stop()
+        self._host.give_up(self._queue)
+
+    async def _run(self) -> None:
+        """Connect and send, again after failures, until there is nothing to send for a while."""
         back_off = _BACK_OFF[0]
         while True:
             async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
@@ -59,6 +79,10 @@ class _Link:
                     self._up = True
                     back_off = _BACK_OFF[0]
                     await self._send_all(wire_pb2_grpc.LinksStub(channel))  # type: ignore[no-untyped-call]
+                    if not self._queue:
+                        self._task = None
+                        return
+                    continue
                 except (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError):
                     self._up = False
                     queue, self._queue = self._queue, []
@@ -67,9 +91,15 @@ class _Link:
             back_off = min(back_off * 2, _BACK_OFF[1])
 
     async def _send_all(self, stub: Any) -> None:
+        """Until nothing is to be sent for `_IDLE` seconds."""
         call = stub.Send()
         while True:
-            await self._wanted.wait()
+            try:
+                await asyncio.wait_for(self._wanted.wait(), _IDLE)
+            except TimeoutError:
+                await call.done_writing()
+                await call
+                return
             await asyncio.sleep(GATHERING)
             while self._queue:
                 passages = self._queue[:_BATCH_LIMIT]
@@ -81,26 +111,48 @@ class _Link:
             self._wanted.clear()
 
 
-class Links(wire_pb2_grpc.LinksServicer):
-    """All links of a host, out and in."""
+class Links:
+    """All links of a host to others."""
 
-    def __init__(self, host: Host, addresses: Sequence[str]) -> None:
-        """`addresses` of all hosts, by index. Becomes the host's wire."""
+    def __init__(
+        self, host: Host, addresses: Sequence[str], prepare: Callable[[int, str], None] = _ready
+    ) -> None:
+        """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is opened.
+
+        Becomes the host's wire. Needs a running event loop when something is sent.
+        """
         self._host = host
-        self._links = {
-            index: _Link(host, address) for index, address in enumerate(addresses) if index != host.index
-        }
+        self._addresses = list(addresses)
+        self._prepare = prepare
+        self._links: dict[int, _Link] = {}
         host.wire = self
 
     def offer(self, host: int, passage: Passage) -> None:
-        self._links[host].offer(passage)
+        link = self._links.get(host)
+        if link is None:
+            address = self._addresses[host]
+            self._prepare(host, address)
+            link = self._links[host] = _Link(self._host, address)
+        link.offer(passage)
 
-    async def run(self) -> None:
-        """Keep the links to all other hosts until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for link in self._links.values():
-                group.create_task(link.run())
-            await asyncio.Event().wait()
+    def move(self, host: int, address: str) -> None:
+        """The host has come back at this address."""
+        self._addresses[host] = address
+        if (link := self._links.pop(host, None)) is not None:
+            link.retire()
+
+    async def close(self) -> None:
+        """Close all; nothing is sent any more."""
+        tasks = [task for link in self._links.values() if (task := link.stop()) is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class LinksService(wire_pb2_grpc.LinksServicer):
+    """Receives what other hosts send, for whichever trial is on."""
+
+    def __init__(self) -> None:
+        self.host: Host | None = None
+        """Takes what arrives; without one it is thrown away."""
 
     async def Send(
         self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any
@@ -109,5 +161,6 @@ class Links(wire_pb2_grpc.LinksServicer):
         received = 0
         async for batch in request_iterator:
             received += len(batch.envelopes)
-            self._host.receive(batch)
+            if self.host is not None:
+                self.host.receive(batch)
         return wire_pb2.LinkClosed(envelopes=received)

@@ -71,6 +71,8 @@ class Observer:
         host.agenda.add(host.clock.now() + _PROBE_PERIOD / host.clock.scale, self._probe)
 
     def _write_interval(self) -> None:
+        """What is written is not lost with a host that is killed."""
+        self._host.recorder.flush()
         self.observe_end()
         host = self._host
         host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
@@ -99,6 +101,7 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         dropped=host.dropped.total(),
         lost_spans=host.recorder.lost_spans,
         lookups=host.lookups,
+        joined=host.joined,
         timer_lateness_max_s=host.agenda.lateness.maximum,
     )
 

@@ -51,8 +51,12 @@ class Host:
         recorder: Recorder,
         random: Random,
         failed: Callable[[Exception], None],
+        in_kernel: bool = False,
     ) -> None:
-        """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol."""
+        """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol.
+
+        With `in_kernel`, the kernel delays what goes to other hosts.
+        """
         self.index = index
         self.host_of = host_of
         self.network = network
@@ -69,12 +73,13 @@ class Host:
         self.delivered_hops: int | None = None
         """Hops of what the call being made delivered."""
         self.sent = self.sent_to_other_hosts = self.bounced = 0
-        self.published = self.lookups = self.delivered = 0
+        self.joined = self.published = self.lookups = self.delivered = 0
         self.dropped: Counter[str] = Counter()
         """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
         self.probes: list[control_pb2.Probe] = []
         self._head_start = GATHERING / 2 / clock.scale
         """Trial seconds that a message to another host leaves early: batches are late by as much."""
+        self._in_kernel = in_kernel
         self._random = random
         self._failed = failed
         self._last: Message | None = None
@@ -137,6 +142,9 @@ class Host:
         """Put a message into the delay line."""
         if self.host_of[passage.receiver] == self.index:
             self.agenda.add(due, self._arrive, passage)
+        elif self._in_kernel:
+            base = self.network.one_way(passage.sender, passage.receiver)
+            self.agenda.add(due - base, self._depart, passage)
         else:
             self.agenda.add(due - self._head_start, self._depart, passage)
 

@@ -1,17 +1,11 @@
-"""A plan as a runtime follows it: what each peer does, in order of time."""
+"""What peers do in a trial, in order of time."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from emulator import identifiers
-from emulator.experiment.plan import Plan
-from emulator.protocol import Event, Interest, RangeInterest, TopicInterest
+from emulator.protocol import Event, Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,56 +56,45 @@ class Step:
     action: Action
 
 
-class Script:
-    """The part of the plan that some peers carry out."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An interest of a peer from `start` to `end` (s of trial time)."""
 
-    def __init__(self, plan: Plan, trial_end: float, peers: Collection[int] | None = None) -> None:
-        """Of all peers, or of `peers` alone. Ends of sessions at `trial_end` are no leaves."""
-        self._interests: dict[int, list[tuple[float, float, int, Interest]]] = {}
-        for row in _rows(plan.subscriptions, "peer", peers):
-            held = (row["start_s"], row["end_s"], row["interest"], _interest(row))
-            self._interests.setdefault(row["peer"], []).append(held)
-        steps: list[Step] = []
-        for row in _rows(plan.sessions, "peer", peers):
-            steps.append(Step(row["start_s"], row["peer"], Join(row["session"])))
-            if row["end_s"] < trial_end:
-                steps.append(Step(row["end_s"], row["peer"], Leave(row["session"], row["graceful"])))
-        for peer, interests in self._interests.items():
-            for start, end, number, interest in interests:
-                if end < trial_end:
-                    steps.append(Step(end, peer, Unsubscribe(number, interest)))
-                if start > 0:
-                    steps.append(Step(start, peer, Subscribe(number, interest)))
-        steps += [
-            Step(row["at_s"], row["publisher"], Publish(_event(row)))
-            for row in _rows(plan.publications, "publisher", peers)
-        ]
-        steps += [
-            Step(row["at_s"], row["peer"], LookUp(row["lookup"], identifiers.decode(row["key"])))
-            for row in _rows(plan.lookups, "peer", peers)
-        ]
+    peer: int
+    start: float
+    end: float
+    number: int
+    """In the plan."""
+    interest: Interest
+
+
+class Script:
+    """What some peers do: all of a trial, or those of one host."""
+
+    def __init__(self, steps: Iterable[Step], interests: Iterable[Held]) -> None:
         self.steps = sorted(steps, key=lambda step: step.at)
         """What a peer is to ask for while it is down is to be skipped."""
+        self._held: dict[int, list[Held]] = {}
+        for held in interests:
+            self._held.setdefault(held.peer, []).append(held)
 
     def interests(self, peer: int, at: float) -> list[tuple[int, Interest]]:
         """What the peer asks for at trial time `at`, each with its number in the plan."""
-        held = self._interests.get(peer, ())
-        return [(number, interest) for start, end, number, interest in held if start <= at < end]
+        held = self._held.get(peer, ())
+        return [(each.number, each.interest) for each in held if each.start <= at < each.end]
 
+    def all_interests(self) -> list[Held]:
+        """Of all peers, whenever they are held."""
+        return [held for those in self._held.values() for held in those]
 
-def _interest(row: dict[str, Any]) -> Interest:
-    if row["ranges"] is None:
-        return TopicInterest(row["topic"], row["rate"])
-    return RangeInterest({part["attribute"]: (part["low"], part["high"]) for part in row["ranges"]})
-
-
-def _event(row: dict[str, Any]) -> Event:
-    attributes = {part["attribute"]: part["value"] for part in row["attributes"] or ()}
-    return Event(row["event"], row["publisher"], row["topic"], attributes, bytes(row["payload_bytes"]))
-
-
-def _rows(table: pa.Table, key: str, peers: Collection[int] | None) -> list[dict[str, Any]]:
-    if peers is not None:
-        table = table.filter(pc.is_in(table[key], pa.array(sorted(peers), table[key].type)))
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
+    def rest(self, at: float) -> list[Step]:
+        """What is left to do for who begins at trial time `at`, the joins of open sessions first."""
+        open_sessions: dict[int, Step] = {}
+        for step in self.steps:
+            if step.at >= at:
+                break
+            if isinstance(step.action, Join):
+                open_sessions[step.peer] = step
+            elif isinstance(step.action, Leave):
+                open_sessions.pop(step.peer, None)
+        return [*open_sessions.values(), *(step for step in self.steps if step.at >= at)]

@@ -15,7 +15,8 @@ from emulator.network.model import Network
 from emulator.protocol import Contact, Handler, LookupService, PubSub, TopicInterest
 from emulator.registry import SYSTEMS
 from emulator.runtime.event_queue import Entry, EventQueue
-from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
+from emulator.runtime.plan_script import script_of
+from emulator.runtime.script import Join, Leave, LookUp, Publish, Step, Subscribe, Unsubscribe
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual_peer import VirtualPeer, VirtualTimer
 from emulator.streams import stream
@@ -49,7 +50,7 @@ class VirtualWorld:
         self.peers = [
             VirtualPeer(self, number, stream(spec.seed, "peer", number)) for number in range(spec.peers)
         ]
-        self._script = Script(plan, spec.phases.end)
+        self._script = script_of(plan, spec.phases.end)
         for step in self._script.steps:
             self._at(step.at, partial(self._act, step))
 

@@ -1,0 +1,69 @@
+"""The plan's tables as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator import identifiers
+from emulator.experiment.plan import Plan
+from emulator.protocol import Event, Interest, RangeInterest, TopicInterest
+from emulator.runtime.script import (
+    Held,
+    Join,
+    Leave,
+    LookUp,
+    Publish,
+    Script,
+    Step,
+    Subscribe,
+    Unsubscribe,
+)
+
+
+def script_of(plan: Plan, trial_end: float, peers: Collection[int] | None = None) -> Script:
+    """What all peers do, or `peers` alone. Ends of sessions at `trial_end` are no leaves."""
+    interests = [
+        Held(row["peer"], row["start_s"], row["end_s"], row["interest"], _interest(row))
+        for row in _rows(plan.subscriptions, "peer", peers)
+    ]
+    steps: list[Step] = []
+    for row in _rows(plan.sessions, "peer", peers):
+        steps.append(Step(row["start_s"], row["peer"], Join(row["session"])))
+        if row["end_s"] < trial_end:
+            steps.append(Step(row["end_s"], row["peer"], Leave(row["session"], row["graceful"])))
+    for held in interests:
+        if held.end < trial_end:
+            steps.append(Step(held.end, held.peer, Unsubscribe(held.number, held.interest)))
+        if held.start > 0:
+            steps.append(Step(held.start, held.peer, Subscribe(held.number, held.interest)))
+    steps += [
+        Step(row["at_s"], row["publisher"], Publish(_event(row)))
+        for row in _rows(plan.publications, "publisher", peers)
+    ]
+    steps += [
+        Step(row["at_s"], row["peer"], LookUp(row["lookup"], identifiers.decode(row["key"])))
+        for row in _rows(plan.lookups, "peer", peers)
+    ]
+    return Script(steps, interests)
+
+
+def _interest(row: dict[str, Any]) -> Interest:
+    if row["ranges"] is None:
+        return TopicInterest(row["topic"], row["rate"])
+    return RangeInterest({part["attribute"]: (part["low"], part["high"]) for part in row["ranges"]})
+
+
+def _event(row: dict[str, Any]) -> Event:
+    attributes = {part["attribute"]: part["value"] for part in row["attributes"] or ()}
+    return Event(row["event"], row["publisher"], row["topic"], attributes, bytes(row["payload_bytes"]))
+
+
+def _rows(table: pa.Table, key: str, peers: Collection[int] | None) -> list[dict[str, Any]]:
+    if peers is not None:
+        table = table.filter(pc.is_in(table[key], pa.array(sorted(peers), table[key].type)))
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
