@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,7 @@ FLOORS: list[set[str]] = [
     {"emulator.experiment.sweep", "emulator.experiment.trial", "emulator.experiment.worker"},
     {"emulator.release"},
     {"emulator.exits", "emulator.systems_table", "emulator.terminal"},
+    {"analysis.executors", "analysis.java"},
     {"analysis.session", "analysis.otlp"},
     {"analysis.tables"},
     {"analysis.measures"},
@@ -196,3 +199,11 @@ def test_only_the_registry_names_the_systems() -> None:
     for module in MODULES:
         if module != "emulator.registry" and not inside(module, ("emulator.pubsub",)):
             assert not [name for name in imports(module) if inside(name, ("emulator.pubsub",))], module
+
+
+def test_a_host_is_small_as_it_needs_no_library_for_arrays() -> None:
+    """A pod with one peer is to have 45 MiB; numpy and Arrow alone have 40."""
+    code = "import services.peer, emulator.telemetry.export, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "grpc" in done.stdout.split()
+    assert not {"numpy", "pyarrow", "pandas", "kubernetes", "pyroute2"} & set(done.stdout.split())

@@ -14,7 +14,7 @@ from trellis.v1 import control_pb2
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.assignment import script_in
-from emulator.fleet.control import clock_exchange
+from emulator.fleet.clock_offset import clock_exchange
 from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge

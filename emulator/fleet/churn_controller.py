@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 from trellis.v1 import control_pb2
 
-from emulator.fleet.control import measure_clock_offset
+from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pod_watch import Pods
 from emulator.runtime.clock import unix_ns

@@ -1,4 +1,4 @@
-"""The coordinator's gRPC service, and its clients' view of it."""
+"""The coordinator's gRPC service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from emulator.runtime.links import OPTIONS
 
 T = TypeVar("T")
 
-_CLOCK_ROUNDS = 8
 _PATIENCE = 20.0
 """Wall seconds for which a call waits for what it asks for, before it is told to come again."""
 
@@ -142,24 +141,3 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def _wake(self) -> None:
         async with self._changed:
             self._changed.notify_all()
-
-
-async def measure_clock_offset(stub: Any, host: str, clock: Callable[[], int] = unix_ns) -> int:
-    """This host's clock minus the coordinator's in ns, by the exchange with the shortest round trip.
-
-    Each exchange gives four timestamps (as NTP's, RFC 5905, section 8); the error is at most half of
-    the round trip.
-    """
-    exchanges: list[tuple[int, int]] = []
-    for _ in range(_CLOCK_ROUNDS):
-        asked = clock()
-        reply = await stub.MeasureClock(control_pb2.ClockRequest(host=host), timeout=10)
-        heard = clock()
-        exchanges.append(clock_exchange(asked, reply.received_unix_ns, reply.replied_unix_ns, heard))
-    return min(exchanges)[1]
-
-
-def clock_exchange(asked: int, received: int, replied: int, heard: int) -> tuple[int, int]:
-    """(round trip, asker's clock minus the other's), ns; `asked` and `heard` are on the asker's clock."""
-    round_trip = (heard - asked) - (replied - received)
-    return round_trip, ((asked - received) + (heard - replied)) // 2

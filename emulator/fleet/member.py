@@ -18,7 +18,7 @@ from trellis.v1 import control_pb2
 
 from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.fleet.assignment import network_in, script_in
-from emulator.fleet.control import measure_clock_offset
+from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.enforcement import Enforcement, NotEnforced
 from emulator.registry import SYSTEMS
 from emulator.runtime.clock import TrialClock
