@@ -34,7 +34,7 @@ file is checked by the Job <release>-check.
 {{- if ne (toString $runtime.kind) "kubernetes" -}}
 {{- fail (printf "the experiment's runtime.kind is %q, but in a cluster it is kubernetes. Write: runtime: {kind: kubernetes, hosts: 20}" (toString ($runtime.kind | default "virtual"))) -}}
 {{- end -}}
-{{- $hosts := get $runtime "hosts" | default 2 -}}
+{{- $hosts := get $runtime "hosts" | default 2.0 -}}
 {{- if or (not (kindIs "float64" $hosts)) (lt $hosts 1.0) (gt $hosts 20000.0) (ne (float64 $hosts) (floor $hosts)) -}}
 {{- fail (printf "the experiment's runtime.hosts is %v, but it is a number of pods, from 1 to 20000" $hosts) -}}
 {{- end -}}
