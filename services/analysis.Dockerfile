@@ -7,7 +7,8 @@ COPY requirements/runtime.txt requirements/
 COPY services/image services/image
 RUN services/image/install-packages requirements/runtime.txt \
     && services/image/trim-packages \
-    && services/image/trim-spark
+    && services/image/trim-spark \
+    && /opt/trellis/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/trellis/lib
 
 FROM packages AS code
 COPY . .
@@ -25,7 +26,6 @@ ENV HOME=/tmp \
     PATH=/opt/trellis/code/bin:/opt/trellis/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    SPARK_HOME=/opt/trellis/spark \
     TRELLIS_REVISION=${REVISION}
 LABEL org.opencontainers.image.title="Trellis: analysis with Spark" \
       org.opencontainers.image.revision=${REVISION}

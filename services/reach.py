@@ -18,7 +18,9 @@ _PAUSE = 1.0
 def main() -> int:
     """Exit status: 0 if all of them answer in time, else 1."""
     parser = argparse.ArgumentParser(description="Whether services answer")
-    parser.add_argument("addresses", nargs="+", metavar="URL", help="http://host:port/path or tcp://host:port")
+    parser.add_argument(
+        "addresses", nargs="+", metavar="URL", help="http://host:port/path or tcp://host:port"
+    )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for all of them (%(default)g)")
     arguments = parser.parse_args()
     for address in arguments.addresses:
