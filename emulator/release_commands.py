@@ -64,8 +64,10 @@ def logs(
     lines: Annotated[int, typer.Option("--tail", min=1, max=100_000, help="Last lines of each pod.")] = 50,
 ) -> None:
     """Print what the pods of a release said last."""
-    with _release(name, namespace) as (_, release):
+    with _release(name, namespace) as (helm, release):
         names = [str(row["Name"]) for row in release.pods(component)]
+        if not names and helm.release(name) is None:
+            raise UserError(_unknown(release))
         if pod is not None:
             if pod not in names:
                 raise UserError(f"{name} has no pod {pod}. It has: {', '.join(names[:_MAX_PODS]) or 'none'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,17 +27,18 @@ class Cluster:
 
         Raises ReleaseError if no cluster is configured.
         """
+        file = os.environ.get("KUBECONFIG")  # the library reads it only once
         settings = client.Configuration()
         settings.retries = urllib3.Retry(0)
         try:
-            _, context = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
+            _, context = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
             self._api = config.new_client_from_config(  # type: ignore[no-untyped-call]
-                client_configuration=settings
+                file, client_configuration=settings
             )
         except (config.ConfigException, OSError, TypeError) as error:
             raise ReleaseError(
-                f"no cluster is configured: {error}. Set KUBECONFIG to the file that your cluster's "
-                f"administrator gave you, or start a local cluster (kind create cluster)"
+                f"no cluster is configured: {str(error).rstrip('.')}. Set KUBECONFIG to the file that your "
+                f"cluster's administrator gave you, or start a local cluster (kind create cluster)"
             ) from None
         self.context: str = context["name"]
         self.namespace: str = namespace or context["context"].get("namespace") or "default"

@@ -84,25 +84,38 @@ def explain_pod(pod: Json, kind: str) -> str | None:
 
 def ending(container: Json) -> str:
     """How the program of a container ended last, with its last words if it left any."""
-    ended = (container.get("lastState") or {}).get("terminated") or {}
-    ended = (container.get("state") or {}).get("terminated") or ended
+    ended = _ended(container)
     if not ended:
         return "nothing is known of its end"
-    how = f"exit status {ended.get('exitCode')}"
-    if ended.get("reason") not in (None, "Error", "Completed"):
-        how += f" ({ended['reason']})"
-    words = " ".join(line.strip() for line in str(ended.get("message") or "").splitlines() if line.strip())
-    return f"{how}: {words}" if words else how
+    words = " / ".join(_lines(ended))
+    return f"{_how(ended)}: {words}" if words else _how(ended)
 
 
 def failed_pods(pods: Iterable[Json]) -> list[str]:
-    """Of pods that are to end: those that failed, and their last words."""
-    return [
-        f"{pod['metadata']['name']}: {ending(container)}"
-        for pod in pods
-        for container in (pod.get("status") or {}).get("containerStatuses") or ()
-        if ((container.get("state") or {}).get("terminated") or {}).get("exitCode")
-    ]
+    """Of pods that are to end: those that failed, each followed by its last words line by line."""
+    told = []
+    for pod in pods:
+        for container in (pod.get("status") or {}).get("containerStatuses") or ():
+            ended = _ended(container)
+            if ended.get("exitCode"):
+                told += [f"{pod['metadata']['name']}: {_how(ended)}", *_lines(ended)]
+    return told
+
+
+def _ended(container: Json) -> Json:
+    before: Json = (container.get("lastState") or {}).get("terminated") or {}
+    return (container.get("state") or {}).get("terminated") or before
+
+
+def _how(ended: Json) -> str:
+    reason = ended.get("reason")
+    return f"exit status {ended.get('exitCode')}" + (
+        "" if reason in (None, "Error", "Completed") else f" ({reason})"
+    )
+
+
+def _lines(ended: Json) -> list[str]:
+    return [line.strip() for line in str(ended.get("message") or "").splitlines() if line.strip()]
 
 
 def refusal(owner: Json, events: Iterable[Json]) -> Problem | None:

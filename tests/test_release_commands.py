@@ -1,0 +1,206 @@
+"""status, logs, stop and fetch of a release, and what experiments can be run in pods."""
+
+import json
+from pathlib import Path
+
+import pytest
+from release_world import World, claim, pod, waiting
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.release import waiting as waits
+from emulator.release.errors import ReleaseError
+from emulator.release.experiment import is_for_pods, load_for_pods
+
+EXPERIMENT = """\
+name: small
+system: {name: vitis}
+peers: 10
+repeat: 3
+workload:
+  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
+runtime: {kind: kubernetes, hosts: 2}
+"""
+PROGRESS = {
+    "phase": "measure",
+    "trial_time": 50.0,
+    "trial_end": 80.0,
+    "peers_up": 10,
+    "published": 3,
+    "delivered": 5,
+    "messages": 900,
+}
+
+
+@pytest.fixture
+def world(tmp_path):
+    (tmp_path / "world").mkdir()
+    world = World(tmp_path / "world")
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def trellis(tmp_path, world, monkeypatch):
+    for name, value in world.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(waits, "_PERIOD", 0.01)
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def running(world):
+    """A release whose second trial runs."""
+    world.install()
+    world.run.path.mkdir(parents=True)
+    world.run.experiment.write_text(EXPERIMENT)
+    for number, fields in enumerate([{"state": "invalid", "reasons": ["late"]}, {"state": "running"}], 1):
+        trial = world.run.trial(f"vitis-{number}")
+        trial.path.mkdir(parents=True)
+        trial.write_status(progress=PROGRESS, **fields)
+    return world
+
+
+def test_status_shows_pods_trials_and_progress(trellis, running):
+    result = trellis("status", "demo")
+    assert result.exit_code == 0
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    assert lines[0] == "release demo: deployed, trellis-0.1.0, since 2026-01-31 12:00:00"
+    assert "demo-peers-0: 2 of 2 pods ready" in lines
+    assert "demo-results: Bound" in lines
+    assert "pods: 1 Running" in lines
+    assert "experiment small: 3 trials, 1 invalid, 1 running, 1 planned" in lines
+    assert "vitis-1: invalid: late" in lines
+    assert "vitis-2: running: measure, 50 of 80 s, 10 peers up, 3 published, 5 delivered" in lines
+
+
+def test_status_shows_at_once_what_holds_pods_up(trellis, world):
+    world.install()
+    world.rows = [("demo-peers-0-0", "0/1", "ErrImageNeverPull", "0")]
+    world.pods["demo-peers-0-0"] = pod("demo-peers-0-0", waiting("ErrImageNeverPull", "it is not here"))
+    result = trellis("status", "demo")
+    assert "! demo-peers-0-0: the image trellis-emulator:1 cannot be pulled" in result.stdout
+    assert "the coordinator has not begun yet" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["status", "fetch", "logs", "stop"])
+def test_a_release_that_is_not_there_is_told(trellis, world, command):
+    result = trellis(command, "demo")
+    assert result.exit_code == 2
+    assert "there is no release demo in the namespace here. See which there are: helm list" in result.stderr
+
+
+def test_a_volume_that_a_release_has_left_is_told(trellis, world):
+    world.objects["persistentvolumeclaims"] = [claim()]
+    assert (
+        trellis("status", "demo").stdout == "demo is not installed; its volume claim demo-results is there\n"
+    )
+    result = trellis("fetch", "demo")
+    assert result.exit_code == 2
+    assert "Run the experiment again with --release demo: it goes on" in result.stderr
+
+
+def test_logs_are_those_of_a_component_each_line_with_its_pod(trellis, world):
+    world.install()
+    world.rows = [("demo-peers-0-0", "1/1", "Running", "0"), ("demo-peers-0-1", "1/1", "Running", "0")]
+    world.logs = {"demo-peers-0-0": "one\ntwo\n", "demo-peers-0-1": "three\n"}
+    result = trellis("logs", "demo", "--component", "peers", "--tail", "5")
+    assert result.stdout.splitlines() == [
+        "demo-peers-0-0: one",
+        "demo-peers-0-0: two",
+        "demo-peers-0-1: three",
+    ]
+    assert trellis("logs", "demo", "--pod", "demo-peers-0-1").stdout == "three\n"
+    result = trellis("logs", "demo", "--pod", "other")
+    assert result.exit_code == 2
+    assert "demo has no pod other. It has: demo-peers-0-0, demo-peers-0-1" in result.stderr
+
+
+def test_logs_of_many_pods_are_those_of_the_first_twenty(trellis, world):
+    world.install()
+    world.rows = [(f"demo-peers-0-{number}", "1/1", "Running", "0") for number in range(3000)]
+    world.logs = {name: "x\n" for name, *_ in world.rows}
+    result = trellis("logs", "demo")
+    assert len(result.stdout.splitlines()) == 20
+    assert "2980 more pods; choose one with --pod" in result.stderr
+
+
+def test_stop_removes_the_release_and_says_that_the_volume_stays(trellis, running):
+    result = trellis("stop", "demo")
+    assert result.exit_code == 0
+    assert "demo is removed" in result.stdout
+    assert "kubectl --namespace here delete pvc demo-results" in result.stdout
+    assert not running.installed
+    assert not running.deleted
+
+
+def test_fetch_brings_home_what_there_is(trellis, running):
+    result = trellis("fetch", "demo", "--out", "home")
+    assert result.exit_code == 1
+    (home,) = Path("home").iterdir()
+    assert result.stdout.splitlines() == ["not analyzed yet", f"run: {home}"]
+    assert json.loads((home / "trials/vitis-2/status.json").read_text())["state"] == "running"
+    running.run.summary.write_text(json.dumps({"valid": True, "reasons": []}))
+    result = trellis("fetch", "demo")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("valid\nrun: runs/small-")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "experiment.yaml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def test_the_file_or_an_option_says_that_it_is_for_pods(file, tmp_path):
+    assert is_for_pods(file, [])
+    assert not is_for_pods(file, ["runtime.kind=virtual"])
+    file.write_text(EXPERIMENT.replace("{kind: kubernetes, hosts: 2}", "{kind: processes}"))
+    assert not is_for_pods(file, [])
+    assert is_for_pods(file, ["runtime.kind=kubernetes"])
+    assert not is_for_pods(tmp_path / "nothing.yaml", [])
+
+
+def test_files_of_this_machine_are_refused_and_those_of_the_volume_are_not(file, tmp_path, monkeypatch):
+    (tmp_path / "here.matrix").write_text("1")
+    latency = ["network.latency.kind=p2psim-matrix"]
+    with pytest.raises(ReleaseError, match=r"(?s)network\.latency\.file: .*here\.matrix.*mounts at /inputs/"):
+        load_for_pods(file, [*latency, f"network.latency.file={tmp_path / 'here.matrix'}"])
+    spec = load_for_pods(file, [*latency, "network.latency.file=/inputs/there.matrix"])
+    assert str(spec.network.latency.file) == "/inputs/there.matrix"
+    monkeypatch.setenv("TRELLIS_DATA", str(tmp_path))
+    spec = load_for_pods(file, [*latency, "network.latency.file=${TRELLIS_DATA}/there.matrix"])
+    assert str(spec.network.latency.file) == "/inputs/there.matrix"
+
+
+def test_trials_that_need_other_pods_are_refused(file):
+    with pytest.raises(ReleaseError, match="the same pods for all trials"):
+        load_for_pods(file, ["vary={runtime.hosts: [1, 2]}"])
+    with pytest.raises(ReleaseError, match="some trials run on virtual"):
+        load_for_pods(file, ["vary={runtime.kind: [kubernetes, virtual]}"])
+
+
+def test_on_says_where_an_experiment_runs(trellis, file, world):
+    result = trellis("run", file, "--on", "virtual", "--set", "peers=two")
+    assert result.exit_code == 2
+    assert "peers: is" in result.stderr and "runtime" not in result.stderr
+    assert (
+        "runs in pods is given. Add --on kubernetes"
+        in trellis("run", file, "--on", "virtual", "--keep").stderr
+    )
+    assert not world.asked
+
+
+def test_what_is_for_pods_does_not_run_here(trellis, file, tmp_path):
+    kinds = "vary={runtime.kind: [kubernetes, processes]}"
+    result = trellis("run", file, "--on", "virtual", "--set", kinds)
+    assert result.exit_code == 2
+    assert "cannot be run here. Run the experiment file with --on kubernetes" in result.stderr
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "experiment.yaml").write_text(EXPERIMENT)
+    result = trellis("run", home)
+    assert result.exit_code == 2
+    assert "trellis analyze RUNDIR" in result.stderr
