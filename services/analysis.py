@@ -1,0 +1,110 @@
+"""Analyses a run whose trials others conduct:
+
+`python -m services.analysis --run /var/lib/trellis/run --executors 2`
+
+Waits until every trial has ended, then writes tables, summary and report. Whether the run is valid is told
+there; the exit status is 0 if the analysis worked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
+
+from analysis.executors import ClusterError, Executors
+from emulator.experiment.rundir import RunDirectory
+from emulator.release.standing import Reader
+
+_PAUSE = 5.0
+_A_DAY = 86400.0
+
+
+class TooLate(Exception):
+    """The trials did not end in time."""
+
+
+def main() -> int:
+    """Exit status: 0 when the report is written, 1 if it cannot be, 143 if it was told to end."""
+    given = os.environ.get
+    parser = argparse.ArgumentParser(description="Analyses a run whose trials others conduct")
+    parser.add_argument("--run", type=Path, required=True, help="the run directory; it need not be there yet")
+    parser.add_argument(
+        "--wait-limit", type=float, default=_A_DAY, help="seconds for the trials (%(default)g)"
+    )
+    parser.add_argument("--executors", type=int, default=0, help="pods for Spark; 0 is this machine alone")
+    parser.add_argument(
+        "--executor-cores", type=int, default=given("TRELLIS_EXECUTOR_CORES", "1"), help="tasks at once"
+    )
+    parser.add_argument(
+        "--executor-memory", default=given("TRELLIS_EXECUTOR_MEMORY", "1Gi"), help="of the pod, such as 1Gi"
+    )
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, _end)
+    run = RunDirectory(arguments.run.resolve())
+    try:
+        executors = None
+        if arguments.executors:
+            executors = Executors.wanted(
+                arguments.executors, arguments.executor_cores, arguments.executor_memory, os.environ
+            )
+        await_trials(run, arguments.wait_limit)
+        _analyze(run, executors)
+    except (ClusterError, TooLate) as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def await_trials(run: RunDirectory, limit: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Wait until every trial has ended, well or not. Raises TooLate after `limit` seconds."""
+    reader = Reader(run)
+    deadline = time.monotonic() + limit
+    told = ""
+    while not (standing := reader.read()).ended:
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
+        where = standing.problem or (f"trials: {counts}" if counts else f"there is no run in {run.path} yet")
+        if where != told:
+            _note(where)
+            told = where
+        if time.monotonic() + _PAUSE > deadline:
+            raise TooLate(f"the trials have not ended in {limit:g} s: {where}")
+        sleep(_PAUSE)
+
+
+def _analyze(run: RunDirectory, executors: Executors | None) -> None:
+    """Spark is imported only now: it would take memory for as long as the trials run."""
+    from analysis.cluster import cluster_session
+    from analysis.pipeline import analyze
+    from analysis.report.report import write_report
+    from analysis.session import spark_session
+
+    _note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
+    session = cluster_session(executors) if executors else spark_session()
+    # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
+    with ThreadPoolExecutor(1) as pool, session as spark:
+        summary = pool.submit(analyze, run, _note, spark).result()
+    _note("writing the report")
+    write_report(run)
+    _note(
+        "the run is valid" if summary["valid"] else f"the run is not valid: {'; '.join(summary['reasons'])}"
+    )
+
+
+def _note(text: str) -> None:
+    print(text, flush=True)
+
+
+def _end(signal_number: int, frame: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + signal_number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""An executor of Spark: what Spark asks for with the one argument `executor`, by way of the environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from analysis.java import JAVA, LEFT_OUT, LOG
+
+_BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+_OPTION = "SPARK_JAVA_OPT_"
+_ARGUMENTS = {
+    "--driver-url": "SPARK_DRIVER_URL",
+    "--executor-id": "SPARK_EXECUTOR_ID",
+    "--cores": "SPARK_EXECUTOR_CORES",
+    "--app-id": "SPARK_APPLICATION_ID",
+    "--hostname": "SPARK_EXECUTOR_POD_IP",
+    "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
+    "--podName": "SPARK_EXECUTOR_POD_NAME",
+}
+
+
+def command(environment: Mapping[str, str], settings: Path) -> list[str]:
+    """The command line of the executor's JVM; `settings` is a folder with `log4j2.properties`.
+
+    Raises KeyError for what the environment lacks.
+    """
+    numbers = sorted(int(name.removeprefix(_OPTION)) for name in environment if name.startswith(_OPTION))
+    options = [environment[f"{_OPTION}{number}"] for number in numbers]
+    memory = environment["SPARK_EXECUTOR_MEMORY"]
+    return [
+        JAVA,
+        *(option for option in options if option not in LEFT_OUT),
+        f"-Xms{memory}",
+        f"-Xmx{memory}",
+        "-cp",
+        f"{settings}:{_spark() / 'jars'}/*",
+        _BACKEND,
+        *(part for option, name in _ARGUMENTS.items() for part in (option, environment[name])),
+    ]
+
+
+def _spark() -> Path:
+    """Where pyspark is; importing it would take seconds."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("pyspark is not installed")
+    return Path(found.origin).parent
+
+
+def main() -> None:
+    """Becomes the JVM."""
+    settings = Path(tempfile.mkdtemp(prefix="trellis-executor-"))
+    (settings / "log4j2.properties").write_text(LOG)
+    try:
+        line = command(os.environ, settings)
+    except KeyError as missing:
+        sys.exit(f"this is for Spark to start: the environment lacks {missing.args[0]}")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.execv(line[0], line)
+
+
+if __name__ == "__main__":
+    main()
