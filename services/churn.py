@@ -20,6 +20,7 @@ from emulator.fleet.churn_controller import run_churn
 from emulator.fleet.pod_churn import Pace
 from emulator.fleet.pod_watch import PodsDenied, open_pods, own_namespace
 from emulator.runtime.links import OPTIONS
+from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.export import Exporter
 
 _CLOSING = 10.0
@@ -44,6 +45,7 @@ def main() -> int:
         parser.error("--coordinator and --collector are needed")
     try:
         arguments.pace = Pace(arguments.rate, arguments.calls, arguments.patience)
+        open_channel(arguments.collector).close()  # to refuse a bad address before any pod is deleted
         asyncio.run(_run_until_stopped(arguments))
     except (PodsDenied, ValueError) as error:
         print(error, file=sys.stderr)
