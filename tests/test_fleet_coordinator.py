@@ -15,6 +15,7 @@ from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUB
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.assignment import script_in
 from emulator.fleet.clock_offset import clock_exchange
+from emulator.fleet.conduct import lose_silent
 from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge
@@ -276,6 +277,18 @@ def test_a_lost_host_makes_the_trial_invalid_and_is_named(coordinator: Coordinat
     assert "host-1 with 2 peers, last heard at 3.5 s: killed by SIGKILL" in fidelity.reasons[0]
     assert fidelity.hosts[1].state == "lost"
     assert fidelity.hosts[1].lost_at_s == pytest.approx(3.5)
+
+
+def test_a_host_that_waited_long_for_the_start_was_not_silent(coordinator: Coordinator) -> None:
+    for host, at in (("host-0", 1), ("host-1", 100)):
+        register(coordinator, host, at=at * SECOND)
+        coordinator.ready(control_pb2.Ready(host=host), at * SECOND)
+    lose_silent(coordinator, 110 * SECOND)
+    assert not coordinator.members["host-0"].lost
+    coordinator.note_progress(control_pb2.HostProgress(host="host-1"), 104 * SECOND)
+    coordinator.spec = spec_of(5, phases={"join": "60 s"})
+    lose_silent(coordinator, 122 * SECOND)
+    assert [bool(member.lost) for member in coordinator.members.values()] == [True, False]
 
 
 def test_a_trial_without_flaw_is_valid(coordinator: Coordinator, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ async def follow(
             if failure := _failure_before_start(coordinator, time.monotonic() - began, start_limit):
                 return failure
         else:
-            _lose_silent(coordinator, now)
+            lose_silent(coordinator, now)
             useless = [m.name for m in coordinator.members.values() if m.result and m.result.error]
             at = coordinator.trial_time(now)
             if useless and not coordinator.stopping and at < coordinator.spec.phases.end:
@@ -97,12 +97,14 @@ def _failure_before_start(coordinator: Coordinator, waited: float, limit: float)
     return ""
 
 
-def _lose_silent(coordinator: Coordinator, now: int) -> None:
+def lose_silent(coordinator: Coordinator, now: int) -> None:
+    """Hosts without a word for too long are lost."""
     after_end = (coordinator.trial_time(now) - coordinator.spec.phases.end) * coordinator.time_scale
+    start = coordinator.start_ns or 0  # a host that waits for the start has nothing to say
     for member in coordinator.members.values():
         if member.result is not None or member.lost:
             continue
         if after_end > _END_LIMIT:
             coordinator.lose(member.name, f"no result {_END_LIMIT:g} s after the trial's end")
-        elif after_end < 0 and now - member.heard_ns > _SILENCE_LIMIT * 1e9:
+        elif after_end < 0 and now - max(member.heard_ns, start) > _SILENCE_LIMIT * 1e9:
             coordinator.lose(member.name, f"silent for {_SILENCE_LIMIT:g} s")

@@ -33,7 +33,9 @@ _START_LIMIT = 600.0
 """Wall seconds that a host waits for the others."""
 _CALL_LIMIT = 10.0
 _REPORT_PERIOD = 0.5
-"""Wall seconds between progress reports."""
+"""Wall seconds between progress reports of a host, at least."""
+_REPORTS_PER_S = 100
+"""Of all hosts together, at most."""
 _AWAIT_LIMIT = 60.0
 """Wall seconds for a call that waits for others."""
 _PAUSE = 0.5
@@ -179,7 +181,7 @@ class Membership:
         gc.set_threshold(50_000, 20, 20)
         host.agenda.start()
         work: list[Coroutine[Any, Any, Any]]
-        work = [controller.run(), self._report_progress(host, links, start.moves_known), self._ended.wait()]
+        work = [controller.run(), self._report_progress(host, links, start), self._ended.wait()]
         tasks: set[asyncio.Future[Any]] = {asyncio.create_task(each) for each in work}
         remaining = host.clock.wall(self._spec.phases.end) - time.monotonic()
         try:
@@ -200,9 +202,10 @@ class Membership:
             await links.close()
             gc.unfreeze()
 
-    async def _report_progress(self, host: Host, links: Links, moves_known: int) -> None:
+    async def _report_progress(self, host: Host, links: Links, start: control_pb2.Start) -> None:
         """Raises grpc.aio.AioRpcError if the coordinator is away for too long."""
-        tell_up = False
+        tell_up, moves_known = False, start.moves_known
+        period = max(_REPORT_PERIOD, len(start.addresses) / _REPORTS_PER_S)
         while True:
             report = progress_of(host)
             report.host, report.trial, report.moves_known = self._name, self._assignment.trial, moves_known
@@ -217,7 +220,7 @@ class Membership:
                     links.move(move.host, move.address)
             if reply.stop:
                 self._ended.set()
-            await asyncio.sleep(_REPORT_PERIOD)
+            await asyncio.sleep(period)
 
     async def _track(
         self, left: Sequence[int], joining: Sequence[int], asking: Sequence[int]
