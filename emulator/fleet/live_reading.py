@@ -61,15 +61,6 @@ class LiveReader:
         return _counts(progress)
 
 
-def _counts(self, member: Member) -> dict[str, int]:
-    progress = member.progress
-    incarnation, latest = self._latest.get(member.name, (member.incarnation, progress))
-    if incarnation != member.incarnation:
-        self._before.update(_counts(latest))
-    self._latest[member.name] = member.incarnation, progress
-    return _counts(progress)
-
-
 def _counts(progress: control_pb2.HostProgress) -> dict[str, int]:
     return {name: getattr(progress, name) for name in _COUNTS}
 
