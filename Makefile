@@ -1,9 +1,13 @@
 VENV := .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+BUILDER ?= docker
+IMAGES ?=
+TAG ?= 0.1.0
+REVISION = $(shell git describe --always --dirty --abbrev=12 '--exclude=*')
 LOCK := --python-version 3.11 --generate-hashes
 
-.PHONY: environment demo test lint bench lock clean
+.PHONY: environment demo test lint bench images lock clean
 
 environment: $(VENV)/installed generated/stamp
 
@@ -33,6 +37,12 @@ lint: environment
 
 bench: environment
 	$(BIN)/python -m benchmarks
+
+images:
+	$(BUILDER) build --file services/emulator.Dockerfile --build-arg REVISION=$(REVISION) \
+	    --tag $(IMAGES)trellis-emulator:$(TAG) .
+	$(BUILDER) build --file services/analysis.Dockerfile --build-arg REVISION=$(REVISION) \
+	    --tag $(IMAGES)trellis-analysis:$(TAG) .
 
 lock:
 	cd requirements && uv pip compile $(LOCK) dev.in -o dev.txt

@@ -1,0 +1,192 @@
+"""The chart and a real API server.
+
+Needs KUBECONFIG; what installs a release needs in TRELLIS_IMAGES the prefix of the images that the cluster
+has, `trellis-emulator:test` among them. Nothing is analysed, and no volume is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chart_rendering import CHART, Refused, arguments, experiment, helm, needs_helm, template
+
+IMAGES = os.environ.get("TRELLIS_IMAGES")
+pytestmark = [
+    needs_helm,
+    pytest.mark.skipif(not os.environ.get("KUBECONFIG"), reason="needs a cluster: set KUBECONFIG"),
+]
+needs_images = pytest.mark.skipif(
+    IMAGES is None, reason="needs images: set TRELLIS_IMAGES to the prefix of those that the cluster has"
+)
+LIMIT = 120.0
+"""Seconds for pods to start or to go, with nothing to download."""
+
+
+def kubectl(*command: str, text: str | None = None) -> str:
+    """What it prints. Raises CalledProcessError."""
+    done = subprocess.run(
+        ["kubectl", *command], input=text, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def namespace() -> Iterator[str]:
+    """One that refuses pods which break the restricted Pod Security Standard."""
+    name = f"trellis-chart-{secrets.token_hex(3)}"
+    kubectl("create", "namespace", name)
+    try:
+        kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+        yield name
+    finally:
+        kubectl("delete", "namespace", name, "--wait=false")
+
+
+def _churned(hosts: int) -> dict[str, Any]:
+    spec = experiment(hosts, hosts)
+    spec["runtime"]["churn"] = "pods"
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("values", "spec"),
+    [
+        ({}, experiment()),
+        ({"analysis": {"executors": {"count": 2}}, "grafana": {"dashboard": True}}, _churned(1001)),
+        ({"netem": {"enabled": True}, "inputs": {"existingClaim": "traces"}}, experiment(50, 50)),
+        (
+            {
+                "storage": {"className": "", "accessMode": "ReadWriteMany", "size": "1Ti"},
+                "telemetry": {"forward": {"endpoint": "tempo:4317"}},
+                "networkPolicies": {"enabled": False},
+                "nodeSelector": {"kubernetes.io/os": "linux"},
+                "tolerations": [{"key": "peers", "operator": "Exists"}],
+                "images": {"pullSecrets": ["key"]},
+            },
+            experiment(1, 2),
+        ),
+    ],
+)
+def test_the_api_server_takes_every_manifest(
+    values: dict[str, Any], spec: dict[str, Any], namespace: str
+) -> None:
+    rendered = template(values, spec)
+    check = ["apply", "--dry-run=server", "--validate=strict", "--filename", "-"]
+    said = kubectl("--namespace", namespace, *check, text=rendered)
+    assert len(said.splitlines()) == rendered.count("\nkind: ")
+
+
+def test_what_is_said_after_installing_names_the_next_steps(namespace: str, tmp_path: Path) -> None:
+    said = helm(
+        "--namespace", namespace, "install", "demo", str(CHART), "--dry-run=server",
+        *arguments(tmp_path, {}, experiment(20, 200)),
+    ).partition("NOTES:")[2]  # fmt: skip
+    for part in (
+        "200 peers in 20 pods",
+        "port-forward service/demo-results 8080",
+        f"trellis fetch demo --namespace {namespace}",
+        "helm uninstall demo",
+        "the claim demo-results",
+    ):
+        assert part in said
+
+
+def _images() -> dict[str, str]:
+    return {
+        "emulator": f"{IMAGES}trellis-emulator:test",
+        "analysis": f"{IMAGES}trellis-analysis:test",
+        "collector": f"{IMAGES}opentelemetry-collector-contrib:0.155.0",
+    }
+
+
+def _install(namespace: str, folder: Path, release: str, spec: dict[str, Any]) -> None:
+    values = {"images": _images(), "storage": {"className": ""}}
+    helm("--namespace", namespace, "install", release, str(CHART), *arguments(folder, values, spec))
+
+
+def _objects(namespace: str, release: str) -> set[tuple[str, str]]:
+    kinds = "all,configmap,serviceaccount,role,rolebinding,networkpolicy,persistentvolumeclaim"
+    of_release = f"--selector=app.kubernetes.io/instance={release}"
+    found = json.loads(kubectl("--namespace", namespace, "get", kinds, "--output=json", of_release))
+    return {(item["kind"], item["metadata"]["name"]) for item in found["items"]}
+
+
+def _wait_until(condition: Callable[[], bool], what: str) -> None:
+    limit = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < limit, what
+        time.sleep(1)
+
+
+def _complete(spec: dict[str, Any]) -> dict[str, Any]:
+    subscriptions = {"kind": "high", "topics": 20, "buckets": 4, "per_peer": 4}
+    return {"system": {"name": "vitis"}, "workload": {"subscriptions": subscriptions}, **spec}
+
+
+@needs_images
+def test_an_experiment_with_an_error_is_refused_before_any_pod_starts(namespace: str, tmp_path: Path) -> None:
+    spec = _complete(experiment(2, 10)) | {"pears": 5}
+    with pytest.raises(Refused, match="wrong-check"):
+        _install(namespace, tmp_path, "wrong", spec)
+    made = _objects(namespace, "wrong")
+    assert {(kind, name) for kind, name in made if kind != "Pod"} == {("Job", "wrong-check")}
+    (pod,) = [name for kind, name in made if kind == "Pod"]
+    state = json.loads(kubectl("--namespace", namespace, "get", "pod", pod, "--output", "json"))["status"]
+    assert "pears" in state["containerStatuses"][0]["state"]["terminated"]["message"]
+
+
+@pytest.fixture(scope="module")
+def releases(namespace: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Two in one namespace whose pods are deleted by their own controllers alone."""
+    names = ["one", "one-peers"]
+    try:
+        for name in names:
+            _install(namespace, tmp_path_factory.mktemp(name), name, _complete(_churned(3)))
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(
+                ["helm", "--namespace", namespace, "uninstall", name, "--ignore-not-found"],
+                capture_output=True,
+                timeout=LIMIT,
+                check=False,
+            )
+
+
+def _may(namespace: str, account: str, verb: str, what: str) -> bool:
+    done = subprocess.run(
+        ["kubectl", "--namespace", namespace, "auth", "can-i", verb, what,
+         "--as", f"system:serviceaccount:{namespace}:{account}"],
+        capture_output=True, text=True, timeout=LIMIT, check=False,
+    )  # fmt: skip
+    return done.stdout.strip() == "yes"
+
+
+@needs_images
+def test_a_controller_may_delete_no_pod_of_another_release(releases: list[str], namespace: str) -> None:
+    for own, other in (releases, reversed(releases)):
+        assert _may(namespace, f"{own}-churn", "delete", f"pod/{own}-peers-0-2")
+        assert not _may(namespace, f"{own}-churn", "delete", f"pod/{other}-peers-0-2")
+        assert not _may(namespace, f"{own}-churn", "delete", f"pod/{own}-coordinator-0")
+        assert not _may(namespace, f"{own}-churn", "get", "secrets")
+        assert not _may(namespace, own, "list", "pods")
+
+
+@needs_images
+def test_only_the_claim_is_left_of_a_release(releases: list[str], namespace: str) -> None:
+    first, second = releases
+    before = _objects(namespace, second)
+    said = helm("--namespace", namespace, "uninstall", first)
+    assert f"{first}-results" in said
+    left = {("PersistentVolumeClaim", f"{first}-results")}
+    _wait_until(lambda: _objects(namespace, first) == left, f"more is left than {left}")
+    assert _objects(namespace, second) >= {found for found in before if found[0] != "Pod"}
