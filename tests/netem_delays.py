@@ -24,6 +24,9 @@ from emulator.network.netem.shaper import Netem, why_unavailable
 from emulator.streams import generator
 
 PORT = 7001
+_GAIN = 0.3
+"""Milliseconds."""
+_PASSES = 8
 LIMIT = 60.0
 """Seconds for any step of a host."""
 
@@ -46,7 +49,7 @@ async def _obey(own: int, addresses: Sequence[str], one_way: Sequence[float], li
                     netem.delay_to(other, seconds)
             line.send(None)
         elif order == "measure":
-            trips = await measure_round_trips([(address, PORT) for address in addresses], count=12)
+            trips = await measure_round_trips([(address, PORT) for address in addresses], count=8)
             line.send([None if trip is None else trip / 1e6 for trip in trips])
         elif order == "release" and netem is not None:
             netem.close()
@@ -69,6 +72,22 @@ def tell(lines: Sequence[Connection], order: str) -> list[Any]:
     return answers
 
 
+def undisturbed(lines: Sequence[Connection]) -> list[list[float | None]]:
+    """The shortest of all echoes, measured again until no pair gains `_GAIN` by it: the machine is shared."""
+    best: list[list[float | None]] = tell(lines, "measure")
+    for _ in range(_PASSES):
+        gained = False
+        for known, new in zip(best, tell(lines, "measure"), strict=True):
+            for place, trip in enumerate(new):
+                before = known[place]
+                if trip is not None and (before is None or trip < before):
+                    gained |= before is None or before - trip > _GAIN
+                    known[place] = trip
+        if not gained:
+            break
+    return best
+
+
 def main(count: int, seed: int) -> dict[str, Any]:
     rtt = king_rtt(count, 0.180, generator(seed, "netem")).astype(float)
     with hosts(count) as places:
@@ -88,7 +107,7 @@ def main(count: int, seed: int) -> dict[str, Any]:
             found: dict[str, Any] = {"matrix": (rtt * 1e3).tolist()}
             found["before"] = tell(lines, "measure")
             tell(lines, "shape")
-            found["during"] = tell(lines, "measure")
+            found["during"] = undisturbed(lines)
             tell(lines, "release")
             found["after"] = tell(lines, "measure")
             for line in lines:

@@ -21,7 +21,7 @@ def round_trips() -> dict[str, Any]:
     need_root()
     command = [*netem_kernel(), sys.executable, str(Path(__file__).with_name("netem_delays.py"))]
     done = subprocess.run(
-        [*command, str(HOSTS), "1"], cwd=ROOT, capture_output=True, text=True, timeout=240, check=False
+        [*command, str(HOSTS), "1"], cwd=ROOT, capture_output=True, text=True, timeout=280, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -49,4 +49,4 @@ def test_every_echo_takes_what_the_matrix_says(round_trips: dict[str, Any]) -> N
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_without_netem_there_is_no_delay(when: str, round_trips: dict[str, Any]) -> None:
     for one, other in pairs():
-        assert round_trips[when][one][other] < 3
+        assert round_trips[when][one][other] < 5

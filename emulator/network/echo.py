@@ -13,6 +13,7 @@ import os
 import struct
 import time
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 _REQUEST = b"trellis?"
@@ -79,9 +80,9 @@ async def measure_round_trips(
 ) -> list[int | None]:
     """The shortest of `count` round trips to each address in ns; None for one that never answered.
 
-    All addresses are asked in turn, 2 ms apart, then all again. Ends when all have answered, or `wait`
-    seconds after the last request. The shortest is the path's own: what is above it is waiting for a
-    processor, at either end. Raises OSError if there is no socket to be had, ValueError for a name or
+    All addresses are asked, 2 ms apart, then all again in another order. Ends when all have answered, or
+    `wait` seconds after the last request. The shortest is the path's own: what is above it is waiting for
+    a processor, at either end. Raises OSError if there is no socket to be had, ValueError for a name or
     an IPv6 address.
     """
     for host, _ in addresses:
@@ -91,9 +92,11 @@ async def measure_round_trips(
     loop = asyncio.get_running_loop()
     transport, prober = await loop.create_datagram_endpoint(_Prober, local_addr=("0.0.0.0", 0))
     try:
-        for number in range(count * len(addresses)):
-            prober.send(number, addresses[number % len(addresses)])
-            await asyncio.sleep(_SPACING)
+        for turn in range(count):
+            # Another order each time: who arrives together once does not do so always.
+            for place in Random(turn).sample(range(len(addresses)), len(addresses)):
+                prober.send(turn * len(addresses) + place, addresses[place])
+                await asyncio.sleep(_SPACING)
         end = loop.time() + wait
         while len(prober.elapsed) < count * len(addresses) and (left := end - loop.time()) > 0:
             prober.arrived.clear()
