@@ -24,6 +24,7 @@ from kubernetes import client, config
 from opentelemetry.proto.trace.v1 import trace_pb2
 from trellis.v1 import control_pb2
 
+from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
 
 IMAGES = os.environ.get("TRELLIS_IMAGES")
@@ -34,6 +35,8 @@ pytestmark = pytest.mark.skipif(
 
 PODS = 6
 PROGRAM = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); time.sleep(3600)"
+SLACK = 4.0
+"""Seconds that a busy machine may add. The figures of a quiet one are printed, and in docs/churn.md."""
 READY_LIMIT = 120.0
 """Seconds until pods run, with nothing to download."""
 
@@ -47,7 +50,6 @@ def namespace() -> Iterator[str]:
     core.create_namespace({"metadata": {"name": name}})
     try:
         client.AppsV1Api().create_namespaced_stateful_set(name, _peers())
-        _wait_until(lambda: len(running(name)) == PODS)
         yield name
     finally:
         core.delete_namespace(name)
@@ -88,11 +90,18 @@ def running(namespace: str) -> dict[str, str]:
     }
 
 
-def _wait_until(condition: Callable[[], bool]) -> None:
+def all_running(namespace: str) -> dict[str, str]:
+    """The same, once all of them run."""
     limit = time.monotonic() + READY_LIMIT
-    while not condition():
+    while len(found := running(namespace)) < PODS:
         assert time.monotonic() < limit, "the pods do not run"
         time.sleep(0.3)
+    return found
+
+
+def seconds_until(coordinator: FakeCoordinator, trial_s: float) -> float:
+    """For a trial with a time scale of 1."""
+    return max(coordinator.plans[0].start_unix_ns * 1e-9 + trial_s - unix_ns() * 1e-9, 0.0)
 
 
 def credentials(namespace: str, verbs: list[str], directory: Path) -> Path:
@@ -197,8 +206,8 @@ def test_sessions_end_with_their_pods_when_the_plan_says_so(
     namespace: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     kubeconfig = credentials(namespace, ["delete", "get", "list", "watch"], tmp_path)
-    before = running(namespace)
-    due = {peer: 5.0 + 0.3 * peer for peer in range(PODS)}
+    before = all_running(namespace)
+    due = {peer: 10.0 + 0.3 * peer for peer in range(PODS)}
     kills = [(peer, at, peer % 2 == 1) for peer, at in due.items()]
     coordinator, collector = FakeCoordinator(plan_of("a", *kills, time_scale=1)), FakeCollector()
 
@@ -226,44 +235,41 @@ def test_sessions_end_with_their_pods_when_the_plan_says_so(
     assert "there is no further trial" in out
     assert [killed.error for killed in coordinator.killed] == [""] * PODS
     for killed in coordinator.killed:
-        assert 0 <= killed.requested_s - due[killed.peer] < 0.5
-        assert 0 < killed.gone_s - killed.requested_s < 10
+        assert 0 <= killed.requested_s - due[killed.peer] < SLACK
+        assert 0 < killed.gone_s - killed.requested_s < 10 + SLACK
     leaves = {attribute.value.int_value for span in collector.spans for attribute in span.attributes[:1]}
     assert leaves == {0, 2, 4}
-    _wait_until(lambda: len(running(namespace)) == PODS)
-    after = running(namespace)
+    after = all_running(namespace)
     assert all(after[name] != before[name] for name in before)
 
 
 def test_a_controller_that_is_killed_goes_on_with_what_is_left(namespace: str, tmp_path: Path) -> None:
     kubeconfig = credentials(namespace, ["delete", "get", "list", "watch"], tmp_path)
-    _wait_until(lambda: len(running(namespace)) == PODS)
-    before = running(namespace)
-    coordinator = FakeCoordinator(plan_of("a", (0, 4, False), (1, 7, False), (2, 12, False), time_scale=1))
+    before = all_running(namespace)
+    coordinator = FakeCoordinator(plan_of("a", (0, 8, False), (1, 14, False), (2, 30, False), time_scale=1))
 
     async def run() -> None:
         async with served(coordinator) as address, FakeCollector().served() as endpoint:
             async with controller(namespace, address, endpoint, kubeconfig) as process:
                 await reported(coordinator, 1)
                 process.kill()
-            await asyncio.sleep(4)
+            await asyncio.sleep(seconds_until(coordinator, 15))
             async with controller(namespace, address, endpoint, kubeconfig):
                 await reported(coordinator, 3)
 
     asyncio.run(run())
     by_peer = {killed.peer: killed for killed in coordinator.killed}
     assert [by_peer[peer].error for peer in range(3)] == ["", "", ""]
-    assert by_peer[1].requested_s > 7, "it was late, and says so"
-    assert by_peer[2].requested_s == pytest.approx(12, abs=0.5)
-    _wait_until(lambda: len(running(namespace)) == PODS)
-    after = running(namespace)
+    assert by_peer[1].requested_s > 15, "it was late, and says so"
+    assert 30 <= by_peer[2].requested_s < 30 + SLACK
+    after = all_running(namespace)
     changed = {name for name in before if after[name] != before[name]}
     assert changed == {"peers-0-0", "peers-0-1", "peers-0-2"}
 
 
 def test_a_controller_without_the_right_ends_and_says_so(namespace: str, tmp_path: Path) -> None:
     kubeconfig = credentials(namespace, ["get", "list", "watch"], tmp_path)
-    before = running(namespace)
+    before = all_running(namespace)
     coordinator = FakeCoordinator(plan_of("a", (3, 0, False), time_scale=1))
 
     async def run() -> tuple[int | None, str]:
