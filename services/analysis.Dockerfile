@@ -7,12 +7,12 @@ COPY requirements/runtime.txt requirements/
 COPY services/image services/image
 RUN services/image/install-packages requirements/runtime.txt \
     && services/image/trim-packages \
-    && services/image/trim-spark \
-    && /opt/trellis/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/trellis/lib
+    && services/image/trim-for-analysis
 
 FROM packages AS code
 COPY . .
-RUN services/image/install-code
+RUN services/image/install-code \
+    && /opt/trellis/bin/python -c 'import services.analysis, analysis.cluster, analysis.pipeline, analysis.report.report'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \

@@ -7,11 +7,12 @@ COPY requirements/emulator.txt requirements/
 COPY services/image services/image
 RUN services/image/install-packages requirements/emulator.txt \
     && services/image/trim-packages \
-    && services/image/replace-sources
+    && services/image/trim-for-emulator
 
 FROM packages AS code
 COPY . .
-RUN services/image/install-code
+RUN services/image/install-code \
+    && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \
