@@ -1,0 +1,88 @@
+"""A namespace of a real cluster, and a volume in it that is a folder of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+IMAGES = os.environ.get("TRELLIS_IMAGES")
+needs_cluster = pytest.mark.skipif(not os.environ.get("KUBECONFIG"), reason="needs a cluster: set KUBECONFIG")
+needs_images = pytest.mark.skipif(
+    IMAGES is None, reason="needs images: set TRELLIS_IMAGES to the prefix of those that the cluster has"
+)
+LIMIT = 180.0
+"""Seconds for pods to start or to go, with nothing to download."""
+
+
+def kubectl(*command: str, text: str | None = None) -> str:
+    """What it prints. Raises AssertionError with what it said if it fails."""
+    done = subprocess.run(
+        ["kubectl", *command], input=text, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def apply(namespace: str, *manifests: dict[str, Any]) -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+    kubectl("apply", "--namespace", namespace, "--filename", "-", text=json.dumps(listed))
+
+
+@contextmanager
+def namespace_of(what: str) -> Iterator[str]:
+    """A new namespace, which refuses pods that break the restricted Pod Security Standard."""
+    name = f"trellis-{what}-{secrets.token_hex(3)}"
+    kubectl("create", "namespace", name)
+    try:
+        kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+        yield name
+    finally:
+        kubectl("delete", "namespace", name, "--wait=false")
+
+
+@contextmanager
+def volume(namespace: str, claim: str, folder: Path) -> Iterator[None]:
+    """A claim whose volume is `folder`, which the pods of any user may write to."""
+    folder.chmod(0o777)
+    size = {"storage": "1Gi"}
+    modes = ["ReadWriteMany"]
+    name = f"{namespace}-{claim}"
+    apply(
+        namespace,
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "capacity": size,
+                "accessModes": modes,
+                "storageClassName": "",
+                "persistentVolumeReclaimPolicy": "Retain",
+                "claimRef": {"namespace": namespace, "name": claim},
+                "hostPath": {"path": str(folder), "type": "Directory"},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": claim},
+            "spec": {
+                "accessModes": modes,
+                "storageClassName": "",
+                "volumeName": name,
+                "resources": {"requests": size},
+            },
+        },
+    )
+    try:
+        yield
+    finally:
+        kubectl("delete", "persistentvolume", name, "--wait=false")
