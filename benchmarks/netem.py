@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from pyroute2 import NetNS, netns
+from pyroute2 import IPRoute, netns
 
 from emulator.network.king import king_rtt
 from emulator.network.netem.messages import netem_leaf, plain_leaf
@@ -30,12 +30,13 @@ _PORT = 9
 
 
 @contextmanager
-def namespace() -> Iterator[str]:
-    """One in which every packet leaves by `eth0` and is thrown away at the other end of the wire."""
+def namespace() -> Iterator[None]:
+    """In a new one, in which packets leave by `eth0` and are thrown away at the other end of the wire."""
     name = f"trellis-benchmark-{os.getpid()}"
     netns.create(name)
+    netns.pushns(name)
     try:
-        with NetNS(name) as here:
+        with IPRoute() as here:
             here.link("add", ifname="eth0", kind="veth", peer="sink")
             near, far = (here.link_lookup(ifname=each)[0] for each in ("eth0", "sink"))
             for each in (near, far):
@@ -44,15 +45,16 @@ def namespace() -> Iterator[str]:
             here.addr("add", index=near, address="10.0.0.1", prefixlen=24)
             here.neigh("add", dst="10.0.0.2", lladdr="02:00:00:00:00:02", ifindex=near, state="permanent")
             here.route("add", family=socket.AF_INET, dst="default", gateway="10.0.0.2")
-        yield name
+        yield
     finally:
+        netns.popns()
         netns.remove(name)
 
 
-def packet_ns(name: str, addresses: Sequence[str]) -> float:
+def packet_ns(addresses: Sequence[str]) -> float:
     """Nanoseconds of processor time for a sent packet, the best of some rounds."""
     best = float("inf")
-    with netns.create_socket(name, socket.AF_INET, socket.SOCK_DGRAM, flags=0) as sender:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         targets = [(addresses[number * 7919 % len(addresses)], _PORT) for number in range(PACKETS)]
         for _ in range(ROUNDS):
             began = time.thread_time_ns()
@@ -73,20 +75,20 @@ def main(destinations: int = DESTINATIONS) -> None:
         print(f"{reason}: plain queues in its place")
     one_way = king_rtt(destinations + 1, 0.180, generator(0, "netem"))[0, 1:] / 2
     addresses = [f"10.{244 + pod // 28160}.{pod // 110 % 256}.{2 + pod % 110}" for pod in range(destinations)]
-    with namespace() as name:
-        bare = packet_ns(name, addresses)
-        with Netem(namespace=name, leaf=leaf) as netem:
-            empty = packet_ns(name, addresses)
+    with namespace():
+        bare = packet_ns(addresses)
+        with Netem(leaf=leaf) as netem:
+            empty = packet_ns(addresses)
             netem.delay_to(addresses[0], float(one_way[0]))
-            single = packet_ns(name, addresses[:1])
+            single = packet_ns(addresses[:1])
             began, busy = time.perf_counter(), time.process_time()
             for address, seconds in zip(addresses, one_way, strict=True):
                 netem.delay_to(address, float(seconds))
             took, busy = time.perf_counter() - began, time.process_time() - busy
-            classified = packet_ns(name, addresses)
-            few = packet_ns(name, addresses[:NEIGHBOURS])
-            missed = packet_ns(name, [_NOBODY])
-            with NetNS(name) as here:
+            classified = packet_ns(addresses)
+            few = packet_ns(addresses[:NEIGHBOURS])
+            missed = packet_ns([_NOBODY])
+            with IPRoute() as here:
                 classes = len(here.get_classes(index=here.link_lookup(ifname="eth0")[0]))
             began = time.perf_counter()
         closing = time.perf_counter() - began

@@ -57,11 +57,11 @@ class Lookup:
         return None
 
 
-def read_filters(namespace: str, interface: int) -> list[Rule]:
-    """Tables and filters of the HTB that the kernel has, tables first."""
+def read_filters(interface: int) -> list[Rule]:
+    """Tables and filters of the HTB that the kernel has in this namespace, tables first."""
     request = U32Request()
     request.update(index=interface, parent=HTB)
-    with Netlink(namespace) as netlink:
+    with Netlink() as netlink:
         answers = netlink.request(request, RTM_GETTFILTER, GET)
     rules = [rule for answer in answers if (rule := _rule(answer)) is not None]
     return sorted(rules, key=lambda rule: not isinstance(rule, Table))

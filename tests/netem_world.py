@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from pyroute2 import NetNS, netns
+from pyroute2 import IPRoute, netns
 
 from emulator.network.netem.shaper import why_unavailable
 
@@ -32,12 +32,31 @@ def need_root() -> None:
 
 
 @contextmanager
+def within(name: str) -> Iterator[None]:
+    """This thread is in the namespace, with all sockets that it makes."""
+    netns.pushns(name)
+    try:
+        yield
+    finally:
+        netns.popns()
+
+
+@contextmanager
+def configuring(name: str) -> Iterator[IPRoute]:
+    """The network configuration of a namespace."""
+    with within(name):
+        route = IPRoute()
+    with route:
+        yield route
+
+
+@contextmanager
 def namespace(label: str) -> Iterator[str]:
     """A new network namespace with `lo` up; the name, which no other process has."""
     name = f"trellis-{os.getpid()}-{label}"
     netns.create(name)
     try:
-        with NetNS(name) as here:
+        with configuring(name) as here:
             here.link("set", index=1, state="up")
         yield name
     finally:
@@ -46,7 +65,7 @@ def namespace(label: str) -> Iterator[str]:
 
 def connect(first: str, first_interface: str, second: str, second_interface: str) -> None:
     """A veth pair between two namespaces, both ends up."""
-    with NetNS(first) as here:
+    with configuring(first) as here:
         here.link(
             "add",
             ifname=first_interface,
@@ -54,13 +73,13 @@ def connect(first: str, first_interface: str, second: str, second_interface: str
             peer={"ifname": second_interface, "net_ns_fd": second},
         )
         here.link("set", index=here.link_lookup(ifname=first_interface)[0], state="up")
-    with NetNS(second) as there:
+    with configuring(second) as there:
         there.link("set", index=there.link_lookup(ifname=second_interface)[0], state="up")
 
 
 def give_address(name: str, interface: str, address: str, prefix: int) -> None:
     """An address, and the default route through the interface."""
-    with NetNS(name) as here:
+    with configuring(name) as here:
         index = here.link_lookup(ifname=interface)[0]
         here.addr("add", index=index, address=address, prefixlen=prefix)
         here.route("add", family=socket.AF_INET, dst="default", oif=index)
@@ -71,7 +90,7 @@ def hosts(count: int) -> Iterator[dict[str, str]]:
     """Namespaces on one bridge, each with an interface `eth0`: namespace by IPv4 address."""
     with ExitStack() as stack:
         hub = stack.enter_context(namespace("hub"))
-        with NetNS(hub) as here:
+        with configuring(hub) as here:
             here.link("add", ifname="bridge", kind="bridge")
             bridge = here.link_lookup(ifname="bridge")[0]
             here.link("set", index=bridge, state="up")
@@ -79,7 +98,7 @@ def hosts(count: int) -> Iterator[dict[str, str]]:
         for number in range(1, count + 1):
             name = stack.enter_context(namespace(str(number)))
             connect(hub, f"port{number}", name, "eth0")
-            with NetNS(hub) as here:
+            with configuring(hub) as here:
                 here.link("set", index=here.link_lookup(ifname=f"port{number}")[0], master=bridge)
             address = f"10.77.{number // 250}.{number % 250}"
             give_address(name, "eth0", address, 16)

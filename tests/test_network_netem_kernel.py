@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from netem_u32 import Lookup, read_filters
-from netem_world import give_address, namespace, need_root
-from pyroute2 import NetNS
+from netem_world import configuring, give_address, namespace, need_root, within
 
 from emulator.network.king import king_rtt
 from emulator.network.netem import messages
@@ -27,7 +26,7 @@ def place() -> Iterator[str]:
     """A namespace with an interface `eth0` that has the default route."""
     need_root()
     with namespace("rules") as name:
-        with NetNS(name) as here:
+        with configuring(name) as here:
             here.link("add", ifname="eth0", kind="veth", peer="far")
             for interface in ("eth0", "far"):
                 here.link("set", index=here.link_lookup(ifname=interface)[0], state="up")
@@ -36,18 +35,20 @@ def place() -> Iterator[str]:
 
 
 def shape(place: str, **options: Any) -> Netem:
-    return Netem("eth0", namespace=place, leaf=messages.plain_leaf, **options)
+    with within(place):
+        return Netem("eth0", leaf=messages.plain_leaf, **options)
 
 
 class Kernel:
     """The HTB of the namespace's interface, as the kernel tells of it."""
 
     def __init__(self, name: str) -> None:
-        with NetNS(name) as here:
+        with configuring(name) as here:
             index = here.link_lookup(ifname="eth0")[0]
             self.qdiscs = {q["handle"]: q for q in here.get_qdiscs(index=index)}
             self.classes = {c["handle"] & 0xFFFF for c in here.get_classes(index=index)}
-            self.rules: list[Rule] = read_filters(name, index) if messages.HTB in self.qdiscs else []
+        with within(name):
+            self.rules: list[Rule] = read_filters(index) if messages.HTB in self.qdiscs else []
         self._lookup = Lookup(self.rules)
 
     def find(self, *addresses: str) -> list[int | None]:
@@ -57,7 +58,7 @@ class Kernel:
 def test_the_kernel_finds_for_each_destination_the_class_of_its_delay(place: str) -> None:
     one_way = king_rtt(301, 0.180, generator(5, "netem"))[0, 1:] / 2
     delays = {f"10.{1 + i % 3}.{i // 110}.{2 + i % 110}": float(d) for i, d in enumerate(one_way)}
-    with Netem(namespace=place, leaf=messages.plain_leaf) as netem:
+    with within(place), Netem(leaf=messages.plain_leaf) as netem:
         for address, seconds in delays.items():
             netem.delay_to(address, seconds)
         kernel = Kernel(place)
@@ -128,7 +129,7 @@ def test_closing_leaves_nothing(place: str) -> None:
 def test_closing_is_no_error_when_the_interface_is_gone() -> None:
     need_root()
     with namespace("gone") as name:
-        with NetNS(name) as here:
+        with configuring(name) as here:
             here.link("add", ifname="eth0", kind="veth", peer="far")
             netem = shape(name)
             here.link("del", index=here.link_lookup(ifname="eth0")[0])
@@ -145,7 +146,7 @@ def test_what_an_earlier_process_left_is_taken_away(place: str) -> None:
 
 
 def test_a_queue_of_somebody_else_is_left_alone(place: str) -> None:
-    with NetNS(place) as here:
+    with configuring(place) as here:
         index = here.link_lookup(ifname="eth0")[0]
         here.tc("add", "pfifo", index=index, handle=0x50000, limit=10)
         try:
@@ -157,14 +158,15 @@ def test_a_queue_of_somebody_else_is_left_alone(place: str) -> None:
 
 
 def test_a_missing_interface_is_named(place: str) -> None:
-    with pytest.raises(NetemUnavailable, match="no interface 'eth7'"):
-        Netem("eth7", namespace=place)
+    with within(place), pytest.raises(NetemUnavailable, match="no interface 'eth7'"):
+        Netem("eth7")
 
 
 def test_without_a_default_route_the_interface_must_be_named() -> None:
     need_root()
-    with namespace("routeless") as name, pytest.raises(NetemUnavailable, match="no default route"):
-        Netem(namespace=name)
+    wanted = pytest.raises(NetemUnavailable, match="no default route")
+    with namespace("routeless") as name, within(name), wanted:
+        Netem()
 
 
 @pytest.mark.parametrize(

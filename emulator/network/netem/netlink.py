@@ -11,7 +11,6 @@ import socket
 import struct
 from types import TracebackType
 
-from pyroute2 import netns
 from pyroute2.netlink import (
     NLM_F_ACK,
     NLM_F_CREATE,
@@ -35,17 +34,11 @@ _HEADER = struct.Struct("=IHHII")
 
 
 class Netlink:
-    """A socket for requests in one network namespace. A context manager."""
+    """A socket for requests in the network namespace in which it is made. A context manager."""
 
-    def __init__(self, namespace: str | None = None) -> None:
-        """`namespace` is a name as `ip netns` gives them; None is the process's own.
-
-        Raises OSError if there is no such namespace or no netlink.
-        """
-        kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
-        self._socket: socket.socket = netns.create_socket(
-            namespace, socket.AF_NETLINK, kind, socket.NETLINK_ROUTE, flags=0
-        )
+    def __init__(self) -> None:
+        """Raises OSError if there is no netlink."""
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         self._socket.settimeout(_PATIENCE)
         self._sequence = 0
 

@@ -70,21 +70,20 @@ class Netem:
         *,
         seed: int = 0,
         quantum: float = QUANTUM,
-        namespace: str | None = None,
         leaf: Leaf = messages.netem_leaf,
     ) -> None:
         """Put an HTB at the root of an interface, by default that of the default route.
 
         What an earlier process left there of the same kind is removed. `seed` (64 bits) starts the
-        kernel's own random numbers (6.6 and later), `quantum` is the step between delays in seconds,
-        `namespace` a named network namespace instead of the process's own. Raises NetemUnavailable.
+        kernel's own random numbers (6.6 and later), `quantum` is the step between delays in seconds.
+        Raises NetemUnavailable.
         """
         self._seed = seed
         self._leaf = leaf
         self._destinations = Destinations(quantum)
         self._programmed: dict[tuple[str, int], Rule] = {}
         try:
-            self._netlink = Netlink(namespace)
+            self._netlink = Netlink()
         except OSError as failure:
             raise NetemUnavailable(_no_netlink(failure)) from failure
         try:
