@@ -22,8 +22,9 @@ from emulator.experiment.sweep import about, prepare
 from emulator.experiment.trial import FINISHED, describe, run_trial
 from emulator.experiment.variants import Trial, trials
 from emulator.fleet.live_metrics import serve
-from emulator.fleet.live_readings import readings
+from emulator.fleet.live_reading import LiveReader
 from emulator.fleet.pods import Pods, serving_pods
+from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Progress
 
 
@@ -46,8 +47,8 @@ def main() -> int:
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         pods = stack.enter_context(serving_pods(arguments.listen))
         if arguments.metrics:
-            release = os.environ.get("TRELLIS_RELEASE", spec.name)
-            stack.enter_context(serve(arguments.metrics, release, lambda: readings(pods.now)))
+            release, live = os.environ.get("TRELLIS_RELEASE", spec.name), LiveReader()
+            stack.enter_context(serve(arguments.metrics, release, lambda: live.read(pods.now, unix_ns())))
         for trial in trials(spec):
             _run(trial, run, pods)
         pods.close()

@@ -19,7 +19,6 @@ from emulator.fleet.conduct import lose_silent
 from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge
-from emulator.runtime.script import Leave
 from emulator.runtime.tracker import CONTACTS
 
 SECOND = 10**9
@@ -174,24 +173,19 @@ def test_a_restart_that_the_plan_brought_about_is_no_flaw() -> None:
         control_pb2.Killed(peer=1, host="host-1", requested_s=6.1, gone_s=6.5), 8 * SECOND
     )
     assert [kill.peer for kill in coordinator.churn_plan().kills] == [0, 2, 3, 4]
-    register(coordinator, "host-1", start="second")
+    register(coordinator, "host-1", start="second", at=8 * SECOND)
     for host in hosts:
         coordinator.finish(result(host), 10 * SECOND)
     fidelity = judge(coordinator, VERSIONS)
+    assert "peer 0 at 6.0 s: the churn controller told nothing" in "; ".join(fidelity.reasons)
+    for peer in (0, 2, 3, 4):
+        told = control_pb2.Killed(peer=peer, host=f"host-{peer}", requested_s=6.0, gone_s=6.2)
+        coordinator.note_killed(told, 8 * SECOND)
+    fidelity = judge(coordinator, VERSIONS)
     assert fidelity.valid
     assert fidelity.measured["pod_gone_max_ms"] == pytest.approx(500)
-    register(coordinator, "host-1", start="third")
+    register(coordinator, "host-1", start="third", at=9 * SECOND)
     assert "host-1 with peer 1 came back" in "; ".join(judge(coordinator, VERSIONS).reasons)
-
-
-def test_sessions_that_end_with_their_pods_are_not_ended_by_hosts() -> None:
-    by_peers = Coordinator(spec_of(5), plan_of(5, end=6.0), "experiment", "trial")
-    by_pods = Coordinator(spec_of(5, **POD_CHURN), plan_of(5, end=6.0), "experiment", "trial")
-    ends = [
-        [step for step in script_in(register(tested, "host-1")).steps if isinstance(step.action, Leave)]
-        for tested in (by_peers, by_pods)
-    ]
-    assert [len(steps) for steps in ends] == [2, 0]
 
 
 def test_a_coordinator_that_takes_over_knows_what_hosts_told(tmp_path: Path) -> None:

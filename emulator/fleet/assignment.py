@@ -25,13 +25,12 @@ from emulator.runtime.script import (
 )
 
 
-def put_script(assignment: control_pb2.Assignment, script: Script, *, leaves: bool) -> None:
-    """Add what peers do; without `leaves`, sessions end with the host."""
+def put_script(assignment: control_pb2.Assignment, script: Script) -> None:
+    """Add what peers do."""
     for held in script.all_interests():
         _put_interest(assignment.interests.add(), held)
     for step in script.steps:
-        if leaves or not isinstance(step.action, Leave):
-            _put_step(assignment.steps.add(at_s=step.at, peer=step.peer), step)
+        _put_step(assignment.steps.add(at_s=step.at, peer=step.peer), step)
 
 
 def put_network(

@@ -16,6 +16,8 @@ _START_LIMIT = 120.0
 """Wall seconds until all hosts are ready."""
 _END_LIMIT = 60.0
 """Wall seconds after the trial's end for hosts to measure their clocks, close files and report."""
+_KILLS_LIMIT = 10.0
+"""Wall seconds after the trial's end for the churn controller to tell of its last deletions."""
 _SILENCE_LIMIT = 20.0
 """Wall seconds without a word from a host, after which it counts as lost."""
 _WATCH_PERIOD = 0.1
@@ -81,7 +83,10 @@ async def follow(
             if useless and not coordinator.stopping and at < coordinator.spec.phases.end:
                 coordinator.stopping = True
                 why = f"{', '.join(useless)} could not do its work at {at:.1f} s"
-            if coordinator.over:
+            late = (at - coordinator.spec.phases.end) * coordinator.time_scale
+            if coordinator.over and (
+                coordinator.stopping or late > _KILLS_LIMIT or not coordinator.awaits_kills
+            ):
                 report(coordinator.progress(now))
                 return why
         await asyncio.sleep(_WATCH_PERIOD)

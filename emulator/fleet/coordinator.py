@@ -54,8 +54,8 @@ class Member:
     ready: bool = False
     incarnation: int = 0
     """Starts of the host within the trial, less one."""
-    restarts: list[float] = field(default_factory=list)
-    """Trial times at which it came back, but for those that the plan brought about."""
+    returns: list[float] = field(default_factory=list)
+    """Trial times at which it came back."""
     clock_offset_start_ns: int = 0
     progress: control_pb2.HostProgress = field(default_factory=control_pb2.HostProgress)
     heard_ns: int = 0
@@ -81,8 +81,8 @@ class Coordinator:
         """Trial time 0, once all hosts are ready."""
         self.stopping = False
         """Set to end the trial early."""
-        self.killed: list[control_pb2.Killed] = []
-        """Sessions that a churn controller ended, as it told."""
+        self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
+        """By peer and session: what a churn controller told of those that end with their pods."""
         self._plan = plan
         self._experiment = experiment
         self._locations: list[int] = plan.peers["location"].to_pylist()
@@ -123,9 +123,9 @@ class Coordinator:
             host_index=member.index,
             host_of_peer=self._host_of,
             incarnation=member.incarnation,
+            sessions_end_with_host=self.pods_end_sessions,
         )
-        script = script_of(self._plan, self.spec.phases.end, own)
-        put_script(assignment, script, leaves=not self.pods_end_sessions)
+        put_script(assignment, script_of(self._plan, self.spec.phases.end, own))
         put_network(assignment, self._network, self._locations, own)
         return assignment
 
@@ -143,9 +143,7 @@ class Coordinator:
         self._forget_peers_of(member)
         if self.start_ns is None:
             return
-        planned = sum(killed.host == member.name for killed in self.killed)
-        if member.incarnation > planned:
-            member.restarts.append(self.trial_time(at_ns))
+        member.returns.append(self.trial_time(at_ns))
         self._moves.append(
             control_pb2.Move(
                 host=member.index, address=registration.address, echo_address=registration.echo_address
@@ -207,7 +205,7 @@ class Coordinator:
 
     def note_killed(self, killed: control_pb2.Killed, at_ns: int) -> None:
         """Keep when a session ended with its pod."""
-        self.killed.append(killed)
+        self.killed.setdefault((killed.peer, killed.session), killed)
 
     def churn_plan(self) -> control_pb2.ChurnPlan:
         """What is left of the sessions that end with their pods. Raises ControlError before the start."""
@@ -221,12 +219,13 @@ class Coordinator:
             time_scale=self.time_scale,
             end_s=self.spec.phases.end,
         )
-        done = {(killed.peer, killed.session) for killed in self.killed}
-        plan.kills.extend(kill for kill in self.kills() if (kill.peer, kill.session) not in done)
+        plan.kills.extend(kill for kill in self.kills() if (kill.peer, kill.session) not in self.killed)
         return plan
 
     def kills(self) -> Iterator[control_pb2.Kill]:
-        """All ends of sessions before the trial's end, by time."""
+        """Sessions that end with their pods before the trial's end, by time."""
+        if not self.pods_end_sessions:
+            return
         for row in self._plan.sessions.sort_by("end_s").to_pylist():
             if row["end_s"] < self.spec.phases.end:
                 yield control_pb2.Kill(
@@ -241,6 +240,18 @@ class Coordinator:
         """The peers of a host."""
         return [peer for peer, host in enumerate(self._host_of) if host == member.index]
 
+    def restarts(self, member: Member) -> list[float]:
+        """Trial times at which the host came back though no session had ended with its pod before."""
+        ends = [kill.at_s for kill in self.kills() if kill.host == member.name]
+        unplanned = []
+        for at in member.returns:
+            before = [end for end in ends if end <= at]
+            if before:
+                ends.remove(before[-1])
+            else:
+                unplanned.append(at)
+        return unplanned
+
     def lose(self, name: str, why: str) -> None:
         """A host is gone; its peers are no longer given as contacts."""
         member = self.members[name]
@@ -253,6 +264,11 @@ class Coordinator:
         for member in self.members.values():
             member.heard_ns = at_ns
         self._untold = set(self.members)
+
+    @property
+    def awaits_kills(self) -> bool:
+        """The churn controller has not told of every session that ends with its pod."""
+        return any((kill.peer, kill.session) not in self.killed for kill in self.kills())
 
     @property
     def over(self) -> bool:

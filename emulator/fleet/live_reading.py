@@ -48,7 +48,7 @@ class LiveReader:
             end_s=phases.end,
             peers_up=sum(member.progress.peers_up for member in members if not member.lost),
             timer_lateness_max_s=max(member.progress.timer_lateness_max_s for member in members),
-            hosts=Counter(_state(member) for member in members),
+            hosts=Counter(_state(coordinator, member) for member in members),
             **{name: sums[name] for name in _COUNTS},
         )
 
@@ -71,11 +71,11 @@ def _trial_state(coordinator: Coordinator) -> str:
     return "ending" if coordinator.over or coordinator.stopping else "running"
 
 
-def _state(member: Member) -> str:
+def _state(coordinator: Coordinator, member: Member) -> str:
     if member.lost:
         return "lost"
     if member.result is not None:
         return "finished"
     if not member.ready:
         return "starting"
-    return "restarted" if member.restarts else "ready"
+    return "restarted" if coordinator.restarts(member) else "ready"

@@ -142,7 +142,12 @@ class Membership:
         system = SYSTEMS[spec.system.name]
         parameters = system.parameters.model_validate(spec.system.parameters)
         controller = Controller(
-            host, script, lambda world: system.create(world, parameters), self._track, spec.seed
+            host,
+            script,
+            lambda world: system.create(world, parameters),
+            self._track,
+            spec.seed,
+            sessions_end_with_host=assignment.sessions_end_with_host,
         )
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))
@@ -190,8 +195,7 @@ class Membership:
             )
             for first in done:
                 first.result()
-            if self._leaving:
-                controller.leave_all()
+            if self._leaving and controller.leave_all():
                 await asyncio.sleep(_FAREWELL)
         finally:
             host.agenda.stop()

@@ -30,7 +30,8 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     for result in results:
         dropped.update(dict(result.dropped))
     lost = [member for member in members if member.lost]
-    back = [member for member in members if member.restarts]
+    back = [member for member in members if coordinator.restarts(member)]
+    alive = _not_killed(coordinator)
     failed = [(member, member.result.error) for member in members if member.result and member.result.error]
     strangers = [member for member in members if member.address and member.versions != versions]
     lost_spans = sum(result.lost_spans for result in results)
@@ -91,6 +92,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "UDP echoes between pods, before and after the trial",
         ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
+        Check("sessions that outlived their pods' deletion", len(alive), 0, "sessions", listed(alive)),
         Check("operations missed", missed, 0, "operations", "their peers were not up"),
     ]
     measured = {
@@ -176,18 +178,16 @@ def _echoes(results: Sequence[control_pb2.HostFidelity]) -> dict[str, float]:
 
 def _kills(coordinator: Coordinator) -> dict[str, float]:
     """Of sessions that end with their pods: how late that was asked for, and when the pods were gone."""
-    asked, gone = Distribution(), Distribution()
     planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills()}
-    for killed in coordinator.killed:
-        at = planned[killed.peer, killed.session]
-        asked.add((killed.requested_s - at) * coordinator.time_scale)
-        if killed.gone_s >= 0:
-            gone.add((killed.gone_s - at) * coordinator.time_scale)
-    if not planned or not coordinator.pods_end_sessions:
+    if not planned:
         return {}
+    asked, gone = Distribution(), Distribution()
+    for key, killed in coordinator.killed.items():
+        if killed.gone_s >= 0:
+            asked.add((killed.requested_s - planned[key]) * coordinator.time_scale)
+            gone.add((killed.gone_s - planned[key]) * coordinator.time_scale)
     return {
         "pods_deleted": float(len(gone)),
-        "pods_to_delete": float(len(planned)),
         "pod_deletion_asked_p99_ms": _ms(asked.quantile(0.99)),
         "pod_gone_p50_ms": _ms(gone.quantile(0.5)),
         "pod_gone_p99_ms": _ms(gone.quantile(0.99)),
@@ -195,9 +195,20 @@ def _kills(coordinator: Coordinator) -> dict[str, float]:
     }
 
 
+def _not_killed(coordinator: Coordinator) -> list[str]:
+    """Sessions that did not end with their pods as planned, and why."""
+    faults = []
+    for kill in coordinator.kills():
+        killed = coordinator.killed.get((kill.peer, kill.session))
+        if killed is None or killed.gone_s < 0:
+            why = killed.error if killed is not None else "the churn controller told nothing"
+            faults.append(f"peer {kill.peer} at {kill.at_s:.1f} s: {why}")
+    return faults
+
+
 def _restarts(coordinator: Coordinator, member: Member) -> str:
     peers = coordinator.peers_of(member)
-    times = " and ".join(f"{at:.1f} s" for at in member.restarts)
+    times = " and ".join(f"{at:.1f} s" for at in coordinator.restarts(member))
     return f"{member.name} with peer{'s' if len(peers) > 1 else ''} {listed(peers)} came back at {times}"
 
 
@@ -213,6 +224,6 @@ def _report(coordinator: Coordinator, member: Member) -> HostReport:
         peers=member.peers,
         clock_offset_start_ns=member.clock_offset_start_ns,
         clock_offset_end_ns=result.clock_offset_ns if result else member.clock_offset_start_ns,
-        state="lost" if member.lost else "restarted" if member.restarts else "finished",
+        state="lost" if member.lost else "restarted" if coordinator.restarts(member) else "finished",
         lost_at_s=coordinator.trial_time(member.heard_ns) if member.lost else None,
     )

@@ -33,13 +33,17 @@ class Controller:
         create: Callable[[Environment], Application],
         track: Track,
         seed: int,
+        *,
+        sessions_end_with_host: bool = False,
     ) -> None:
-        """`script` is the part of the host's own peers."""
+        """`script` is the part of the host's own peers; with `sessions_end_with_host`, somebody ends the
+        host when a peer is to leave."""
         self._host = host
         self._script = script
         self._create = create
         self._track = track
         self._seed = seed
+        self._sessions_end_with_host = sessions_end_with_host
         self._random: dict[int, Random] = {}
         self._joining: dict[int, Step] = {}
         self._left: list[int] = []
@@ -56,10 +60,26 @@ class Controller:
         for step in self._script.rest(self._host.clock.now()):
             self._host.agenda.add(step.at, self._act, step)
 
-    def leave_all(self) -> None:
-        """The peers of the host leave gracefully, though the plan does not say so."""
-        for session in list(self._host.sessions.values()):
+    def leave_all(self) -> bool:
+        """The host is ended: its peers take their leave, but for those that the plan has crash now.
+
+        Whether anybody took leave.
+        """
+        crashing = self._crashing() if self._sessions_end_with_host else set[int]()
+        leaving = [session for peer, session in self._host.sessions.items() if peer not in crashing]
+        for session in leaving:
             self._end(session, graceful=True)
+        return bool(leaving)
+
+    def _crashing(self) -> set[int]:
+        """Peers whose sessions do not end gracefully."""
+        ends = {
+            (step.peer, step.action.session): step.action.graceful
+            for step in self._script.steps
+            if isinstance(step.action, Leave)
+        }
+        sessions = self._host.sessions.values()
+        return {session.peer for session in sessions if ends.get((session.peer, session.number)) is False}
 
     async def run(self) -> None:
         """Talk to the bootstrap service until cancelled; one request at a time, for all that wait."""
@@ -82,7 +102,8 @@ class Controller:
                 self._joining[step.peer] = step
                 self._news.set()
             case Leave():
-                self._leave(step, step.action)
+                if not self._sessions_end_with_host:
+                    self._leave(step, step.action)
             case Subscribe() | Unsubscribe():
                 self._change_interest(step.peer, step.action)
             case Publish() | LookUp():
@@ -91,6 +112,8 @@ class Controller:
     def _join(self, step: Step, contacts: Sequence[Contact]) -> None:
         assert isinstance(step.action, Join)
         host, peer, number = self._host, step.peer, step.action.session
+        if (before := host.sessions.get(peer)) is not None:
+            self._end(before, graceful=False)  # its host was to be ended, and was not
         random = self._random.get(peer)
         if random is None:
             random = self._random[peer] = stream(self._seed, "peer", peer)

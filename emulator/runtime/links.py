@@ -28,6 +28,8 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_send_message_length", 256 << 20),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.so_reuseport", 0),
+    ("grpc.initial_reconnect_backoff_ms", 250),
+    ("grpc.max_reconnect_backoff_ms", 2000),
 ]
 """Of every server and channel between hosts and coordinator."""
 
