@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from analysis_golden import START, Host
+from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
@@ -150,6 +151,38 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
     assert told == (3, 20.0, "TManExchange", "maintenance")
     link = by_name[names.LINK]
     assert (link["peer"], link["neighbour"], link["kind"]) == (3, 1, "friend")
+
+
+def backwards(message: Message) -> bytes:
+    """Encoded with the last field first, as the Collector does."""
+    parts = []
+    for field, value in reversed(message.ListFields()):
+        for each in value if field.is_repeated else [value]:
+            if isinstance(each, Message):
+                content = backwards(each)
+                parts.append(bytes([field.number << 3 | 2]) + _varint(len(content)) + content)
+            else:
+                alone = type(message)()
+                if field.is_repeated:
+                    getattr(alone, field.name).append(each)
+                else:
+                    setattr(alone, field.name, each)
+                parts.append(alone.SerializeToString())
+    return b"".join(parts)
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(spans, min_size=1, max_size=4))
+def test_the_order_of_fields_does_not_matter(found: list[Any]) -> None:
+    data = messages(found, "host-1")
+    turned = backwards(data)
+    assert TracesData.FromString(turned) == data
+    assert decode_spans(turned).to_pylist() == decode_spans(data.SerializeToString()).to_pylist()
 
 
 def test_resource_without_a_trial_is_refused() -> None:

@@ -36,6 +36,18 @@ class Field:
     """Of the content in bytes, for wire type BYTES; else empty."""
 
 
+class _Contents:
+    """Where the content of one field is in each message; -1 where a message does not have it."""
+
+    def __init__(self, messages: int) -> None:
+        self.offsets: Integers = np.full(messages, -1, np.int64)
+        self.lengths: Integers = np.zeros(messages, np.int64)
+
+    def put(self, field: Field) -> None:
+        self.offsets[field.rows] = field.values
+        self.lengths[field.rows] = field.lengths
+
+
 class Buffer:
     """Encoded messages, anywhere in one stretch of bytes.
 
@@ -78,16 +90,16 @@ class Buffer:
 
         The rows of a value number the messages in `which`. An attribute without a value is left out.
         """
-        try:
-            keys, key_lengths = self._content(starts, 1)
-            after = keys + key_lengths
-            with_value = np.flatnonzero(after < starts + lengths)
-            values, value_lengths = self._content(after[with_value], 2)
-            for key, same in self.distinct(keys[with_value], key_lengths[with_value]):
-                for field in self.fields(values[same], value_lengths[same]):
-                    yield key.decode(), with_value[same], field
-        except IndexError as error:
-            raise ValueError("an attribute goes beyond the data") from error
+        contents = {1: _Contents(len(starts)), 2: _Contents(len(starts))}
+        for field in self.fields(starts, lengths):
+            if field.number in contents and field.wire_type == BYTES:
+                contents[field.number].put(field)
+        keys, values = contents[1], contents[2]
+        with_value = np.flatnonzero((keys.offsets >= 0) & (values.offsets >= 0))
+        for key, same in self.distinct(keys.offsets[with_value], keys.lengths[with_value]):
+            which = with_value[same]
+            for field in self.fields(values.offsets[which], values.lengths[which]):
+                yield key.decode(), which, field
 
     def distinct(self, offsets: Integers, lengths: Integers) -> Iterator[tuple[bytes, Rows]]:
         """Each different content and where it is. Meant for few different ones."""
@@ -119,13 +131,6 @@ class Buffer:
             size = _WORD if wire_type == FIXED64 else _WORD // 2
             return Field(number, wire_type, rows, bodies, none), bodies + size
         raise ValueError(f"unknown wire type {wire_type}")
-
-    def _content(self, at: Integers, number: int) -> tuple[Integers, Integers]:
-        """Offset and length of the content of the field `number`, which must be what is encoded here."""
-        if (self._bytes[at] != (number << 3 | BYTES)).any():
-            raise ValueError(f"expected field {number} of an attribute")
-        lengths, contents = self._lengths(at + 1)
-        return contents, lengths
 
     def _lengths(self, at: Integers) -> tuple[Integers, Integers]:
         lengths, contents = self._varints(at)
