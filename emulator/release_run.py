@@ -152,8 +152,8 @@ class _Course:
         self._began = True
         with self._screen.step(f"running {spec.name} as the release {name}", len(trials(spec))) as step:
             self._waiting.end(step.update, step.note)
-        with self._screen.step("analyzing in the cluster", 0) as step:
-            return self._waiting.report(step.note)
+        with self._screen.step("analyzing in the cluster", 0):
+            return self._waiting.report()
 
     def _finish(self) -> None:
         """The run is home: nothing is left, or all of it if it is to be kept."""

@@ -1,7 +1,7 @@
 """What holds pods up: read from what a cluster tells, told when it lasts, and for thousands at once."""
 
 import pytest
-from release_world import World, claim, event, pod, waiting, workload
+from release_world import World, claim, event, job, pod, waiting, workload
 
 from emulator.release.cluster import Cluster
 from emulator.release.errors import ReleaseError, Unreachable
@@ -202,7 +202,21 @@ def test_a_cluster_that_is_away_for_a_while_is_asked_again(world, release, clock
 
 def test_an_analysis_that_does_not_end_is_told(world, release, clock):
     waits = Waiting(release, clock=clock, sleep=clock.sleep)
-    assert waits.report(lambda _: None, limit=100).startswith("the analysis has not ended after 100 s")
+    assert waits.report(limit=100).startswith("the analysis has not ended after 100 s")
+
+
+def test_an_analysis_that_cannot_start_is_told_and_not_waited_for(world, release, clock):
+    world.objects["jobs"] = [job()]
+    world.rows = [
+        ("demo-peers-0-1", "0/1", "ErrImageNeverPull", "0"),
+        ("demo-analysis-x", "0/1", "ErrImageNeverPull", "0"),
+    ]
+    world.pods["demo-analysis-x"] = pod("demo-analysis-x", waiting("ErrImageNeverPull", "it is not here"))
+    why = Waiting(release, clock=clock, sleep=clock.sleep).report()
+    assert why.startswith(
+        "the analysis cannot start: demo-analysis-x: the image trellis-emulator:1 cannot be"
+    )
+    assert clock.now < 40
 
 
 def test_answers_that_are_none_of_ours_are_no_standing(world, release):

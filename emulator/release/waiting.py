@@ -10,7 +10,7 @@ from emulator.experiment.sweep import Update
 from emulator.release.errors import ReleaseError, Unreachable
 from emulator.release.helm import Installing
 from emulator.release.lookout import Lookout
-from emulator.release.problems import failed_pods
+from emulator.release.problems import Problem, failed_pods
 from emulator.release.release import Release, Workload
 from emulator.release.standing import ENDED, Standing
 
@@ -103,9 +103,8 @@ class Waiting:
                 )
         raise AssertionError
 
-    def report(self, note: Callable[[str], None], limit: float = ANALYSIS_LIMIT) -> str:
+    def report(self, limit: float = ANALYSIS_LIMIT) -> str:
         """Until the report is there. Gives why there will be none, or ""."""
-        noted: set[str] = set()
         for late in self._turns(limit):
             with self._patiently():
                 standing = self._release.standing()
@@ -122,7 +121,10 @@ class Waiting:
                     return ""
                 if "Failed" in conditions:
                     return f"the analysis failed: {self._last_lines('analysis')}"
-                self._look_on(noted, note)
+                workloads = self._release.workloads()
+                for problem in self._lookout.look(workloads):
+                    if _befalls(problem, workloads, "analysis"):
+                        return f"the analysis cannot start: {problem.told(self._release.name)}"
             if late:
                 return f"the analysis has not ended after {limit:g} s: {self._last_lines('analysis')}"
         raise AssertionError
@@ -146,10 +148,7 @@ class Waiting:
         workloads = self._release.workloads()
         for problem in self._lookout.look(workloads):
             told = problem.told(self._release.name)
-            coordinators = [w.name for w in workloads if w.component == "coordinator"]
-            if problem.kind == "crash" and any(
-                subject.startswith(name) for subject in problem.subjects for name in coordinators
-            ):
+            if problem.kind == "crash" and _befalls(problem, workloads, "coordinator"):
                 raise ReleaseError(told)
             if told not in noted:
                 noted.add(told)
@@ -185,6 +184,11 @@ class Waiting:
                 raise
         else:
             self._lost_at = None
+
+
+def _befalls(problem: Problem, workloads: list[Workload], component: str) -> bool:
+    names = tuple(workload.name for workload in workloads if workload.component == component)
+    return any(subject.startswith(names) for subject in problem.subjects)
 
 
 def _runs(standing: Standing) -> bool:
