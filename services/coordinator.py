@@ -23,6 +23,7 @@ from emulator.experiment.trial import FINISHED, describe, run_trial
 from emulator.experiment.variants import Trial, trials
 from emulator.fleet.live_metrics import serve
 from emulator.fleet.live_reading import LiveReader
+from emulator.fleet.own_image import own_image
 from emulator.fleet.pods import Pods, serving_pods
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Progress
@@ -45,7 +46,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
-        pods = stack.enter_context(serving_pods(arguments.listen))
+        pods = stack.enter_context(serving_pods(arguments.listen, spec.name))
         if arguments.metrics:
             release, live = os.environ.get("TRELLIS_RELEASE", spec.name), LiveReader()
             stack.enter_context(serve(arguments.metrics, release, lambda: live.read(pods.now, unix_ns())))
@@ -75,7 +76,7 @@ def _run(trial: Trial, run: RunDirectory, pods: Pods) -> None:
     if directory.read_status().get("state") in (*FINISHED, "failed"):
         return
     print(f"{trial.name} begins", flush=True)
-    fields = about(trial, os.environ.get("TRELLIS_COMMAND", ""))
+    fields = about(trial, os.environ.get("TRELLIS_COMMAND", "")) | {"image": own_image()}
     prepare(directory, fields)
     try:
         fidelity = run_trial(trial.spec, directory, _silent, fields, pods.run)

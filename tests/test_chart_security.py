@@ -69,15 +69,27 @@ def _rights(manifests: list[Manifest]) -> dict[str, list[dict[str, Any]]]:
     return {role["metadata"]["name"]: role["rules"] for role in kinds(manifests, "Role")}
 
 
-def test_a_release_without_executors_and_pod_churn_has_no_rights_at_all() -> None:
+def _rights_of_others(manifests: list[Manifest]) -> dict[str, list[dict[str, Any]]]:
+    rights = _rights(manifests)
+    del rights["demo-coordinator"]
+    return rights
+
+
+def test_without_executors_and_pod_churn_the_coordinator_alone_has_a_right_to_see_itself() -> None:
     manifests = render()
-    for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"):
+    for kind in ("ClusterRole", "ClusterRoleBinding"):
         assert not kinds(manifests, kind)
-    assert [account["metadata"]["name"] for account in kinds(manifests, "ServiceAccount")] == ["demo"]
+    own = {
+        "apiGroups": [""],
+        "resources": ["pods"],
+        "verbs": ["get"],
+        "resourceNames": ["demo-coordinator-0"],
+    }
+    assert _rights(manifests) == {"demo-coordinator": [own]}
 
 
 def test_the_controller_may_delete_the_pods_of_its_peers_alone() -> None:
-    rights = _rights(render(spec=_on_pods(1002)))
+    rights = _rights_of_others(render(spec=_on_pods(1002)))
     watch, delete = rights.pop("demo-churn")
     assert not rights
     assert (
@@ -95,7 +107,7 @@ def test_the_controller_may_delete_the_pods_of_its_peers_alone() -> None:
 
 
 def test_the_driver_of_executors_may_manage_pods_and_nothing_else() -> None:
-    assert _rights(render(_EXECUTORS)) == {
+    assert _rights_of_others(render(_EXECUTORS)) == {
         "demo-analysis": [
             {
                 "apiGroups": [""],
@@ -121,6 +133,7 @@ def test_only_pods_that_use_the_api_have_credentials(
     manifests = render(values, spec)
     templates = pod_templates(manifests)
     told = {name: found["spec"]["automountServiceAccountToken"] for name, found in templates.items()}
+    with_token = with_token | {"demo-coordinator"}
     assert {name for name, mounted in told.items() if mounted} == with_token
     bound = {s["name"] for b in kinds(manifests, "RoleBinding") for s in b["subjects"]}
     assert bound == with_token
@@ -156,6 +169,7 @@ _FLOWS = {("peers", "peers", 7001), ("peers", "coordinator", 7000), ("peers", "c
 _TESTED = {("test", "results", 8080), ("test", "coordinator", 9100), ("test", "collector", 4317)}
 _CHURN = {("churn", "coordinator", 7000), ("churn", "collector", 4317)}
 _SPARK = {("analysis", "executor", 0), ("executor", "analysis", 0), ("executor", "executor", 0)}
+_API = {("coordinator", "*", 443), ("coordinator", "*", 6443)}
 _OPEN = {("*", "results", 8080), ("*", "coordinator", 9100)}
 
 
@@ -180,7 +194,7 @@ def test_only_the_flows_that_there_are_pass(
     outside: set[tuple[str, str, int]],
 ) -> None:
     let_out, let_in = _flows(render(values, spec))
-    assert {flow for flow in let_out if flow[2] != 53} == flows | _TESTED | outside
+    assert {flow for flow in let_out if flow[2] != 53} == flows | _TESTED | _API | outside
     open_to_all = {to for _, to, port in _OPEN}
     closed = {flow for flow in flows | _TESTED if flow[1:] not in {f[1:] for f in _OPEN}}
     assert open_to_all == {"results", "coordinator"}

@@ -28,7 +28,9 @@ def versions() -> dict[str, str | None]:
 
 
 def _commit() -> str | None:
-    """Such as "1a2b3c4d5e6f", with "-dirty" if files differ from it."""
+    """Such as "1a2b3c4d5e6f", with "-dirty" if files differ from it; in an image what it was made from."""
+    if revision := os.environ.get("TRELLIS_REVISION"):
+        return revision
     if not (_SOURCE / ".git").exists():
         return None
     command = ["git", "-C", str(_SOURCE), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]

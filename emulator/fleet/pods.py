@@ -33,7 +33,8 @@ _GRACE = 1.0
 class Pods:
     """Serves the pods from a thread of its own; `run` conducts one trial after the other."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, service: CoordinatorService) -> None:
+    def __init__(self, experiment: str, loop: asyncio.AbstractEventLoop, service: CoordinatorService) -> None:
+        self._experiment = experiment
         self._loop = loop
         self._service = service
         self.now: Coordinator | None = None
@@ -44,7 +45,7 @@ class Pods:
 
         Raises ValueError for a spec of another runtime, OSError if the directory cannot be written.
         """
-        coordinator = Coordinator(spec, plan, directory.path.parent.parent.name, directory.name)
+        coordinator = Coordinator(spec, plan, self._experiment, directory.name)
         replay(directory.journal, coordinator)
         coordinator.resume(unix_ns())
         self.now = coordinator
@@ -73,15 +74,15 @@ class Pods:
 
 
 @contextlib.contextmanager
-def serving_pods(listen: str) -> Iterator[Pods]:
-    """Serve pods at this address. Raises RuntimeError if it cannot be bound."""
+def serving_pods(listen: str, experiment: str) -> Iterator[Pods]:
+    """Serve the pods of this experiment at this address. Raises RuntimeError if it cannot be bound."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="coordinator", daemon=True)
     thread.start()
     try:
         service, server = asyncio.run_coroutine_threadsafe(_serve(listen), loop).result()
         try:
-            yield Pods(loop, service)
+            yield Pods(experiment, loop, service)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(_GRACE), loop).result()
     finally:
