@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks import realtime, spark, virtual
+from benchmarks import netem, realtime, spark, virtual
 from emulator.experiment.worker import VIRTUAL_MEMORY
 
 if __name__ == "__main__":
@@ -15,3 +15,4 @@ if __name__ == "__main__":
         subprocess.run(command, env=os.environ | VIRTUAL_MEMORY, check=True)
     realtime.main()
     spark.main()
+    netem.main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -199,6 +200,13 @@ def test_only_the_registry_names_the_systems() -> None:
     for module in MODULES:
         if module != "emulator.registry" and not inside(module, ("emulator.pubsub",)):
             assert not [name for name in imports(module) if inside(name, ("emulator.pubsub",))], module
+
+
+def test_every_room_is_installed() -> None:
+    rooms = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        installed = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    assert rooms | {"trellis", "trellis.v1"} == set(installed)
 
 
 def test_a_host_is_small_as_it_needs_no_library_for_arrays() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trellis.v1 import control_pb2
 
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.network.echo import measure_round_trips, serve_echo
 from emulator.network.model import Network
 from emulator.runtime.clock import TrialClock
@@ -36,17 +36,25 @@ class Enforcement:
         self._allowed = netem
         self._netem: Netem | None = None
         self._echo: asyncio.DatagramTransport | None = None
+        self._unavailable = "the host is not allowed to program the kernel (chart value netem.enabled)"
         self._refused = ""
         self._partners: list[int] = []
         self._echoes: list[control_pb2.Echo] = []
         self._index = 0
         self._addresses: list[str] = []
         self._echo_addresses: list[str] = []
+        self._programmed: dict[int, str] = {}
+        """By host: the address whose delay the kernel has."""
         self._peer_at: list[int] = []
+        self._time_scale = 1.0
         self._network: Network | None = None
 
     async def __aenter__(self) -> Enforcement:
         if self._allowed:
+            # What it imports takes a while, and now there is time.
+            from emulator.network.netem.shaper import why_unavailable
+
+            self._unavailable = why_unavailable() or ""
             host, _, port = self._address.rpartition(":")
             self._echo = await serve_echo(host, int(port))
         return self
@@ -77,6 +85,7 @@ class Enforcement:
         self._index = assignment.host_index
         self._addresses, self._echo_addresses = list(start.addresses), list(start.echo_addresses)
         self._network = network
+        self._time_scale = spec.runtime.time_scale if isinstance(spec.runtime, RealTime) else 1.0
         hosts = len(self._addresses)
         self._peer_at = [0] * hosts
         for peer, host in enumerate(assignment.host_of_peer):
@@ -92,8 +101,13 @@ class Enforcement:
 
     def prepare(self, host: int, address: str) -> None:
         """Something is about to be sent to another host at this address."""
-        if self._netem is not None:
-            self._netem.delay_to(address.rpartition(":")[0], self._one_way(host))
+        if self._netem is None:
+            return
+        destination = address.rpartition(":")[0]
+        if (before := self._programmed.get(host, destination)) != destination:
+            self._netem.forget(before)
+        self._netem.delay_to(destination, self._one_way(host))
+        self._programmed[host] = destination
 
     async def measure_before(self, clock: TrialClock) -> None:
         """Measure round trips shortly before the trial, unless it has begun."""
@@ -127,17 +141,21 @@ class Enforcement:
             )
 
     def _one_way(self, host: int) -> float:
+        """Wall seconds."""
         assert self._network is not None
-        return self._network.one_way(self._peer_at[self._index], self._peer_at[host])
+        one_way = self._network.one_way(self._peer_at[self._index], self._peer_at[host])
+        return one_way * self._time_scale
 
     def _open_netem(self, spec: TrialSpec, *, alone: bool) -> str:
         """Have the kernel delay if it may and can; else why not, where it was asked for."""
         if spec.network.enforce == "delay-line":
             return ""
-        if not self._allowed:
-            return "the host is not allowed to program the kernel (chart value netem.enabled)"
+        if self._unavailable:
+            return self._unavailable
         if not alone:
             return "there are several peers to a host"
+        if any(":" in address.rpartition(":")[0] for address in self._addresses):
+            return "the hosts have IPv6 addresses, and netem's filters know IPv4 alone"
         from emulator.network.netem.shaper import Netem, NetemUnavailable
 
         try:
@@ -150,3 +168,4 @@ class Enforcement:
         if self._netem is not None:
             self._netem.close()
             self._netem = None
+            self._programmed = {}
