@@ -20,6 +20,16 @@ from emulator.release.standing import Reader
 
 LABELS = {"app.kubernetes.io/name": "trellis"}
 COLUMNS = ("Name", "Ready", "Status", "Restarts")
+"""What `kubectl get pods` shows."""
+PROGRESS = {
+    "phase": "measure",
+    "trial_time": 50.0,
+    "trial_end": 80.0,
+    "peers_up": 10,
+    "published": 3,
+    "delivered": 5,
+    "messages": 900,
+}
 
 HELM = """\
 #!{python} -IS

@@ -77,7 +77,8 @@ class Release:
         return found
 
     def delete_pod(self, name: str, *options: str) -> None:
-        kubectl("--namespace", self.namespace, "delete", "pod", f"{self.name}-{name}", "--wait=false", *options)
+        pod = f"{self.name}-{name}"
+        kubectl("--namespace", self.namespace, "delete", "pod", pod, "--wait=false", *options)
 
     def delete_pods_of(self, component: str) -> None:
         selector = (
@@ -87,9 +88,8 @@ class Release:
 
     def kill_process_of(self, pod: str) -> None:
         """SIGKILL its program from outside, where the pod's node is this machine."""
-        uid = kubectl(
-            "--namespace", self.namespace, "get", "pod", f"{self.name}-{pod}", "--output=jsonpath={.metadata.uid}"
-        )  # fmt: skip
+        get = ["--namespace", self.namespace, "get", "pod", f"{self.name}-{pod}"]
+        uid = kubectl(*get, "--output=jsonpath={.metadata.uid}")
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 group, program = (process / "cgroup").read_text(), (process / "cmdline").read_text()

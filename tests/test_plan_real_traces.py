@@ -14,8 +14,8 @@ import pytest
 from emulator.churn.avt import load_avt
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.spec import TrialSpec
-from emulator.network.files import load_rtt
 from emulator.network.build import build_network
+from emulator.network.files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.workload.followers import load_followers, sample
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from release_world import World, claim, pod, waiting
+from release_world import PROGRESS, World, claim, pod, waiting
 from typer.testing import CliRunner
 
 from emulator.cli import app
@@ -21,15 +21,6 @@ workload:
   subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
 runtime: {kind: kubernetes, hosts: 2}
 """
-PROGRESS = {
-    "phase": "measure",
-    "trial_time": 50.0,
-    "trial_end": 80.0,
-    "peers_up": 10,
-    "published": 3,
-    "delivered": 5,
-    "messages": 900,
-}
 
 
 @pytest.fixture

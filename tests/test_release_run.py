@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from release_world import World, claim, event, job, pod, waiting, workload
+from release_world import PROGRESS, World, claim, event, job, pod, waiting, workload
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
@@ -27,15 +27,6 @@ workload:
   subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
 runtime: {kind: processes, hosts: 3}
 """
-PROGRESS = {
-    "phase": "measure",
-    "trial_time": 50.0,
-    "trial_end": 80.0,
-    "peers_up": 10,
-    "published": 3,
-    "delivered": 5,
-    "messages": 900,
-}
 
 
 @pytest.fixture

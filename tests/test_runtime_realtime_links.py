@@ -151,7 +151,8 @@ def test_a_link_that_is_not_used_is_closed_and_opened_again(monkeypatch: pytest.
 def test_a_host_that_has_moved_is_reached_at_its_new_address() -> None:
     async def live() -> None:
         here, before, after = FakeHost(0), FakeHost(1), FakeHost(1)
-        async with listening(before) as (server, old), listening(after) as (_, new), linked(here, old) as mine:
+        starts = listening(before), listening(after)
+        async with starts[0] as (server, old), starts[1] as (_, new), linked(here, old) as mine:
             mine.offer(1, passage(1))
             await until(lambda: before.received)
             await server.stop(0)

@@ -58,12 +58,14 @@ def test_a_leave_says_which_session_ends_and_how() -> None:
         action for _, peer, action in told(script_of(PLAN, END)) if isinstance(action, Leave) and peer == 0
     ]
     assert leaves == [Leave(session=0, graceful=True)]
-    joins = [action for _, peer, action in told(script_of(PLAN, END)) if isinstance(action, Join) and peer == 0]
+    steps = told(script_of(PLAN, END))
+    joins = [action for _, peer, action in steps if isinstance(action, Join) and peer == 0]
     assert joins == [Join(0), Join(1)]
 
 
 def test_a_publication_carries_its_event() -> None:
-    first, second = (action.event for _, _, action in told(script_of(PLAN, END)) if isinstance(action, Publish))
+    actions = [action for _, _, action in told(script_of(PLAN, END))]
+    first, second = (action.event for action in actions if isinstance(action, Publish))
     assert (first.number, first.publisher, first.topic, first.hops) == (0, 1, 7, 0)
     assert (second.number, second.publisher, second.topic) == (1, 0, 9)
     assert len(first.payload) == 8
@@ -112,7 +114,8 @@ def test_ranges_and_their_numbers_are_told() -> None:
 
 
 def test_an_event_carries_its_attributes() -> None:
-    (event,) = (step.action.event for step in script_of(CONTENT, END).steps if isinstance(step.action, Publish))
+    actions = [step.action for step in script_of(CONTENT, END).steps]
+    (event,) = (action.event for action in actions if isinstance(action, Publish))
     assert event == Event(0, 1, None, {"a": 1.5}, bytes(3))
 
 
