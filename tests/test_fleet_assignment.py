@@ -1,0 +1,79 @@
+"""What the coordinator sends is what the host does."""
+
+from __future__ import annotations
+
+from array import array
+
+from hypothesis import given
+from hypothesis import strategies as st
+from trellis.v1 import control_pb2
+
+from emulator.fleet.assignment import network_in, put_network, put_script, script_in
+from emulator.network.model import Network
+from emulator.network.spec import NetworkSpec
+from emulator.protocol import Event, RangeInterest, TopicInterest
+from emulator.runtime.script import (
+    Action,
+    Held,
+    Join,
+    Leave,
+    LookUp,
+    Publish,
+    Script,
+    Step,
+    Subscribe,
+    Unsubscribe,
+)
+
+numbers = st.integers(0, 2**31 - 1)
+names = st.text(min_size=1, max_size=5)
+values = st.floats(allow_nan=False)
+times = st.floats(0, 1e6)
+interests = st.one_of(
+    st.builds(TopicInterest, numbers, st.floats(0, 100)),
+    st.dictionaries(names, st.tuples(values, values), min_size=1).map(RangeInterest),
+)
+topic_events = st.builds(Event, numbers, st.just(3), numbers, st.just({}), st.integers(0, 50).map(bytes))
+content_events = st.builds(
+    Event, numbers, st.just(3), st.none(), st.dictionaries(names, values), st.integers(0, 50).map(bytes)
+)
+
+
+def actions(held: list[Held]) -> st.SearchStrategy[Action]:
+    kinds: list[st.SearchStrategy[Action]] = [
+        st.builds(Join, numbers),
+        st.builds(Leave, numbers, st.booleans()),
+        st.builds(LookUp, numbers, st.integers(0, 2**128 - 1)),
+        st.builds(Publish, st.one_of(topic_events, content_events)),
+    ]
+    for each in held:
+        kinds += [
+            st.just(Subscribe(each.number, each.interest)),
+            st.just(Unsubscribe(each.number, each.interest)),
+        ]
+    return st.one_of(kinds)
+
+
+@given(st.data(), st.lists(st.tuples(numbers, times, times, interests), max_size=4))
+def test_any_script_survives_the_way_to_a_host(
+    data: st.DataObject, rows: list[tuple[int, float, float, TopicInterest | RangeInterest]]
+) -> None:
+    held = [Held(peer, start, end, number, what) for number, (peer, start, end, what) in enumerate(rows)]
+    steps = data.draw(st.lists(st.builds(Step, times, st.just(3), actions(held)), max_size=8))
+    assignment = control_pb2.Assignment()
+    put_script(assignment, Script(steps, held))
+    sent = control_pb2.Assignment.FromString(assignment.SerializeToString())
+    received = script_in(sent)
+    assert received.steps == Script(steps, held).steps
+    assert sorted(received.all_interests(), key=lambda h: h.number) == held
+
+
+def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
+    rows = [array("f", [0.5, 1.0, 2.0]), array("f", [1.0, 0.5, 3.0]), array("f", [2.0, 3.0, 0.5])]
+    whole = Network(rows, [2, 0, 1, 2], NetworkSpec())
+    assignment = control_pb2.Assignment()
+    put_network(assignment, whole, whole.locations, [1, 3])
+    part = network_in(assignment, NetworkSpec())
+    assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
+    assert part.one_way(3, 2) == 3.0
+    assert {row.location for row in assignment.rows} == {0, 2}
