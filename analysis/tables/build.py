@@ -3,8 +3,9 @@
 `<run>/tables/<table>/trial=<name>/part-00000.parquet` (...); read a whole table, all trials at once,
 with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). A trial
 without rows has no folder. Times `*_s` are seconds of trial time on the coordinator's clock, `*_ms`
-milliseconds, sizes bytes; `?` marks what may be null. Files are the same, byte for byte, for the same
-telemetry and plan.
+milliseconds, sizes bytes; `?` marks what may be null. Files hold the same rows in the same
+order for the same telemetry and plan, and are the same byte for byte if one Java process wrote them: footers
+list the encodings of a column in an order of that process.
 
 Written by `analysis.tables.build`:
 

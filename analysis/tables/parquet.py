@@ -1,4 +1,4 @@
-"""Tables as Parquet files that are the same, byte for byte, whenever their rows are."""
+"""Tables as Parquet files with the same rows in the same order whenever they are made from the same."""
 
 from __future__ import annotations
 
