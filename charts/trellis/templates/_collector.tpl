@@ -27,7 +27,11 @@ exporters:
     path: /var/lib/trellis/run/trials/*/telemetry/collector-{{ $signal }}-0.otlp
     format: proto
     compression: zstd
-    append: true
+    {{- /* With rotation a record is written when it is acknowledged, and a restart appends; without, it waits
+           in a buffer that a killed Collector takes along. Nothing is to be rotated. */}}
+    rotation:
+      max_megabytes: 1048576
+      max_backups: 0
     group_by:
       enabled: true
       resource_attribute: trellis.trial
