@@ -15,7 +15,9 @@ from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
 
 _PROBE_PERIOD = 0.05
-"""Wall seconds between probes from one host."""
+"""Wall seconds between probes from one host, at least."""
+_PROBES_PER_S = 100
+"""Of all hosts together, at most, in wall time."""
 _RECORD_PERIOD = 0.05
 """Wall seconds between the records of a snapshot."""
 
@@ -28,6 +30,7 @@ class Observer:
         self._spec = spec
         self._random = random
         self._cpu_before = 0.0
+        self._probe_period = max(_PROBE_PERIOD, (max(host.host_of) + 1) / _PROBES_PER_S)
         self._own_peers = [peer for peer, index in enumerate(host.host_of) if index == host.index]
 
     def follow(self) -> None:
@@ -68,7 +71,7 @@ class Observer:
         sender, receiver = self._random.choice(self._own_peers), self._random.randrange(len(host.host_of))
         if sender != receiver:
             host.probe(sender, receiver)
-        host.agenda.add(host.clock.now() + _PROBE_PERIOD / host.clock.scale, self._probe)
+        host.agenda.add(host.clock.now() + self._probe_period / host.clock.scale, self._probe)
 
     def _write_interval(self) -> None:
         """What is written is not lost with a host that is killed."""
