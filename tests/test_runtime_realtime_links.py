@@ -148,6 +148,24 @@ def test_a_link_that_is_not_used_is_closed_and_opened_again(monkeypatch: pytest.
     asyncio.run(live())
 
 
+def test_links_close_even_when_something_is_sent_at_that_moment() -> None:
+    async def live() -> None:
+        there = FakeHost(1)
+        async with listening(there) as (_, address):
+            for turn in range(30):
+                here = FakeHost(0)
+                mine = Links(here, ["", address])  # type: ignore[arg-type]
+                mine.offer(1, passage(1))
+                await until(lambda turn=turn: len(there.received) > turn)  # type: ignore[misc]
+                await asyncio.sleep(0.02)
+                mine.offer(1, passage(2))
+                async with asyncio.timeout(5.0):
+                    await mine.close()
+                there.received = there.received[: turn + 1]
+
+    asyncio.run(live())
+
+
 def test_a_host_that_has_moved_is_reached_at_its_new_address() -> None:
     async def live() -> None:
         here, before, after = FakeHost(0), FakeHost(1), FakeHost(1)

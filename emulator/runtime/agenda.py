@@ -15,7 +15,7 @@ _TURN_LIMIT = 0.005
 """Seconds of due calls after which the event loop gets its turn."""
 _QUANTUM = 0.002
 """Seconds between turns at least: calls that fall due meanwhile share one."""
-_HEARTBEAT = 0.050
+_HEARTBEAT = 0.200
 """Seconds between turns at most, so that a stalled event loop shows."""
 
 

@@ -20,7 +20,7 @@ _QUEUE_LIMIT = 20_000
 _BACK_OFF = (0.1, 5.0)
 """Wall seconds until the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 5.0
-_IDLE = 10.0
+_IDLE = 60.0
 """Wall seconds without anything to send after which a link is closed."""
 
 OPTIONS: list[tuple[str, Any]] = [
@@ -77,7 +77,9 @@ class _Link:
         while True:
             async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
                 try:
-                    await asyncio.wait_for(channel.channel_ready(), _CONNECT_LIMIT)
+                    # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
+                    async with asyncio.timeout(_CONNECT_LIMIT):
+                        await channel.channel_ready()
                     self._up = True
                     back_off = _BACK_OFF[0]
                     await self._send_all(wire_pb2_grpc.LinksStub(channel))  # type: ignore[no-untyped-call]
@@ -97,7 +99,8 @@ class _Link:
         call = stub.Send()
         while True:
             try:
-                await asyncio.wait_for(self._wanted.wait(), _IDLE)
+                async with asyncio.timeout(_IDLE):
+                    await self._wanted.wait()
             except TimeoutError:
                 await call.done_writing()
                 await call
