@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from release_world import World
+from typer.testing import CliRunner, Result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,3 +21,25 @@ def spark() -> Iterator[SparkSession]:
 
     with spark_session(2) as session:
         yield session
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A cluster that is none, with a helm of its own."""
+    (tmp_path / "world").mkdir()
+    world = World(tmp_path / "world")
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def trellis(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Calls the command in an empty folder, with that cluster."""
+    from emulator.cli import app
+    from emulator.release import waiting
+
+    for name, value in world.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(waiting, "_PERIOD", 0.01)
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)

@@ -7,8 +7,6 @@ has, `trellis-emulator:test` among them. Nothing is analysed, and no volume is n
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,38 +15,15 @@ from typing import Any
 
 import pytest
 from chart_rendering import CHART, Refused, arguments, experiment, helm, needs_helm, template
+from cluster_volume import IMAGES, LIMIT, kubectl, namespace_of, needs_cluster, needs_images
 
-IMAGES = os.environ.get("TRELLIS_IMAGES")
-pytestmark = [
-    needs_helm,
-    pytest.mark.skipif(not os.environ.get("KUBECONFIG"), reason="needs a cluster: set KUBECONFIG"),
-]
-needs_images = pytest.mark.skipif(
-    IMAGES is None, reason="needs images: set TRELLIS_IMAGES to the prefix of those that the cluster has"
-)
-LIMIT = 120.0
-"""Seconds for pods to start or to go, with nothing to download."""
-
-
-def kubectl(*command: str, text: str | None = None) -> str:
-    """What it prints. Raises CalledProcessError."""
-    done = subprocess.run(
-        ["kubectl", *command], input=text, capture_output=True, text=True, timeout=LIMIT, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+pytestmark = [needs_helm, needs_cluster]
 
 
 @pytest.fixture(scope="module")
 def namespace() -> Iterator[str]:
-    """One that refuses pods which break the restricted Pod Security Standard."""
-    name = f"trellis-chart-{secrets.token_hex(3)}"
-    kubectl("create", "namespace", name)
-    try:
-        kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+    with namespace_of("chart") as name:
         yield name
-    finally:
-        kubectl("delete", "namespace", name, "--wait=false")
 
 
 def _churned(hosts: int) -> dict[str, Any]:

@@ -4,11 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from release_world import PROGRESS, World, claim, pod, waiting
-from typer.testing import CliRunner
+from release_world import PROGRESS, claim, pod, waiting
 
-from emulator.cli import app
-from emulator.release import waiting as waits
 from emulator.release.errors import ReleaseError
 from emulator.release.experiment import is_for_pods, load_for_pods
 
@@ -21,23 +18,6 @@ workload:
   subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
 runtime: {kind: kubernetes, hosts: 2}
 """
-
-
-@pytest.fixture
-def world(tmp_path):
-    (tmp_path / "world").mkdir()
-    world = World(tmp_path / "world")
-    yield world
-    world.close()
-
-
-@pytest.fixture
-def trellis(tmp_path, world, monkeypatch):
-    for name, value in world.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(waits, "_PERIOD", 0.01)
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture

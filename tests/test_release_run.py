@@ -9,11 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from release_world import PROGRESS, World, claim, event, job, pod, waiting, workload
+from release_world import PROGRESS, claim, event, job, pod, waiting, workload
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
-from emulator.cli import app
 from emulator.experiment.rundir import RunDirectory
 from emulator.release import waiting as waits
 
@@ -29,23 +27,9 @@ runtime: {kind: processes, hosts: 3}
 """
 
 
-@pytest.fixture
-def world(tmp_path):
-    (tmp_path / "world").mkdir()
-    world = World(tmp_path / "world")
-    yield world
-    world.close()
-
-
-@pytest.fixture
-def trellis(tmp_path, world, monkeypatch):
-    """Calls the command in an empty folder."""
-    for name, value in world.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(waits, "_PERIOD", 0.01)
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def file(trellis):
     Path("small.yaml").write_text(EXPERIMENT)
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 RUN = ("run", "small.yaml", "--on", "kubernetes", "--release", "demo")
