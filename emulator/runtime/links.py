@@ -20,7 +20,7 @@ _QUEUE_LIMIT = 20_000
 _BACK_OFF = (0.1, 5.0)
 """Wall seconds until the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 20.0
-_IDLE = 15.0
+_IDLE = 30.0
 """Wall seconds without anything to send after which a link is closed; an open one takes 150 KiB."""
 
 OPTIONS: list[tuple[str, Any]] = [
