@@ -111,14 +111,12 @@ def test_what_is_for_a_host_that_is_gone_is_given_up_until_it_is_back() -> None:
     asyncio.run(live())
 
 
-def test_a_host_that_never_was_there_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_CONNECT_LIMIT", 0.1)
-
+def test_a_host_that_refuses_is_given_up_at_once() -> None:
     async def live() -> None:
         here = FakeHost(0)
         async with linked(here, "127.0.0.1:1") as mine:
             mine.offer(1, passage(1))
-            await until(lambda: here.given_up)
+            await until(lambda: here.given_up, limit=3.0)
             mine.offer(1, passage(2))
             assert [p.receiver for p in here.given_up] == [1, 2]
 

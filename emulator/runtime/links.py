@@ -20,6 +20,7 @@ _QUEUE_LIMIT = 20_000
 _BACK_OFF = (0.1, 5.0)
 """Wall seconds until the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 20.0
+"""Wall seconds for a host that does not even refuse."""
 _IDLE = 30.0
 """Wall seconds without anything to send after which a link is closed; an open one takes 150 KiB."""
 
@@ -36,6 +37,16 @@ OPTIONS: list[tuple[str, Any]] = [
 
 def _ready(host: int, address: str) -> None:
     """The way to a host needs no preparation."""
+
+
+async def _connect(channel: grpc.aio.Channel) -> None:
+    """Raises ConnectionError as soon as an attempt has failed."""
+    state = channel.get_state(try_to_connect=True)
+    while state is not grpc.ChannelConnectivity.READY:
+        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
+            raise ConnectionError("the host does not listen")
+        await channel.wait_for_state_change(state)
+        state = channel.get_state(try_to_connect=True)
 
 
 class _Link:
@@ -79,7 +90,7 @@ class _Link:
                 try:
                     # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
                     async with asyncio.timeout(_CONNECT_LIMIT):
-                        await channel.channel_ready()
+                        await _connect(channel)
                     self._up = True
                     back_off = _BACK_OFF[0]
                     await self._send_all(wire_pb2_grpc.LinksStub(channel))  # type: ignore[no-untyped-call]
@@ -87,7 +98,7 @@ class _Link:
                         self._task = None
                         return
                     continue
-                except (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError):
+                except (grpc.aio.AioRpcError, asyncio.InvalidStateError, ConnectionError, TimeoutError):
                     self._up = False
                     queue, self._queue = self._queue, []
                     self._host.give_up(queue)
