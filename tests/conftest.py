@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from release_world import World
 from typer.testing import CliRunner, Result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A busy machine is no fault of what is tested; CI tries the same examples each time, so that what lands
+# does not hang on luck.
+settings.register_profile("trellis", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("trellis")
 
 
 @pytest.fixture(scope="session")

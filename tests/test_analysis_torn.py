@@ -75,6 +75,17 @@ def test_a_record_that_was_cut_off_and_sent_again_is_not_lost(
     assert losses == []
 
 
+def test_a_record_that_was_cut_off_where_its_length_leads_to_another_record_hides_none(
+    records: list[bytes], large: bytes, tmp_path: Path
+) -> None:
+    """The length of the first one reaches from its torn frame over two whole records exactly."""
+    size = len(large) - len(records[0]) - len(records[1])
+    path = put(tmp_path, large[:size], *records[:2], large, *records[2:])
+    peers, losses = read(path.parent)
+    assert sorted(peers) == sorted([*range(len(records)), *LARGE])
+    assert losses == []
+
+
 def test_two_records_that_were_cut_off_are_two_losses(records: list[bytes], tmp_path: Path) -> None:
     parts = [records[0], records[1][:50], records[2], records[3][:60], records[4], records[5][:20]]
     put(tmp_path, *parts)

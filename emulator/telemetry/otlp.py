@@ -126,7 +126,7 @@ def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
         offset = 0
         while offset < size:
             end = _end(data, offset)
-            if end is None or not _begins_frame(data, offset) or not _is_sound(data, offset, end):
+            if end is None or not _is_frame(data[offset + _LENGTH.size : end]):
                 following = _next_record(data, offset + 1)
                 if end is None or end != following:
                     cuts.append(Cut(path, offset, following - offset))
@@ -145,17 +145,6 @@ def _end(data: mmap.mmap, offset: int) -> int | None:
     (length,) = _LENGTH.unpack_from(data, offset)
     end: int = offset + _LENGTH.size + length
     return end if end <= len(data) else None
-
-
-def _begins_frame(data: mmap.mmap, offset: int) -> bool:
-    """Whether a zstd frame could be behind the length at `offset`."""
-    frame = offset + _LENGTH.size
-    return data[frame : frame + len(zstandard.FRAME_HEADER)] == zstandard.FRAME_HEADER
-
-
-def _is_sound(data: mmap.mmap, offset: int, end: int) -> bool:
-    """Whether the record is whole; only one that has no record behind it is looked into."""
-    return end == len(data) or _begins_frame(data, end) or _is_frame(data[offset + _LENGTH.size : end])
 
 
 def _next_record(data: mmap.mmap, start: int) -> int:
