@@ -75,7 +75,6 @@ def run_trial(
     directory.path.mkdir(parents=True, exist_ok=True)
     if not directory.journal.exists():
         shutil.rmtree(directory.telemetry, ignore_errors=True)
-        directory.telemetry.mkdir()
     directory.fidelity.unlink(missing_ok=True)
     facts = {"versions": versions(), "machine": machine()} | (about or {})
     directory.write_status(state="running", started=now(), ended=None, reasons=[], progress=None, **facts)

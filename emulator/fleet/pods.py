@@ -45,6 +45,7 @@ class Pods:
 
         Raises ValueError for a spec of another runtime, OSError if the directory cannot be written.
         """
+        directory.telemetry.mkdir(exist_ok=True)  # the Collector makes files, not folders
         coordinator = Coordinator(spec, plan, self._experiment, directory.name)
         replay(directory.journal, coordinator)
         coordinator.resume(unix_ns())
