@@ -164,6 +164,22 @@ def test_links_close_even_when_something_is_sent_at_that_moment() -> None:
     asyncio.run(live())
 
 
+def test_a_host_that_is_gone_is_not_looked_for_without_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_BACK_OFF", (0.01, 0.02))
+
+    async def live() -> None:
+        here = FakeHost(0)
+        alone = len(asyncio.all_tasks())
+        async with linked(here, "127.0.0.1:1") as mine:
+            mine.offer(1, passage(1))
+            assert len(asyncio.all_tasks()) > alone
+            await until(lambda: len(asyncio.all_tasks()) == alone)
+            mine.offer(1, passage(2))
+            await until(lambda: len(here.given_up) == 2)
+
+    asyncio.run(live())
+
+
 def test_a_host_that_has_moved_is_reached_at_its_new_address() -> None:
     async def live() -> None:
         here, before, after = FakeHost(0), FakeHost(1), FakeHost(1)

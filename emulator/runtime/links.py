@@ -58,6 +58,7 @@ class _Link:
         self._queue: list[Passage] = []
         self._wanted = asyncio.Event()
         self._up = True
+        self._back_off = _BACK_OFF[0]
         self._task: asyncio.Task[None] | None = None
 
     def offer(self, passage: Passage) -> None:
@@ -83,8 +84,11 @@ class _Link:
         self._host.give_up(self._queue)
 
     async def _run(self) -> None:
-        """Connect and send, again after failures, until there is nothing to send for a while."""
-        back_off = _BACK_OFF[0]
+        """Connect and send until there is nothing to send.
+
+        After a failure nothing is tried for a while, and then only when there is something to send: many
+        hosts that look for each other without need keep a busy machine busy.
+        """
         while True:
             async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
                 try:
@@ -92,7 +96,7 @@ class _Link:
                     async with asyncio.timeout(_CONNECT_LIMIT):
                         await _connect(channel)
                     self._up = True
-                    back_off = _BACK_OFF[0]
+                    self._back_off = _BACK_OFF[0]
                     await self._send_all(wire_pb2_grpc.LinksStub(channel))  # type: ignore[no-untyped-call]
                     if not self._queue:
                         self._task = None
@@ -102,8 +106,11 @@ class _Link:
                     self._up = False
                     queue, self._queue = self._queue, []
                     self._host.give_up(queue)
-            await asyncio.sleep(back_off)
-            back_off = min(back_off * 2, _BACK_OFF[1])
+            await asyncio.sleep(self._back_off)
+            self._back_off = min(self._back_off * 2, _BACK_OFF[1])
+            self._up = True
+            self._task = None
+            return
 
     async def _send_all(self, stub: Any) -> None:
         """Until nothing is to be sent for `_IDLE` seconds."""
