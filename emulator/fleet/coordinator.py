@@ -242,6 +242,8 @@ class Coordinator:
 
     def restarts(self, member: Member) -> list[float]:
         """Trial times at which the host came back though no session had ended with its pod before."""
+        if not member.returns:
+            return []
         ends = [kill.at_s for kill in self.kills() if kill.host == member.name]
         unplanned = []
         for at in member.returns:
