@@ -5,31 +5,41 @@ from __future__ import annotations
 import json
 import os
 import ssl
+import time
 import urllib.request
 from pathlib import Path
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LIMIT = 10.0
 """Seconds that the API server has to answer."""
+_PATIENCE = 60.0
+"""Seconds that the node has to tell the cluster of the container: it does so after the program's start."""
+_PAUSE = 0.5
+"""Seconds between two looks."""
 
 
 def own_image() -> dict[str, str]:
     """`name` as it was asked for, and `digest` as it was found, of the image of the pod TRELLIS_POD.
 
     Empty outside a cluster. The digest is told as unknown, with the reason, if the API server does not
-    tell it.
+    tell it. Waits up to 60 s for it.
     """
     pod, host = os.environ.get("TRELLIS_POD"), os.environ.get("KUBERNETES_SERVICE_HOST")
     if not pod or not host:
         return {}
     try:
-        digest = _digest(pod, host)
+        deadline = time.monotonic() + _PATIENCE
+        while not (digest := _digest(pod, host)):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the node told of no image within {_PATIENCE:.0f} s")
+            time.sleep(_PAUSE)
     except (OSError, KeyError, IndexError, ValueError) as error:
         digest = f"unknown: {error}"
     return {"name": os.environ.get("TRELLIS_IMAGE", ""), "digest": digest}
 
 
 def _digest(pod: str, host: str) -> str:
+    """As the cluster has it: empty until the node has told of the running container."""
     namespace = (_ACCOUNT / "namespace").read_text()
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -39,6 +49,6 @@ def _digest(pod: str, host: str) -> str:
     )
     trust = ssl.create_default_context(cafile=str(_ACCOUNT / "ca.crt"))
     with urllib.request.urlopen(request, timeout=_LIMIT, context=trust) as answer:
-        statuses = json.load(answer)["status"]["containerStatuses"]
+        statuses = json.load(answer)["status"].get("containerStatuses") or [{"imageID": ""}]
     image: str = statuses[0]["imageID"]
     return image
