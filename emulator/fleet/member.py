@@ -32,10 +32,10 @@ from emulator.telemetry.recorder import Recorder, SinkFactory
 _START_LIMIT = 600.0
 """Wall seconds that a host waits for the others."""
 _CALL_LIMIT = 10.0
-_REPORT_PERIOD = 0.5
-"""Wall seconds between progress reports of a host, at least."""
-_REPORTS_PER_S = 100
-"""Of all hosts together, at most."""
+_REPORT_PERIOD = (0.5, 5.0)
+"""Wall seconds between progress reports of a host, at least and at most: silence makes a host lost."""
+_REPORTS_PER_S = 50
+"""Of all hosts together, about."""
 _AWAIT_LIMIT = 60.0
 """Wall seconds for a call that waits for others."""
 _PAUSE = 0.5
@@ -209,7 +209,8 @@ class Membership:
     async def _report_progress(self, host: Host, links: Links, start: control_pb2.Start) -> None:
         """Raises grpc.aio.AioRpcError if the coordinator is away for too long."""
         tell_up, moves_known = False, start.moves_known
-        period = max(_REPORT_PERIOD, len(start.addresses) / _REPORTS_PER_S)
+        shortest, longest = _REPORT_PERIOD
+        period = min(max(shortest, len(start.addresses) / _REPORTS_PER_S), longest)
         while True:
             report = progress_of(host)
             report.host, report.trial, report.moves_known = self._name, self._assignment.trial, moves_known

@@ -15,9 +15,9 @@ from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
 
 _PROBE_PERIOD = 0.05
-"""Wall seconds between probes from one host, at least."""
+"""Trial seconds between probes from one host, at least."""
 _PROBES_PER_S = 100
-"""Of all hosts together, at most, in wall time."""
+"""Of all hosts together, at most, in trial time: like messages, they are fewer where time is stretched."""
 _RECORD_PERIOD = 0.05
 """Wall seconds between the records of a snapshot."""
 
@@ -71,7 +71,7 @@ class Observer:
         sender, receiver = self._random.choice(self._own_peers), self._random.randrange(len(host.host_of))
         if sender != receiver:
             host.probe(sender, receiver)
-        host.agenda.add(host.clock.now() + self._probe_period / host.clock.scale, self._probe)
+        host.agenda.add(host.clock.now() + self._probe_period, self._probe)
 
     def _write_interval(self) -> None:
         """What is written is not lost with a host that is killed."""
