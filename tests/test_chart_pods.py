@@ -295,3 +295,21 @@ def test_dashboards_are_given_to_grafana_when_asked_for(wanted: bool) -> None:
     ]
     given = set().union(*(m["data"] for m in found)) if found else set()
     assert given == (files if wanted else set())
+
+
+def test_peers_alone_may_be_sent_to_nodes_of_their_own() -> None:
+    toleration = {"key": "peers", "operator": "Exists"}
+    values = {
+        "nodeSelector": {"zone": "a"},
+        "peers": {"nodeSelector": {"pool": "peers"}, "tolerations": [toleration]},
+    }
+    manifests = render(values)
+    peers = {m["metadata"]["name"] for m in _peer_sets(manifests)}
+    for name, pod in pod_templates(manifests).items():
+        asked = pod["spec"]
+        if name in peers:
+            assert asked["nodeSelector"] == {"zone": "a", "pool": "peers"}
+            assert asked["tolerations"] == [toleration]
+        else:
+            assert asked["nodeSelector"] == {"zone": "a"}
+            assert "tolerations" not in asked

@@ -17,6 +17,9 @@ from emulator.runtime.links import Links, LinksService
 from emulator.runtime.passage import Passage
 
 
+_NOWHERE = "127.0.0.1:1"
+
+
 class FakeHost:
     """What links need of a host."""
 
@@ -49,13 +52,14 @@ async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
 async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterator[tuple[Any, str]]:
     server = grpc.aio.server(options=links.OPTIONS)
     service = LinksService()
-    service.host = host  # type: ignore[assignment]
+    service.links = answers = Links(host, [_NOWHERE, _NOWHERE])  # type: ignore[arg-type]
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port(address)
     await server.start()
     try:
         yield server, f"127.0.0.1:{port}"
     finally:
+        await answers.close()
         await server.stop(0)
 
 
@@ -114,7 +118,7 @@ def test_what_is_for_a_host_that_is_gone_is_given_up_until_it_is_back() -> None:
 def test_a_host_that_refuses_is_given_up_at_once() -> None:
     async def live() -> None:
         here = FakeHost(0)
-        async with linked(here, "127.0.0.1:1") as mine:
+        async with linked(here, _NOWHERE) as mine:
             mine.offer(1, passage(1))
             await until(lambda: here.given_up, limit=3.0)
             mine.offer(1, passage(2))
@@ -170,7 +174,7 @@ def test_a_host_that_is_gone_is_not_looked_for_without_need(monkeypatch: pytest.
     async def live() -> None:
         here = FakeHost(0)
         alone = len(asyncio.all_tasks())
-        async with linked(here, "127.0.0.1:1") as mine:
+        async with linked(here, _NOWHERE) as mine:
             mine.offer(1, passage(1))
             assert len(asyncio.all_tasks()) > alone
             await until(lambda: len(asyncio.all_tasks()) == alone)
@@ -207,5 +211,104 @@ def test_the_way_is_prepared_before_the_first_envelope_to_each_host() -> None:
             mine.offer(1, passage(2))
             assert prepared == [(1, address)]
             await mine.close()
+
+    asyncio.run(live())
+
+
+def test_a_host_answers_over_the_stream_that_the_other_one_opened() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
+            for number in range(3000):
+                there.wire.offer(0, passage(number))
+            await until(lambda: len(here.received) == 3000)
+            assert [envelope.receiver for envelope in here.received] == list(range(3000))
+            mine.offer(1, passage(2))
+            await until(lambda: len(there.received) == 2)
+        assert not there.given_up
+
+    asyncio.run(live())
+
+
+def test_a_stream_stays_open_while_only_the_other_host_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_IDLE", 0.1)
+
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
+            for number in range(20):
+                there.wire.offer(0, passage(number))
+                await asyncio.sleep(0.03)
+            await until(lambda: len(here.received) == 20)
+        assert not there.given_up
+
+    asyncio.run(live())
+
+
+def test_what_is_answered_while_a_stream_is_closed_arrives_or_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(links, "_IDLE", 0.02)
+
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        sent = 0
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            for turn in range(20):
+                mine.offer(1, passage(turn))
+                await until(lambda turn=turn: len(there.received) > turn)  # type: ignore[misc]
+                for _ in range(4):
+                    there.wire.offer(0, passage(turn))
+                    sent += 1
+                    await asyncio.sleep(0.007 + turn * 0.001)
+                await until(lambda: len(here.received) + len(there.given_up) == sent)
+                await asyncio.sleep(0.15)
+        assert len(here.received) >= 20
+
+    asyncio.run(live())
+
+
+def test_nobody_answers_over_the_stream_of_a_host_that_is_gone() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address):
+            async with linked(here, address) as mine:
+                mine.offer(1, passage(1))
+                await until(lambda: there.received)
+            await until(lambda: there.wire.offer(0, passage(7)) or there.given_up)
+        assert {p.receiver for p in there.given_up} == {7}
+
+    asyncio.run(live())
+
+
+def test_a_host_that_calls_is_answered_though_it_could_not_be_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(links, "_BACK_OFF", (60.0, 60.0))
+
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            there.wire.offer(0, passage(7))
+            await until(lambda: there.given_up)
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
+            there.wire.offer(0, passage(8))
+            await until(lambda: here.received)
+        assert here.received[0].receiver == 8
+
+    asyncio.run(live())
+
+
+def test_a_stream_of_an_unknown_host_is_read_and_not_answered() -> None:
+    async def live() -> None:
+        here, there = FakeHost(9), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(1))
+            await until(lambda: there.received)
 
     asyncio.run(live())

@@ -179,7 +179,7 @@ class Membership:
     async def _live(self, host: Host, controller: Controller, start: control_pb2.Start) -> None:
         """From the common start to the end of the trial."""
         links = Links(host, start.addresses, self._enforcement.prepare)
-        self._service.host = host
+        self._service.links = links
         # What exists now stays, and what peers keep lives long: the collector need not look often.
         gc.collect()
         gc.freeze()
@@ -202,7 +202,7 @@ class Membership:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._service.host = None
+            self._service.links = None
             await links.close()
             gc.unfreeze()
 

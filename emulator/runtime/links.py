@@ -1,10 +1,16 @@
-"""Links between hosts: one gRPC stream to each host that this one talks to, in micro-batches."""
+"""Links between hosts: a gRPC stream between two that talk to each other, in micro-batches.
+
+Whoever has something to send first opens the stream, and the other one answers over it: a stream costs
+more to open than hundreds of messages.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
+from typing import Protocol as Interface
 
 import grpc
 import grpc.aio
@@ -22,7 +28,10 @@ _BACK_OFF = (0.1, 5.0)
 _CONNECT_LIMIT = 20.0
 """Wall seconds for a host that does not even refuse."""
 _IDLE = 30.0
-"""Wall seconds without anything to send after which a link is closed; an open one takes 150 KiB."""
+"""Wall seconds without anything sent either way after which a stream is closed; an open one takes 150 KiB."""
+
+_BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
+"""What writing to a stream raises when it has ended."""
 
 OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", 256 << 20),
@@ -49,14 +58,28 @@ async def _connect(channel: grpc.aio.Channel) -> None:
         state = channel.get_state(try_to_connect=True)
 
 
+class _Stream(Interface):
+    """An open stream to another host."""
+
+    async def write(self, batch: wire_pb2.Batch) -> None:
+        """Raises one of `_BROKEN` if the other host is gone."""
+        ...
+
+
 class _Link:
-    """The stream to one host. It is opened when it is needed and closed when it is not for a while."""
+    """The way to one host: its stream to this one if it has opened one, or else a stream of its own.
+
+    A stream is opened when it is needed and closed when nobody has used it for a while.
+    """
 
     def __init__(self, host: Host, address: str) -> None:
         self._host = host
         self._address = address
         self._queue: list[Passage] = []
         self._wanted = asyncio.Event()
+        self._accepted: _Stream | None = None
+        self._answering = asyncio.Lock()
+        self._heard = False
         self._up = True
         self._back_off = _BACK_OFF[0]
         self._task: asyncio.Task[None] | None = None
@@ -72,6 +95,18 @@ class _Link:
             if self._task is None:
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
+    def accept(self, stream: _Stream) -> None:
+        """The other host has opened this stream."""
+        self._accepted = stream
+        self._up = True
+
+    async def release(self, stream: _Stream) -> None:
+        """The other host closes its stream; what is being written to it is still written."""
+        if self._accepted is stream:
+            self._accepted = None
+        async with self._answering:
+            pass
+
     def stop(self) -> asyncio.Task[None] | None:
         """Stop sending; what waits is forgotten. Gives what remains to be awaited."""
         if self._task is not None:
@@ -84,54 +119,95 @@ class _Link:
         self._host.give_up(self._queue)
 
     async def _run(self) -> None:
-        """Connect and send until there is nothing to send.
+        """Send until there is nothing to send."""
+        while self._queue:
+            if self._accepted is not None:
+                await self._answer()
+            else:
+                await self._call()
+        self._task = None
+
+    async def _answer(self) -> None:
+        """Send what waits over the other host's stream."""
+        await asyncio.sleep(GATHERING)
+        async with self._answering:
+            while self._queue and (stream := self._accepted) is not None:
+                try:
+                    await self._write(stream)
+                except _BROKEN:
+                    if self._accepted is stream:
+                        self._accepted = None
+
+    async def _call(self) -> None:
+        """Open a stream and send until nobody uses it any more.
 
         After a failure nothing is tried for a while, and then only when there is something to send: many
         hosts that look for each other without need keep a busy machine busy.
         """
-        while True:
-            async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
-                try:
-                    # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
-                    async with asyncio.timeout(_CONNECT_LIMIT):
-                        await _connect(channel)
-                    self._up = True
-                    self._back_off = _BACK_OFF[0]
-                    await self._send_all(wire_pb2_grpc.LinksStub(channel))  # type: ignore[no-untyped-call]
-                    if not self._queue:
-                        self._task = None
-                        return
-                    continue
-                except (grpc.aio.AioRpcError, asyncio.InvalidStateError, ConnectionError, TimeoutError):
-                    self._up = False
-                    queue, self._queue = self._queue, []
-                    self._host.give_up(queue)
-            await asyncio.sleep(self._back_off)
-            self._back_off = min(self._back_off * 2, _BACK_OFF[1])
-            self._up = True
-            self._task = None
-            return
+        async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
+            try:
+                # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
+                async with asyncio.timeout(_CONNECT_LIMIT):
+                    await _connect(channel)
+                self._back_off = _BACK_OFF[0]
+                await self._send_all(wire_pb2_grpc.LinksStub(channel).Exchange())  # type: ignore[no-untyped-call]
+                return
+            except (*_BROKEN, ConnectionError, TimeoutError):
+                if self._accepted is not None:
+                    return
+                self._up = False
+                queue, self._queue = self._queue, []
+                self._host.give_up(queue)
+        self._wanted.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._back_off):
+                await self._wanted.wait()  # something can be sent again only once the host has called
+        self._back_off = min(self._back_off * 2, _BACK_OFF[1])
+        self._up = True
 
-    async def _send_all(self, stub: Any) -> None:
-        """Until nothing is to be sent for `_IDLE` seconds."""
-        call = stub.Send()
+    async def _send_all(self, call: Any) -> None:
+        """Until neither host has sent anything for `_IDLE` seconds."""
+        reading = asyncio.create_task(self._read(call))
+        try:
+            while await self._is_used():
+                await asyncio.sleep(GATHERING)
+                while self._queue:
+                    await self._write(call)
+                self._wanted.clear()
+            await call.done_writing()
+            async with asyncio.timeout(_CONNECT_LIMIT):
+                await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _is_used(self) -> bool:
+        """Wait for something to send; False if neither host had anything for `_IDLE` seconds."""
         while True:
+            self._heard = False
             try:
                 async with asyncio.timeout(_IDLE):
                     await self._wanted.wait()
             except TimeoutError:
-                await call.done_writing()
-                await call
-                return
-            await asyncio.sleep(GATHERING)
-            while self._queue:
-                passages = self._queue[:_BATCH_LIMIT]
-                batch = wire_pb2.Batch()
-                for passage in passages:
-                    passage.add_to(batch)
-                await call.write(batch)
-                del self._queue[: len(passages)]
-            self._wanted.clear()
+                if self._heard:
+                    continue
+                return False
+            return True
+
+    async def _read(self, call: Any) -> None:
+        """Take what the other host answers over a stream of this one."""
+        async for batch in call:
+            self._heard = True
+            self._host.receive(batch)
+
+    async def _write(self, stream: _Stream) -> None:
+        """Send what waits, or a part of it."""
+        passages = self._queue[:_BATCH_LIMIT]
+        batch = wire_pb2.Batch(host=self._host.index)
+        for passage in passages:
+            passage.add_to(batch)
+        await stream.write(batch)
+        del self._queue[: len(passages)]
 
 
 class Links:
@@ -140,7 +216,7 @@ class Links:
     def __init__(
         self, host: Host, addresses: Sequence[str], prepare: Callable[[int, str], None] = _ready
     ) -> None:
-        """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is opened.
+        """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is used.
 
         Becomes the host's wire. Needs a running event loop when something is sent.
         """
@@ -151,12 +227,19 @@ class Links:
         host.wire = self
 
     def offer(self, host: int, passage: Passage) -> None:
-        link = self._links.get(host)
-        if link is None:
-            address = self._addresses[host]
-            self._prepare(host, address)
-            link = self._links[host] = _Link(self._host, address)
-        link.offer(passage)
+        self._link(host).offer(passage)
+
+    def accept(self, host: int, stream: _Stream) -> _Link | None:
+        """A host has opened this stream. None if there is no such host."""
+        if host >= len(self._addresses):
+            return None
+        link = self._link(host)
+        link.accept(stream)
+        return link
+
+    def receive(self, batch: wire_pb2.Batch) -> None:
+        """Handle what another host sent."""
+        self._host.receive(batch)
 
     def move(self, host: int, address: str) -> None:
         """The host has come back at this address."""
@@ -169,21 +252,32 @@ class Links:
         tasks = [task for link in self._links.values() if (task := link.stop()) is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _link(self, host: int) -> _Link:
+        link = self._links.get(host)
+        if link is None:
+            address = self._addresses[host]
+            self._prepare(host, address)
+            link = self._links[host] = _Link(self._host, address)
+        return link
+
 
 class LinksService(wire_pb2_grpc.LinksServicer):
     """Receives what other hosts send, for whichever trial is on."""
 
     def __init__(self) -> None:
-        self.host: Host | None = None
-        """Takes what arrives; without one it is thrown away."""
+        self.links: Links | None = None
+        """Take what arrives; without them it is thrown away."""
 
-    async def Send(
-        self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any
-    ) -> wire_pb2.LinkClosed:
-        """Handle what another host sends."""
-        received = 0
-        async for batch in request_iterator:
-            received += len(batch.envelopes)
-            if self.host is not None:
-                self.host.receive(batch)
-        return wire_pb2.LinkClosed(envelopes=received)
+    async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
+        """Handle what another host sends; what this one has for it goes the same way."""
+        link: _Link | None = None
+        try:
+            async for batch in request_iterator:
+                if (links := self.links) is None:
+                    continue
+                if link is None:
+                    link = links.accept(batch.host, context)
+                links.receive(batch)
+        finally:
+            if link is not None:
+                await link.release(context)

@@ -1,4 +1,4 @@
-{{/* What all pods of a release share: (dict "root" . "account" "demo"). */}}
+{{/* What all pods of a release share: (dict "root" . "place" $nodesOfTheirOwn). */}}
 {{- define "trellis.pod" -}}
 enableServiceLinks: false
 {{- with .root.Values.images.pullSecrets }}
@@ -7,10 +7,11 @@ imagePullSecrets:
   - name: {{ . }}
   {{- end }}
 {{- end }}
-{{- with .root.Values.nodeSelector }}
+{{- $place := default dict .place }}
+{{- with merge dict (default dict $place.nodeSelector) .root.Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .root.Values.tolerations }}
+{{- with concat .root.Values.tolerations (default list $place.tolerations) }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
