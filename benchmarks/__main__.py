@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks import netem, realtime, spark, virtual
+from benchmarks import control, netem, realtime, spark, virtual
 from emulator.experiment.worker import VIRTUAL_MEMORY
 
 if __name__ == "__main__":
@@ -16,3 +16,4 @@ if __name__ == "__main__":
     realtime.main()
     spark.main()
     netem.main()
+    control.main()

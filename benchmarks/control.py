@@ -39,8 +39,8 @@ def main(hosts: int = HOSTS) -> None:
         ours.send(None)
         cpu, memory = ours.recv()
         print(
-            f"control: {hosts} hosts registered, got their plans ({plan_bytes / hosts / 2**10:.0f} KiB each) and "
-            f"heard of the start in {seconds:.1f} s; the coordinator took {cpu:.1f} s of one core and "
+            f"control: {hosts} hosts registered, got their plans ({plan_bytes / hosts / 2**10:.0f} KiB each) "
+            f"and heard of the start in {seconds:.1f} s; the coordinator took {cpu:.1f} s of one core and "
             f"{memory:.2f} GiB",
             flush=True,
         )

@@ -101,7 +101,8 @@ async def measure_round_trips(
         while len(prober.elapsed) < count * len(addresses) and (left := end - loop.time()) > 0:
             prober.arrived.clear()
             try:
-                await asyncio.wait_for(prober.arrived.wait(), left)
+                async with asyncio.timeout(left):
+                    await prober.arrived.wait()
             except TimeoutError:
                 break
     finally:

@@ -1,0 +1,126 @@
+"""A release of 3,000 pods on simulated nodes: it installs, and the command stays usable.
+
+Needs what `test_cluster_release.py` needs, and kwok.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from chart_rendering import needs_helm
+from cluster_command import call, command, left, room_for, run_command
+from cluster_volume import apply, kubectl, namespace_of, needs_cluster, needs_images
+
+pytestmark = [
+    needs_cluster,
+    needs_images,
+    needs_helm,
+    pytest.mark.skipif(shutil.which("kwok") is None, reason="needs kwok, which simulates nodes"),
+]
+PODS = 3000
+PODS_A_NODE = 300
+LIMIT = 600.0
+"""Seconds for a cluster to make all pods, and to end them."""
+
+EXPERIMENT = f"""\
+name: many
+system: {{name: vitis}}
+peers: {PODS}
+workload:
+  subscriptions: {{kind: random, topics: 20, per_peer: 2, buckets: 1}}
+  publications: {{events: 10}}
+phases: {{join: 3 s, settle: 8 s, measure: 8 s, drain: 3 s}}
+runtime: {{kind: kubernetes, hosts: {PODS}}}
+"""
+VALUES = """\
+peers:
+  nodeSelector: {trellis-test: simulated}
+  tolerations: [{key: trellis-test, operator: Exists}]
+"""
+
+
+@contextmanager
+def simulated_nodes() -> Iterator[None]:
+    """Nodes on which pods are ready as soon as they are there, and do nothing."""
+    names = [f"trellis-simulated-{number}" for number in range(PODS // PODS_A_NODE)]
+    capacity = {"cpu": "1000", "memory": "4Ti", "pods": str(PODS_A_NODE + 10)}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "labels": {"trellis-test": "simulated", "kubernetes.io/hostname": name},
+            },
+            "spec": {"taints": [{"key": "trellis-test", "effect": "NoSchedule"}]},
+            "status": {"capacity": capacity, "allocatable": capacity},
+        }
+        for name in names
+    ]
+    line = ["kwok", "--kubeconfig", os.environ["KUBECONFIG"]]
+    line.append("--manage-nodes-with-label-selector=trellis-test=simulated")
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as kwok:
+        try:
+            apply("default", *nodes)
+            yield
+        finally:
+            kubectl("delete", "node", *names, "--ignore-not-found")
+            kwok.terminate()
+
+
+@pytest.mark.timeout(2 * LIMIT)
+def test_a_release_of_3000_pods_installs_and_the_command_stays_usable(tmp_path: Path) -> None:
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "many.yaml").write_text(EXPERIMENT)
+    (tmp_path / "values.yaml").write_text(VALUES)
+    with (
+        simulated_nodes(),
+        namespace_of("many") as namespace,
+        room_for("many", namespace, tmp_path / "volume"),
+    ):
+        line = run_command(
+            tmp_path / "many.yaml", "many", namespace, "--values", str(tmp_path / "values.yaml")
+        )
+        began = time.monotonic()
+        with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
+            try:
+                ready = _follow(run, f"{PODS + 3} of {PODS + 3} pods are ready", began + LIMIT)
+                _look_at_it(namespace, tmp_path)
+            finally:
+                run.send_signal(signal.SIGINT)
+                _, said = run.communicate(timeout=LIMIT)
+        assert run.returncode == 130, said
+        assert not left(namespace, "many")
+    print(f"{PODS} pods ready after {ready - began:.0f} s, gone {time.monotonic() - ready:.0f} s later")
+
+
+def _follow(run: subprocess.Popen[str], line: str, deadline: float) -> float:
+    """Until the command has said so; when it did."""
+    assert run.stderr is not None
+    said = []
+    for each in run.stderr:
+        said.append(each.strip())
+        if line in each:
+            return time.monotonic()
+        assert time.monotonic() < deadline, said
+    raise AssertionError(said)
+
+
+def _look_at_it(namespace: str, folder: Path) -> None:
+    began = time.monotonic()
+    status = call(command("status", "many", namespace=namespace), folder)
+    seconds = time.monotonic() - began
+    assert status.returncode == 0, status.stderr
+    for number in range(PODS // 1000):
+        assert f"many-peers-{number}: 1000 of 1000 pods ready" in status.stdout
+    assert "experiment many: 1 trials" in status.stdout
+    assert seconds < 10.0
+    print(f"its status took {seconds:.1f} s")
