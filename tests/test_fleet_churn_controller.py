@@ -1,4 +1,4 @@
-"""The controller that deletes pods when the plan says so, between a fake coordinator and a fake Kubernetes."""
+"""The controller that deletes pods when the plan says so, with a fake coordinator and a fake Kubernetes."""
 
 from __future__ import annotations
 
