@@ -16,6 +16,9 @@ from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
 
+_HOLD, _LONGEST_HOLD = 0.02, 4.0
+"""Seconds by which each host sends its telemetry later than the one before it, and at most."""
+
 
 def main() -> int:
     """Exit status: 0, or 1 if the host could not do its work."""
@@ -42,7 +45,7 @@ def main() -> int:
         arguments.coordinator,
         arguments.listen,
         arguments.telemetry,
-        _sink(arguments.collector),
+        _sink(arguments.collector, arguments.name),
         arguments.systems,
         stay=arguments.stay,
         netem=environment("TRELLIS_NETEM") == "1",
@@ -61,14 +64,15 @@ def _name_in_fleet() -> str | None:
     return f"host-{int(os.environ.get('TRELLIS_HOST_OFFSET', '0')) + int(ordinal)}"
 
 
-def _sink(collector: str | None) -> SinkFactory:
+def _sink(collector: str | None, name: str) -> SinkFactory:
     if collector is None:
         from emulator.telemetry.otlp import BackgroundSink
 
         return BackgroundSink
     from emulator.telemetry.export import Exporter
 
-    return Exporter(collector)
+    number = name.rpartition("-")[2]
+    return Exporter(collector, hold=int(number) * _HOLD % _LONGEST_HOLD if number.isdecimal() else 0.0)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,15 @@ def test_the_start_is_given_once_all_hosts_are_ready(coordinator: Coordinator) -
     assert list(coordinator.start().addresses) == ["127.0.0.1:0", "127.0.0.1:1"]
 
 
+@pytest.mark.parametrize(("hosts", "seconds"), [(2, 0.5), (200, 10.0), (5000, 60.0)])
+def test_many_hosts_have_more_time_until_the_start(hosts: int, seconds: float) -> None:
+    spec = spec_of(hosts, runtime={"kind": "kubernetes", "hosts": hosts})
+    coordinator = Coordinator(spec, plan_of(hosts), "experiment", "trial")
+    for index in range(hosts):
+        coordinator.ready(control_pb2.Ready(host=f"host-{index}"), SECOND)
+    assert coordinator.start().start_unix_ns == SECOND + seconds * SECOND
+
+
 def test_an_unknown_host_is_refused(coordinator: Coordinator) -> None:
     with pytest.raises(ControlError, match="host-9"):
         register(coordinator, "host-9")

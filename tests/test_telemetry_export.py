@@ -162,6 +162,22 @@ def test_a_message_that_is_refused_too_long_makes_room_for_the_next(collector, q
     assert collector.traces.messages == [b"\x0a\x00\x0a\x00"]
 
 
+def test_what_an_idle_sink_is_given_waits_for_its_turn_but_not_for_the_end(collector):
+    sink = GrpcSink(collector.endpoint, "traces", hold=0.5)
+    began = time.monotonic()
+    for number in range(3):
+        sink.write(b"%d" % number, 1)
+    while not collector.traces.messages:
+        assert time.monotonic() - began < 10
+        time.sleep(0.01)
+    assert time.monotonic() - began >= 0.5
+    sink._hold = 60.0
+    sink.write(b"3", 1)
+    sink.close()
+    assert time.monotonic() - began < 30
+    assert collector.traces.messages == [b"0", b"1", b"2", b"3"]
+
+
 def test_what_finds_the_queue_full_is_counted(collector):
     collector.traces.open.clear()
     sink = GrpcSink(collector.endpoint, "traces", queued_bytes=10)

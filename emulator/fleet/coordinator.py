@@ -20,10 +20,12 @@ from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from emulator.streams import stream
 
-_START_DELAY_NS = 500_000_000
-"""From when the last host is ready to trial time 0: time for the hosts to hear of it."""
+_START_DELAY_NS = (500_000_000, 60_000_000_000)
+"""From when the last host is ready to trial time 0, at least and at most: hosts hear of it and get ready."""
+_START_DELAY_OF_HOST_NS = 50_000_000
+"""The same for each host: many of them may share a node."""
 _ECHO_DELAY_NS = 10_000_000_000
-"""The same where hosts measure round trips before the trial."""
+"""Added where hosts measure round trips before the trial."""
 _NAMED = 10
 """Hosts or peers that a sentence names."""
 
@@ -157,7 +159,9 @@ class Coordinator:
         member.clock_offset_start_ns = ready.clock_offset_ns
         if self.start_ns is None and all(m.ready for m in self.members.values()):
             echoes = all(m.echo_address for m in self.members.values())
-            self.start_ns = at_ns + (_ECHO_DELAY_NS if echoes else _START_DELAY_NS)
+            shortest, longest = _START_DELAY_NS
+            delay = min(max(shortest, len(self.members) * _START_DELAY_OF_HOST_NS), longest)
+            self.start_ns = at_ns + delay + echoes * _ECHO_DELAY_NS
         return self.start_ns is not None
 
     def start(self) -> control_pb2.Start:

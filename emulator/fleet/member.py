@@ -211,6 +211,7 @@ class Membership:
         tell_up, moves_known = False, start.moves_known
         shortest, longest = _REPORT_PERIOD
         period = min(max(shortest, len(start.addresses) / _REPORTS_PER_S), longest)
+        await asyncio.sleep(period * host.index / len(start.addresses))
         while True:
             report = progress_of(host)
             report.host, report.trial, report.moves_known = self._name, self._assignment.trial, moves_known

@@ -56,13 +56,15 @@ class Exporter:
     """http://HOST:PORT or https://HOST:PORT."""
     closing: float = _CLOSING
     """Seconds that closing a sink may take."""
+    hold: float = 0.0
+    """Seconds for which what an idle sink is given waits: not all hosts should send at the same moment."""
 
     def __call__(self, path: Path) -> GrpcSink:
         """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
 
         Raises BadEndpoint.
         """
-        return GrpcSink(self.endpoint, path.stem.split("-")[-2], closing=self.closing)
+        return GrpcSink(self.endpoint, path.stem.split("-")[-2], closing=self.closing, hold=self.hold)
 
 
 class GrpcSink:
@@ -80,6 +82,7 @@ class GrpcSink:
         closing: float = _CLOSING,
         patience: float = _PATIENCE,
         queued_bytes: int = _QUEUED_BYTES,
+        hold: float = 0.0,
     ) -> None:
         """`signal` is "traces" or "metrics". Raises BadEndpoint."""
         self._signal = signal
@@ -87,6 +90,7 @@ class GrpcSink:
         self._closing = closing
         self._patience = patience
         self._room = queued_bytes
+        self._hold = hold
         self._channel = open_channel(endpoint, _OPTIONS)
         # Without serializers bytes go out, and come back, as they are.
         self._export: Callable[..., bytes] = self._channel.unary_unary(_METHODS[signal], None, None)
@@ -127,7 +131,9 @@ class GrpcSink:
     def _drain(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
+                if not self._queue:
+                    self._changed.wait_for(lambda: self._queue or self._closed)
+                    self._changed.wait_for(lambda: self._closed, self._hold)
                 if not self._queue:
                     return
                 message, spans = self._queue.popleft()
