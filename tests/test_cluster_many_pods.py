@@ -1,4 +1,4 @@
-"""A release of 3,000 pods on simulated nodes: it installs, and the command stays usable.
+"""A release of 1,200 pods on simulated nodes: it installs, and the command stays usable.
 
 Needs what `test_cluster_release.py` needs, and kwok.
 """
@@ -25,7 +25,7 @@ pytestmark = [
     needs_helm,
     pytest.mark.skipif(shutil.which("kwok") is None, reason="needs kwok, which simulates nodes"),
 ]
-PODS = 3000
+PODS = 1200
 PODS_A_NODE = 300
 LIMIT = 600.0
 """Seconds for a cluster to make all pods, and to end them."""
@@ -65,7 +65,7 @@ def simulated_nodes() -> Iterator[None]:
         }
         for name in names
     ]
-    line = ["kwok", "--kubeconfig", os.environ["KUBECONFIG"]]
+    line = ["kwok", "--kubeconfig", os.environ["KUBECONFIG"], "--node-lease-duration-seconds=40"]
     line.append("--manage-nodes-with-label-selector=trellis-test=simulated")
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as kwok:
         try:
@@ -77,7 +77,7 @@ def simulated_nodes() -> Iterator[None]:
 
 
 @pytest.mark.timeout(2 * LIMIT)
-def test_a_release_of_3000_pods_installs_and_the_command_stays_usable(tmp_path: Path) -> None:
+def test_a_release_of_many_pods_installs_and_the_command_stays_usable(tmp_path: Path) -> None:
     (tmp_path / "volume").mkdir()
     (tmp_path / "many.yaml").write_text(EXPERIMENT)
     (tmp_path / "values.yaml").write_text(VALUES)
@@ -98,7 +98,9 @@ def test_a_release_of_3000_pods_installs_and_the_command_stays_usable(tmp_path: 
                 run.send_signal(signal.SIGINT)
                 _, said = run.communicate(timeout=LIMIT)
         assert run.returncode == 130, said
-        assert not left(namespace, "many")
+        while left(namespace, "many"):
+            assert time.monotonic() < ready + LIMIT
+            time.sleep(2.0)
     print(f"{PODS} pods ready after {ready - began:.0f} s, gone {time.monotonic() - ready:.0f} s later")
 
 
@@ -119,8 +121,8 @@ def _look_at_it(namespace: str, folder: Path) -> None:
     status = call(command("status", "many", namespace=namespace), folder)
     seconds = time.monotonic() - began
     assert status.returncode == 0, status.stderr
-    for number in range(PODS // 1000):
-        assert f"many-peers-{number}: 1000 of 1000 pods ready" in status.stdout
+    assert "many-peers-0: 1000 of 1000 pods ready" in status.stdout
+    assert f"many-peers-1: {PODS - 1000} of {PODS - 1000} pods ready" in status.stdout
     assert "experiment many: 1 trials" in status.stdout
     assert seconds < 10.0
     print(f"its status took {seconds:.1f} s")
