@@ -24,7 +24,6 @@ ARG REVISION=
 # pods on a node they took most of its processors. Without its event engine for connections they sleep.
 ENV GRPC_EXPERIMENTS=-event_engine_client,-event_engine_listener \
     HOME=/tmp \
-    MALLOC_ARENA_MAX=1 \
     OPENBLAS_NUM_THREADS=1 \
     PATH=/opt/trellis/code/bin:/opt/trellis/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \

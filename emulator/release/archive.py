@@ -80,8 +80,10 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> int | None:
         return None
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
     except OSError:
-        if path.is_symlink() or not path.exists():
+        if path.is_symlink():
             return None
         raise
     with os.fdopen(descriptor, "rb") as file:
