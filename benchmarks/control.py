@@ -30,6 +30,7 @@ def main(hosts: int = HOSTS) -> None:
     ours, theirs = multiprocessing.Pipe()
     coordinator = multiprocessing.get_context("spawn").Process(target=_coordinator, args=(theirs, hosts))
     coordinator.start()
+    theirs.close()
     _pin(-1)
     try:
         address, trial = ours.recv()
@@ -60,6 +61,7 @@ async def _serve(pipe: Connection, hosts: int) -> None:
             "system": {"name": "vitis"},
             "peers": hosts,
             "network": {"latency": {"kind": "king"}},
+            "workload": {"subscriptions": {"kind": "high", "topics": 5000, "per_peer": 50, "buckets": 100}},
             "runtime": {"kind": "kubernetes", "hosts": hosts},
         }
     )
