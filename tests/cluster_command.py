@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from cluster_volume import IMAGES, apply, kubectl
+from cluster_volume import IMAGES, folder_for_claim, kubectl
 
 COLLECTOR = os.environ.get("TRELLIS_COLLECTOR_IMAGE", "localhost/opentelemetry-collector-contrib:0.155.0")
 TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
@@ -17,31 +16,9 @@ RUN_LIMIT = 400.0
 """Seconds for a run of half a minute, with Spark on a busy machine."""
 
 
-@contextmanager
-def room_for(release: str, namespace: str, folder: Path) -> Iterator[Path]:
+def room_for(release: str, namespace: str, folder: Path) -> AbstractContextManager[Path]:
     """A volume for the claim that the release will make."""
-    folder.chmod(0o777)
-    name = f"{namespace}-{release}"
-    apply(
-        namespace,
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": name},
-            "spec": {
-                "capacity": {"storage": "10Gi"},
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": "",
-                "persistentVolumeReclaimPolicy": "Retain",
-                "claimRef": {"namespace": namespace, "name": f"{release}-results"},
-                "hostPath": {"path": str(folder), "type": "Directory"},
-            },
-        },
-    )
-    try:
-        yield folder
-    finally:
-        kubectl("delete", "persistentvolume", name, "--wait=false")
+    return folder_for_claim(namespace, f"{release}-results", folder)
 
 
 def command(verb: str, *arguments: str | Path, namespace: str) -> list[str]:

@@ -49,11 +49,9 @@ def namespace_of(what: str) -> Iterator[str]:
 
 
 @contextmanager
-def volume(namespace: str, claim: str, folder: Path) -> Iterator[None]:
-    """A claim whose volume is `folder`, which the pods of any user may write to."""
+def folder_for_claim(namespace: str, claim: str, folder: Path, mode: str = "ReadWriteOnce") -> Iterator[Path]:
+    """A volume for a claim that somebody makes: `folder`, which the pods of any user may write to."""
     folder.chmod(0o777)
-    size = {"storage": "1Gi"}
-    modes = ["ReadWriteMany"]
     name = f"{namespace}-{claim}"
     apply(
         namespace,
@@ -62,27 +60,38 @@ def volume(namespace: str, claim: str, folder: Path) -> Iterator[None]:
             "kind": "PersistentVolume",
             "metadata": {"name": name},
             "spec": {
-                "capacity": size,
-                "accessModes": modes,
+                "capacity": {"storage": "10Gi"},
+                "accessModes": [mode],
                 "storageClassName": "",
                 "persistentVolumeReclaimPolicy": "Retain",
                 "claimRef": {"namespace": namespace, "name": claim},
                 "hostPath": {"path": str(folder), "type": "Directory"},
             },
         },
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": claim},
-            "spec": {
-                "accessModes": modes,
-                "storageClassName": "",
-                "volumeName": name,
-                "resources": {"requests": size},
-            },
-        },
     )
     try:
-        yield
+        yield folder
     finally:
         kubectl("delete", "persistentvolume", name, "--wait=false")
+
+
+@contextmanager
+def volume(namespace: str, claim: str, folder: Path) -> Iterator[None]:
+    """A claim whose volume is `folder`, for pods on any node."""
+    mode = "ReadWriteMany"
+    with folder_for_claim(namespace, claim, folder, mode):
+        apply(
+            namespace,
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": claim},
+                "spec": {
+                    "accessModes": [mode],
+                    "storageClassName": "",
+                    "volumeName": f"{namespace}-{claim}",
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            },
+        )
+        yield

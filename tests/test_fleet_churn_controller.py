@@ -30,7 +30,6 @@ from emulator.telemetry.otlp import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
 
 ROOT = Path(__file__).parent.parent
-PACE = Pace(rate=10, calls=3, patience=30)
 
 
 def test_a_host_is_the_pod_of_its_number() -> None:
