@@ -20,8 +20,8 @@ RUN groupadd --gid 65532 trellis \
 COPY --from=packages /opt/trellis /opt/trellis
 COPY --from=code /opt/trellis/code /opt/trellis/code
 ARG REVISION=
-# gRPC's own threads wake each other for every message, and idle ones look for work all the time: with hundreds of
-# pods on a node they took most of its processors. Without its event engine for connections they sleep.
+# Idle threads of gRPC's event engine look for work after every message. Without it for connections a program that
+# is sent a few messages a second switches context half as often, which tells with hundreds of pods on a node.
 ENV GRPC_EXPERIMENTS=-event_engine_client,-event_engine_listener \
     HOME=/tmp \
     OPENBLAS_NUM_THREADS=1 \
