@@ -340,6 +340,18 @@ def test_the_delay_error_of_probes_is_measured(coordinator: Coordinator) -> None
     assert probed(coordinator, 30_000_000, 0) == pytest.approx(30)
 
 
+@pytest.mark.parametrize(("time_scale", "lateness_ms"), [(10.0, 30), (1.0, 300), (0.1, 3000)])
+def test_limits_are_in_trial_time(time_scale: float, lateness_ms: float) -> None:
+    runtime = {"kind": "processes", "hosts": 2, "time_scale": time_scale}
+    coordinator = Coordinator(spec_of(5, runtime=runtime), plan_of(5), "experiment", "trial")
+    begin(coordinator)
+    late = control_pb2.Distribution(buckets=[700], counts=[1], maximum_s=0.3)
+    invalid = "timer lateness" in reasons(coordinator, timer_lateness=late)
+    assert invalid is (time_scale < 10)
+    fidelity = judge(coordinator, VERSIONS)
+    assert fidelity.measured["timer_lateness_max_ms"] == pytest.approx(lateness_ms)
+
+
 def test_a_clock_that_drifts_is_no_delay(coordinator: Coordinator) -> None:
     begin(coordinator)
     assert probed(coordinator, 30_000_000, 30_000_000) == pytest.approx(0, abs=0.001)

@@ -45,10 +45,10 @@ def spec_of(measure: str = "10 s", graceful: float = 0.0, **parameters: float) -
             "runtime": {"kind": "processes", "hosts": 2, "time_scale": 0.2},
             # The tests' machine may be busy, and what is tested here is not its speed.
             "fidelity": {
-                "timer_lateness_p99": "5 s",
-                "delay_error_p99": "5 s",
-                "session_error_p99": "5 s",
-                "loop_stall": "5 s",
+                "timer_lateness_p99": "25 s",
+                "delay_error_p99": "25 s",
+                "session_error_p99": "25 s",
+                "loop_stall": "25 s",
             },
         }
     )

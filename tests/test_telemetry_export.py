@@ -44,8 +44,12 @@ class Service:
         self.answers = []
         self.open = threading.Event()
         self.open.set()
+        self.found = threading.Event()
 
     def export(self, request, context):
+        if not request:
+            self.found.set()
+            return b""
         self.open.wait(10)
         answer = self.answers.pop(0) if self.answers else b""
         if isinstance(answer, grpc.StatusCode):
@@ -176,6 +180,13 @@ def test_what_an_idle_sink_is_given_waits_for_its_turn_but_not_for_the_end(colle
     sink.close()
     assert time.monotonic() - began < 30
     assert collector.traces.messages == [b"0", b"1", b"2", b"3"]
+
+
+def test_the_collector_is_found_before_there_is_something_for_it(collector):
+    sink = GrpcSink(collector.endpoint, "metrics")
+    assert collector.metrics.found.wait(10)
+    sink.close()
+    assert collector.metrics.messages == []
 
 
 def test_what_finds_the_queue_full_is_counted(collector):

@@ -82,7 +82,7 @@ Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind"
 
 
 class FidelityLimits(_Model):
-    """Beyond any of these a trial is invalid."""
+    """Beyond any of these a trial is invalid. Durations are in trial time."""
 
     timer_lateness_p99: Duration = Field(0.100, gt=0)
     delay_error_p99: Duration = Field(

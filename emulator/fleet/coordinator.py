@@ -95,6 +95,8 @@ class Coordinator:
             for index in range(hosts)
         }
         self._moves: list[control_pb2.Move] = []
+        self._start: control_pb2.Start | None = None
+        """As it was last told; thousands of hosts hear the same."""
         self._untold: set[str] = set()
         """Hosts that are to tell which of their peers are up."""
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
@@ -168,13 +170,15 @@ class Coordinator:
         """Raises ControlError before all hosts are ready."""
         if self.start_ns is None:
             raise ControlError("not all hosts are ready")
-        members = self.members.values()
-        return control_pb2.Start(
-            addresses=[member.address for member in members],
-            echo_addresses=[member.echo_address for member in members],
-            start_unix_ns=self.start_ns,
-            moves_known=len(self._moves),
-        )
+        if self._start is None or self._start.moves_known != len(self._moves):
+            members = self.members.values()
+            self._start = control_pb2.Start(
+                addresses=[member.address for member in members],
+                echo_addresses=[member.echo_address for member in members],
+                start_unix_ns=self.start_ns,
+                moves_known=len(self._moves),
+            )
+        return self._start
 
     def track(self, request: control_pb2.TrackRequest, at_ns: int) -> control_pb2.TrackReply:
         """Note leaves and joins, in this order, and give each asking peer a random few others."""

@@ -16,7 +16,10 @@ _NAMED = 10
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
-    """The verdict over a trial that is over; lateness and errors are in wall time.
+    """The verdict over a trial that is over.
+
+    Limits are durations of the experiment, so lateness, stalls and errors are compared in trial time: what
+    was late by 30 ms while a trial second took ten is late by 3 ms for its peers.
 
     `versions` are the coordinator's own, `early_end` says why the trial ended before its time, if so.
     """
@@ -37,6 +40,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     lost_spans = sum(result.lost_spans for result in results)
     missed = sum(result.operations_missed for result in results)
     stall = max((result.loop_stall_s for result in results), default=0.0)
+    scale = coordinator.time_scale
+
+    def in_time(name: str, wall_s: float, limit_s: float, detail: str) -> Check:
+        if scale != 1:
+            detail += f"; {_ms(wall_s):g} ms of wall time"
+        return Check(name, _ms(wall_s / scale), _ms(limit_s), "ms", detail)
+
     checks = [
         Check("hosts lost", len(lost), 0, "hosts", "; ".join(_describe(coordinator, m) for m in lost)),
         Check(
@@ -49,32 +59,28 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         Check("hosts with an error", len(failed), 0, "hosts", "; ".join(f"{m.name}: {e}" for m, e in failed)),
         Check("hosts of another version", len(strangers), 0, "hosts", ", ".join(m.name for m in strangers)),
         Check("trial ended early", float(bool(early_end)), 0, "times", early_end),
-        Check(
+        in_time(
             "timer lateness, 99th percentile",
-            _ms(lateness.quantile(0.99)),
-            _ms(limits.timer_lateness_p99),
-            "ms",
+            lateness.quantile(0.99),
+            limits.timer_lateness_p99,
             "the machine is too slow for this many peers: fewer peers, more cores or a larger time_scale",
         ),
-        Check(
+        in_time(
             "event-loop stall, longest",
-            _ms(stall),
-            _ms(limits.loop_stall),
-            "ms",
+            stall,
+            limits.loop_stall,
             "the machine is too slow for this many peers, or a handler computes for too long",
         ),
-        Check(
+        in_time(
             "one-way delay error, 99th percentile",
-            _ms(delays.quantile(0.99)),
-            _ms(limits.delay_error_p99),
-            "ms",
+            delays.quantile(0.99),
+            limits.delay_error_p99,
             f"{len(delays)} probes",
         ),
-        Check(
+        in_time(
             "join and leave time error, 99th percentile",
-            _ms(sessions.quantile(0.99)),
-            _ms(limits.session_error_p99),
-            "ms",
+            sessions.quantile(0.99),
+            limits.session_error_p99,
             f"{len(sessions)} joins and leaves",
         ),
         Check(
@@ -84,11 +90,10 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "envelopes",
             ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items())),
         ),
-        Check(
+        in_time(
             "round trip error, 99th percentile",
-            _ms(_echo_errors(results).quantile(0.99)),
-            _ms(limits.round_trip_error_p99),
-            "ms",
+            _echo_errors(results).quantile(0.99),
+            limits.round_trip_error_p99,
             "UDP echoes between pods, before and after the trial",
         ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
@@ -96,13 +101,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         Check("operations missed", missed, 0, "operations", "their peers were not up"),
     ]
     measured = {
-        "time_scale": coordinator.time_scale,
-        "timer_lateness_p50_ms": _ms(lateness.quantile(0.5)),
-        "timer_lateness_max_ms": _ms(lateness.maximum),
-        "delay_error_p50_ms": _ms(delays.quantile(0.5)),
-        "delay_error_max_ms": _ms(delays.maximum),
-        "session_error_p50_ms": _ms(sessions.quantile(0.5)),
-        "session_error_max_ms": _ms(sessions.maximum),
+        "time_scale": scale,
+        "timer_lateness_p50_ms": _ms(lateness.quantile(0.5) / scale),
+        "timer_lateness_max_ms": _ms(lateness.maximum / scale),
+        "delay_error_p50_ms": _ms(delays.quantile(0.5) / scale),
+        "delay_error_max_ms": _ms(delays.maximum / scale),
+        "session_error_p50_ms": _ms(sessions.quantile(0.5) / scale),
+        "session_error_max_ms": _ms(sessions.maximum / scale),
         "probes": float(len(delays)),
         "messages": float(sum(result.sent for result in results)),
         "messages_between_hosts": float(sum(result.sent_to_other_hosts for result in results)),
@@ -111,7 +116,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         "hosts_memory_bytes": float(sum(result.memory_bytes for result in results)),
     }
     measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
-    measured |= _echoes(results) | _kills(coordinator)
+    measured |= _echoes(results, scale) | _kills(coordinator)
     enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
     return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured)
@@ -164,20 +169,23 @@ def _echo_errors(results: Sequence[control_pb2.HostFidelity]) -> Distribution:
     return errors
 
 
-def _echoes(results: Sequence[control_pb2.HostFidelity]) -> dict[str, float]:
+def _echoes(results: Sequence[control_pb2.HostFidelity], scale: float) -> dict[str, float]:
     errors = _echo_errors(results)
     if not (asked := sum(len(result.echoes) for result in results)):
         return {}
     return {
         "echoes": float(asked),
         "echoes_unanswered": float(asked - len(errors)),
-        "round_trip_error_p50_ms": _ms(errors.quantile(0.5)),
-        "round_trip_error_max_ms": _ms(errors.maximum),
+        "round_trip_error_p50_ms": _ms(errors.quantile(0.5) / scale),
+        "round_trip_error_max_ms": _ms(errors.maximum / scale),
     }
 
 
 def _kills(coordinator: Coordinator) -> dict[str, float]:
-    """Of sessions that end with their pods: how late that was asked for, and when the pods were gone."""
+    """Of sessions that end with their pods: how late that was asked for, and when the pods were gone.
+
+    In wall time, since what Kubernetes takes does not stretch with the trial.
+    """
     planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills()}
     if not planned:
         return {}

@@ -41,7 +41,7 @@ class Observer:
         agenda.add(phases.measure_end, self._write_snapshot)
         agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
         if self._own_peers:
-            agenda.add(0.0, self._probe)
+            agenda.add(self._random.random() * self._probe_period, self._probe)
 
     def observe_end(self) -> None:
         """Write the metrics of the whole trial."""

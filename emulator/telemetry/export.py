@@ -7,6 +7,7 @@ that dies after writing it and before answering is sent it again.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -129,6 +130,7 @@ class GrpcSink:
             )
 
     def _drain(self) -> None:
+        self._open()
         while True:
             with self._changed:
                 if not self._queue:
@@ -140,6 +142,14 @@ class GrpcSink:
             self._send(message, spans)
             with self._changed:
                 self._room += len(message)
+
+    def _open(self) -> None:
+        """Find the Collector before there is something for it: an empty request counts for nothing."""
+        with self._changed:
+            if self._changed.wait_for(lambda: self._closed, self._hold):
+                return
+        with contextlib.suppress(grpc.RpcError, ValueError):
+            self._export(b"", timeout=_DEADLINE)
 
     def _send(self, message: bytes, spans: int) -> None:
         """Until it is taken, refused for good, or given up."""
