@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +11,24 @@ from trellis.v1 import control_pb2
 from emulator.runtime.clock import unix_ns
 
 _ROUNDS = 8
+_GOOD_NS = 10_000_000
+"""A round trip that tells enough."""
+_MORE_ROUNDS, _PAUSE = 8, 0.25
+"""Further exchanges, and the wall seconds before each, while none was as good."""
 
 
 async def measure_clock_offset(stub: Any, host: str, clock: Callable[[], int] = unix_ns) -> int:
     """This host's clock minus the coordinator's in ns, by the exchange with the shortest round trip.
 
     Each exchange gives four timestamps (as NTP's, RFC 5905, section 8); the error is at most half of
-    the round trip.
+    the round trip. On a busy machine there are more exchanges, later: all hosts may ask at the same moment.
     """
     exchanges: list[tuple[int, int]] = []
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS + _MORE_ROUNDS):
+        if number >= _ROUNDS:
+            if min(exchanges)[0] <= _GOOD_NS:
+                break
+            await asyncio.sleep(_PAUSE)
         asked = clock()
         reply = await stub.MeasureClock(control_pb2.ClockRequest(host=host), timeout=10)
         heard = clock()

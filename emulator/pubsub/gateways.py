@@ -6,6 +6,7 @@ between peers that share the topic, up to `d` hops.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 
 from trellis.v1.pubsub_pb2 import ProfileExchange
@@ -19,16 +20,19 @@ from emulator.overlays.small_world import Link
 class _Neighbour:
     """A neighbour's proposals for the topics that this peer shares with it."""
 
-    __slots__ = ("descriptor", "own", "proposals", "revision", "theirs")
+    __slots__ = ("descriptor", "gateways", "hops", "own", "parents", "revision", "theirs")
 
     def __init__(self) -> None:
         self.descriptor: Descriptor | None = None
         """Whose topics the positions in `theirs` are of: hearsay may know of a newer one."""
         self.own: list[int] = []
+        """Positions of the shared topics; the rest runs parallel to it."""
         self.theirs: list[int] = []
         self.revision: int | None = None
-        self.proposals: list[tuple[int, int, int, int]] = []
-        """(own topic's position, gateway, parent, hops)"""
+        # Arrays: these are the larger part of what a peer remembers.
+        self.gateways = array("I")
+        self.parents = array("I")
+        self.hops = array("I")
 
     def read(self, own: Descriptor, profile: ProfileExchange) -> None:
         other = decode(profile.profile)
@@ -37,11 +41,10 @@ class _Neighbour:
             shared = bits(own.topic_set & other.topic_set)
             self.own = [own.positions[topic] for topic in shared]
             self.theirs = [other.positions[topic] for topic in shared]
-        gateways, parents, hops = profile.gateways, profile.parents, profile.hops
-        self.proposals = [
-            (position, gateways[theirs], parents[theirs], hops[theirs])
-            for position, theirs in zip(self.own, self.theirs, strict=True)
-        ]
+        theirs = self.theirs
+        self.gateways = array("I", map(profile.gateways.__getitem__, theirs))
+        self.parents = array("I", map(profile.parents.__getitem__, theirs))
+        self.hops = array("I", map(profile.hops.__getitem__, theirs))
         self.revision = profile.revision
 
 
@@ -109,7 +112,8 @@ class GatewayElection:
             if neighbour.revision != revision:
                 assert link.profile is not None
                 neighbour.read(own, link.profile)
-            for position, gateway, parent, far in neighbour.proposals:
+            proposals = zip(neighbour.own, neighbour.gateways, neighbour.parents, neighbour.hops, strict=True)
+            for position, gateway, parent, far in proposals:
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
                 if parent != peer and (parent in links or parent == self_peer):
                     continue
