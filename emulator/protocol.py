@@ -135,7 +135,10 @@ class Environment(Interface):
         ...
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Delay:
-        """Call once, `delay` seconds from now, in the trace of the operation now handled."""
+        """Call once, `delay` seconds from now, in the trace of the operation now handled.
+
+        After an infinite delay the call is made only if it is hastened, and waiting for that costs nothing.
+        """
         ...
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:

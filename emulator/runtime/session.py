@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING
@@ -87,7 +88,8 @@ class Session:
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Delay:
         timer = _Once(self, callback, self._host.context)
-        self._host.agenda.add(self._host.clock.now() + delay, timer.fire)
+        if delay != math.inf:
+            self._host.agenda.add(self._host.clock.now() + delay, timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:

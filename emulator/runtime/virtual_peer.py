@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -117,7 +118,8 @@ class VirtualPeer:
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
         timer = VirtualTimer(callback, self._world.context, self)
-        self.schedule(delay, timer)
+        if delay != math.inf:
+            self.schedule(delay, timer)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:

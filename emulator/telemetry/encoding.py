@@ -51,6 +51,20 @@ def span_attribute(key: str, value: bool | int | str) -> bytes:
     return field(9, key_value(key, value))
 
 
+class Attribute(dict[int, bytes]):
+    """One attribute as a field of `Span`, by its value: a dictionary is the fastest way to what was seen."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+
+    def __missing__(self, value: int) -> bytes:
+        if len(self) >= _KEPT_VALUES:
+            self.clear()
+        encoded = self[value] = field(9, key_value(self._key, value))
+        return encoded
+
+
 @lru_cache(maxsize=1024)
 def name_and_kind(name: str, kind: int) -> bytes:
     """Those two fields of `Span`."""

@@ -21,6 +21,12 @@ _SPANS_IN_RECORD = 2000
 _POINTS_IN_RECORD = 2000
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
+_PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS = map(
+    encoding.Attribute, (names.PEER, names.SENDER, names.DEPTH, names.BYTES, names.TOPIC, names.HOPS)
+)
+_IS_DELIVERED = encoding.span_attribute(names.DELIVERED, True)
+_IS_INTERESTED, _IS_NOT_INTERESTED = (encoding.span_attribute(names.INTERESTED, v) for v in (True, False))
+
 SinkFactory = Callable[[Path], Sink]
 
 
@@ -139,17 +145,11 @@ class Recorder:
         sent the message, `size` the encoded message in bytes, `delivered_hops` the overlay hops of
         the event if handling the message delivered one.
         """
-        attribute = encoding.span_attribute
-        attributes = (
-            attribute(names.PEER, peer)
-            + attribute(names.SENDER, sender)
-            + attribute(names.DEPTH, context.depth)
-            + attribute(names.BYTES, size)
-        )
+        attributes = _PEER[peer] + _SENDER[sender] + _DEPTH[context.depth] + _BYTES[size]
         if context.topic is not None:
-            attributes += attribute(names.TOPIC, context.topic) + attribute(names.INTERESTED, interested)
+            attributes += _TOPIC[context.topic] + (_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
         if delivered_hops is not None:
-            attributes += attribute(names.DELIVERED, True) + attribute(names.HOPS, delivered_hops)
+            attributes += _IS_DELIVERED + _HOPS[delivered_hops]
         self._keep(
             encoding.span(
                 context.trace_id,

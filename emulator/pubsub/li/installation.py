@@ -103,8 +103,10 @@ class Subscriptions:
                 return True
         return False
 
-    def is_held(self, sid: int) -> bool:
-        return sid in self._held
+    def not_held(self, sids: Iterable[int]) -> list[int]:
+        """Those of which there is no subscription here."""
+        held = self._held
+        return [sid for sid in sids if sid not in held]
 
     def leave(self) -> None:
         """Ask for the removal of everything without waiting for answers."""

@@ -5,6 +5,8 @@ Both go hop by hop over the overlay's own next hops and not in its envelope, so 
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from trellis.v1.content_pb2 import ProbePub, ProbePubMulticast
@@ -21,13 +23,16 @@ Probe = ProbePub | ProbePubMulticast
 class _Flight:
     """What left in one call, and so belongs to one operation's trace."""
 
-    __slots__ = ("probes", "timer", "unreachable")
+    __slots__ = ("probes", "resend", "unreachable", "until")
 
-    def __init__(self, probes: list[tuple[int, Probe]]) -> None:
+    def __init__(self, probes: list[tuple[int, Probe]], until: float) -> None:
         self.probes = probes
         """(receiver, message)"""
+        self.until = until
+        """By then a failure would be known."""
         self.unreachable: set[int] = set()
-        self.timer: Delay | None = None
+        self.resend: Delay | None = None
+        """Made when something turns out to be unreachable, in the operation's trace."""
 
 
 class ProbeSender:
@@ -51,7 +56,8 @@ class ProbeSender:
         self._digit_bits = digit_bits
         self._notice = notice
         self._again = again
-        self._flights: dict[_Flight, None] = {}
+        self._flights: deque[_Flight] = deque()
+        """The oldest first."""
 
     def multicast(self, event: bytes, names: Sequence[Name], prefix: int, hops: int) -> list[Name]:
         """Program 3.4: a message for each group whose identifiers share one digit more than `prefix`.
@@ -81,11 +87,12 @@ class ProbeSender:
 
     def on_unreachable(self, peer: int) -> None:
         """What was lately sent there goes again, each in its own trace."""
+        now = self._environment.now
         for flight in self._flights:
-            if any(receiver == peer for receiver, _ in flight.probes):
+            if flight.until >= now and any(receiver == peer for receiver, _ in flight.probes):
                 flight.unreachable.add(peer)
-                assert flight.timer is not None
-                flight.timer.hasten()
+                assert flight.resend is not None
+                flight.resend.hasten()
 
     def _send_groups(
         self,
@@ -122,16 +129,20 @@ class ProbeSender:
             sent.append((hop, message))
 
     def _keep(self, sent: list[tuple[int, Probe]]) -> None:
+        flights, now = self._flights, self._environment.now
+        while flights and flights[0].until < now:
+            landed = flights.popleft()
+            assert landed.resend is not None
+            landed.resend.cancel()
         if sent:
-            flight = _Flight(sent)
-            flight.timer = self._environment.set_timer(self._notice, lambda: self._end(flight))
-            self._flights[flight] = None
+            flight = _Flight(sent, now + self._notice)
+            flight.resend = self._environment.set_timer(math.inf, lambda: self._resend(flight))
+            flights.append(flight)
 
-    def _end(self, flight: _Flight) -> None:
-        """By now a failure would be known, or one is."""
-        del self._flights[flight]
-        if flight.unreachable:
-            self._keep([entry for entry in flight.probes if entry[0] not in flight.unreachable])
-            for receiver, message in flight.probes:
-                if receiver in flight.unreachable:
-                    self._again(message)
+    def _resend(self, flight: _Flight) -> None:
+        """What was unreachable goes again; the rest is watched on."""
+        self._flights.remove(flight)
+        self._keep([entry for entry in flight.probes if entry[0] not in flight.unreachable])
+        for receiver, message in flight.probes:
+            if receiver in flight.unreachable:
+                self._again(message)

@@ -138,7 +138,6 @@ class Publication:
 
     def _probe(self, event: bytes, name: Name, hops: int, matched: dict[int, list[int]]) -> Iterable[Name]:
         """Match at a leaf; return the nodes that are to be probed instead of another (program 3.3)."""
-        content = self.decode(event)
         attribute, position = name
         node = self._tree.find(name)
         if node is None:
@@ -146,6 +145,7 @@ class Publication:
             if self._entrust(name, probe) or position == ROOT:
                 return ()
             return ((attribute, ancestor(position, level_of(position) // 2)),)
+        content = self.decode(event)
         target = content.targets[attribute]
         if target is None or not self._probed.add((content.number, attribute, position)):
             return ()

@@ -19,15 +19,15 @@ class Recent:
 
     def add(self, entry: Hashable) -> bool:
         """Whether it was not there yet."""
-        if entry in self:
+        if self._environment.now >= self._turns_at:
+            self._forget()
+        if entry in self._new or entry in self._old:
             return False
         self._new.add(entry)
         return True
 
-    def __contains__(self, entry: Hashable) -> bool:
+    def _forget(self) -> None:
         now = self._environment.now
-        if now >= self._turns_at:
-            self._old = self._new if now < self._turns_at + self._lifetime else set()
-            self._new = set()
-            self._turns_at = now + self._lifetime
-        return entry in self._new or entry in self._old
+        self._old = self._new if now < self._turns_at + self._lifetime else set()
+        self._new = set()
+        self._turns_at = now + self._lifetime

@@ -203,12 +203,11 @@ class Li(PubSub):
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> None:
         """What was widened is filtered here, and what was delivered before."""
         sids = delivery.sids
-        unwanted = [sid for sid in sids if not self._subscriptions.is_held(sid)]
+        unwanted = self._subscriptions.not_held(sids)
         if unwanted:
             self._wire.send(sender, Unwanted(sids=unwanted))
         content = self._publication.decode(delivery.event)
-        if content.number not in self._delivered and self._subscriptions.matching(sids, content.attributes):
-            self._delivered.add(content.number)
+        if self._subscriptions.matching(sids, content.attributes) and self._delivered.add(content.number):
             self._environment.deliver(content.event(delivery.hops))
 
 
