@@ -78,6 +78,7 @@ def test_stretched_time_is_told_above_the_title(make_run: MakeRun) -> None:
     page = Page(write_report(run))
     told = next(i for i, part in enumerate(page.text) if "time stretched by 4" in part)
     assert told < page.text.index("Friends against overhead")
+    assert any("Times are in trial time; 4 times as much passed on the wall" in part for part in page.text)
 
 
 def test_hostile_names_stay_text(make_run: MakeRun) -> None:
