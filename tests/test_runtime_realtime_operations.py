@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,12 +76,13 @@ def test_a_delivery_from_a_timer_has_a_span_of_its_own(world: World) -> None:
     assert names.DELIVERED not in marks(request)
 
 
-def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(world: World) -> None:
+@pytest.mark.parametrize("delay", [0.5, math.inf])
+def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(world: World, delay: float) -> None:
     toy = world.add(0, ModuloLookups)
     waiting: list[Delay] = []
 
     def wait() -> None:
-        waiting.append(toy.world.set_timer(0.5, lambda: toy.world.deliver(Lookup(7, 0, 1, 0))))
+        waiting.append(toy.world.set_timer(delay, lambda: toy.world.deliver(Lookup(7, 0, 1, 0))))
 
     world.host.sessions[0].operate("lookup", {}, wait)
     toy.world.set_timer(0.01, waiting[0].hasten)

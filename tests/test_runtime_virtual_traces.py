@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,14 @@ def test_a_trace_follows_messages_and_single_timers(diary: type[Diary], tmp_path
     assert notification.attributes[names.BYTES] == Notification(event=0).ByteSize()
 
 
-def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(diary: type[Diary], tmp_path: Path) -> None:
+@pytest.mark.parametrize("delay", [3.0, math.inf])
+def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(
+    diary: type[Diary], tmp_path: Path, delay: float
+) -> None:
     waiting: list[Delay] = []
 
     def publish(peer: Diary, event: Event) -> None:
-        waiting.append(peer.environment.set_timer(3.0, lambda: peer.environment.send(1, Pull(event=0))))
+        waiting.append(peer.environment.set_timer(delay, lambda: peer.environment.send(1, Pull(event=0))))
 
     diary.on_publish = staticmethod(publish)
     diary.on_start = staticmethod(
@@ -59,6 +63,13 @@ def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(diary: type[Di
     (pull,) = [span for span in outcome.spans if names.DEPTH in span.attributes]
     (root,) = [span for span in outcome.spans if span.name == "publish"]
     assert (pull.trace, pull.parent) == (root.trace, root.span)
+
+
+def test_a_timer_with_an_infinite_delay_waits_for_ever(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_publish = staticmethod(
+        lambda peer, event: peer.environment.set_timer(math.inf, lambda: peer.environment.send(1, Pull()))
+    )
+    assert hops(publish_once(diary, tmp_path)) == []
 
 
 def test_a_trace_does_not_follow_periodic_timers(diary: type[Diary], tmp_path: Path) -> None:
