@@ -128,6 +128,23 @@ def test_a_probe_that_arrived_long_ago_is_not_sent_again() -> None:
     assert not environment.take(ProbePubMulticast)
 
 
+def test_a_probe_that_is_to_be_sent_again_is_not_forgotten_meanwhile() -> None:
+    world = LiWorld(20, parameters(retry="5 s"))
+    grow(world, 80, random.Random(20))
+    environment = world.lockstep.environments[0]
+    world.publish(0, {"a": 50.0, "b": 0.0})
+    lost, probe = next(entry for entry in environment.outbox if isinstance(entry[1], ProbePubMulticast))
+    environment.outbox.clear()
+    world.ring.change(left=[lost])
+    world.systems[0].on_unreachable(lost)
+    environment.now += 6  # a busy host: the call that was hastened is late
+    world.publish(0, {"a": 50.0, "b": 0.0})
+    environment.outbox.clear()
+    environment.advance(0.0)
+    again = [m for _, m in environment.outbox if isinstance(m, ProbePubMulticast)]
+    assert probe.event in {m.event for m in again}
+
+
 def test_a_probe_that_goes_round_ends() -> None:
     world = LiWorld(10, parameters())
     grow(world, 40, random.Random(21))

@@ -32,7 +32,7 @@ class _Flight:
         """By then a failure would be known."""
         self.unreachable: set[int] = set()
         self.resend: Delay | None = None
-        """Made when something turns out to be unreachable, in the operation's trace."""
+        """Hastened when something turns out to be unreachable."""
 
 
 class ProbeSender:
@@ -130,7 +130,7 @@ class ProbeSender:
 
     def _keep(self, sent: list[tuple[int, Probe]]) -> None:
         flights, now = self._flights, self._environment.now
-        while flights and flights[0].until < now:
+        while flights and flights[0].until < now and not flights[0].unreachable:
             landed = flights.popleft()
             assert landed.resend is not None
             landed.resend.cancel()
