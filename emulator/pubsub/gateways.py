@@ -6,7 +6,6 @@ between peers that share the topic, up to `d` hops.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping
 
 from trellis.v1.pubsub_pb2 import ProfileExchange
@@ -20,19 +19,16 @@ from emulator.overlays.small_world import Link
 class _Neighbour:
     """A neighbour's proposals for the topics that this peer shares with it."""
 
-    __slots__ = ("descriptor", "gateways", "hops", "own", "parents", "revision", "theirs")
+    __slots__ = ("descriptor", "own", "proposals", "revision", "theirs")
 
     def __init__(self) -> None:
         self.descriptor: Descriptor | None = None
         """Whose topics the positions in `theirs` are of: hearsay may know of a newer one."""
         self.own: list[int] = []
-        """Positions of the shared topics; the rest runs parallel to it."""
         self.theirs: list[int] = []
         self.revision: int | None = None
-        # Arrays: these are the larger part of what a peer remembers.
-        self.gateways = array("I")
-        self.parents = array("I")
-        self.hops = array("I")
+        self.proposals: list[tuple[int, int, int, int]] = []
+        """(own topic's position, gateway, parent, hops)"""
 
     def read(self, own: Descriptor, profile: ProfileExchange) -> None:
         other = decode(profile.profile)
@@ -41,10 +37,11 @@ class _Neighbour:
             shared = bits(own.topic_set & other.topic_set)
             self.own = [own.positions[topic] for topic in shared]
             self.theirs = [other.positions[topic] for topic in shared]
-        theirs = self.theirs
-        self.gateways = array("I", map(profile.gateways.__getitem__, theirs))
-        self.parents = array("I", map(profile.parents.__getitem__, theirs))
-        self.hops = array("I", map(profile.hops.__getitem__, theirs))
+        gateways, parents, hops = profile.gateways, profile.parents, profile.hops
+        self.proposals = [
+            (position, gateways[theirs], parents[theirs], hops[theirs])
+            for position, theirs in zip(self.own, self.theirs, strict=True)
+        ]
         self.revision = profile.revision
 
 
@@ -112,8 +109,7 @@ class GatewayElection:
             if neighbour.revision != revision:
                 assert link.profile is not None
                 neighbour.read(own, link.profile)
-            proposals = zip(neighbour.own, neighbour.gateways, neighbour.parents, neighbour.hops, strict=True)
-            for position, gateway, parent, far in proposals:
+            for position, gateway, parent, far in neighbour.proposals:
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
                 if parent != peer and (parent in links or parent == self_peer):
                     continue
