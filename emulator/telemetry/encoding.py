@@ -45,14 +45,13 @@ def key_value(key: str, value: bool | int | float | str) -> bytes:
     return field(1, key.encode()) + field(2, _value(value))
 
 
-@lru_cache(maxsize=_KEPT_VALUES, typed=True)
 def span_attribute(key: str, value: bool | int | str) -> bytes:
     """An attribute as a field of `Span`."""
     return field(9, key_value(key, value))
 
 
 class Attribute(dict[int, bytes]):
-    """One attribute as a field of `Span`, by its value: a dictionary is the fastest way to what was seen."""
+    """`span_attribute`s of one key by their values, those that were seen kept: for the spans of hops."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
@@ -61,7 +60,7 @@ class Attribute(dict[int, bytes]):
     def __missing__(self, value: int) -> bytes:
         if len(self) >= _KEPT_VALUES:
             self.clear()
-        encoded = self[value] = field(9, key_value(self._key, value))
+        encoded = self[value] = span_attribute(self._key, value)
         return encoded
 
 
