@@ -60,8 +60,9 @@ def test_utility_is_the_rate_shared_over_the_rate_of_both(
 def test_a_profile_survives_its_encoding(peer: int, version: int, rates: dict[int, float]) -> None:
     made = Descriptor.make(peer, version, rates)
     read = decode(bytes(bytearray(made.encoded)))
-    assert (read.peer, read.version, read.topics) == (peer, version, tuple(sorted(rates)))
-    assert bits(read.topic_set) == sorted(rates)
+    assert (read.peer, read.version, read.topics) == (peer, version, sorted(rates))
+    assert bits(read.topic_set) == read.topics
+    assert [read.position(topic) for topic in read.topics] == list(range(len(rates)))
     assert read.topic_count == len(rates)
     assert {topic: read.rate(topic) for topic in read.topics} == rates
     assert read.total_rate == pytest.approx(sum(rates.values()))

@@ -9,10 +9,11 @@ from trellis.v1.overlay_pb2 import Profile
 from emulator import identifiers
 
 _KEPT_DESCRIPTORS = 1 << 17
+_EQUAL: Mapping[int, float] = {}
 
 
 class Descriptor:
-    """A profile as the protocols use it. Immutable."""
+    """A profile as the protocols use it. Immutable, and small: a host keeps one of every peer it hears of."""
 
     __slots__ = (
         "_rates",
@@ -20,10 +21,8 @@ class Descriptor:
         "equal_rate",
         "identifier",
         "peer",
-        "positions",
         "topic_count",
         "topic_set",
-        "topics",
         "total_rate",
         "version",
     )
@@ -33,16 +32,12 @@ class Descriptor:
         self.identifier = identifiers.of_peer(profile.peer)
         self.version = profile.version
         """A newer one replaces an older one."""
-        self.topics = tuple(profile.topics)
-        """Ascending."""
-        self.positions = {topic: position for position, topic in enumerate(self.topics)}
-        """Where each is in `topics`."""
-        self.topic_set = sum(1 << topic for topic in self.topics)
-        """The same as a bit set: bit t is set for topic t."""
-        self.topic_count = len(self.topics)
+        self.topic_set = sum(1 << topic for topic in profile.topics)
+        """A bit set: bit t is set for topic t."""
+        self.topic_count = len(profile.topics)
         self.equal_rate: float | None = None if profile.rates else profile.rate
         """events/s of each topic, if all are equal."""
-        self._rates = dict(zip(self.topics, profile.rates, strict=True)) if profile.rates else {}
+        self._rates = dict(zip(profile.topics, profile.rates, strict=True)) if profile.rates else _EQUAL
         self.total_rate = sum(profile.rates) if profile.rates else profile.rate * self.topic_count
         """events/s of all topics."""
         self.encoded = encoded
@@ -59,6 +54,15 @@ class Descriptor:
         else:
             profile.rates.extend(weights)
         return decode(profile.SerializeToString())
+
+    @property
+    def topics(self) -> list[int]:
+        """Ascending."""
+        return bits(self.topic_set)
+
+    def position(self, topic: int) -> int:
+        """Where one of its topics is in `topics`."""
+        return (self.topic_set & ((1 << topic) - 1)).bit_count()
 
     def rate(self, topic: int) -> float:
         """events/s of one of its topics."""

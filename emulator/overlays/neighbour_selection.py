@@ -19,6 +19,7 @@ SUCCESSOR, PREDECESSOR, SMALL_WORLD, FRIEND = "successor", "predecessor", "small
 
 
 _REMEMBERED_BEATEN = 1024
+"""Newcomers, one for each remainder of a peer's number: 8 KiB."""
 
 
 @dataclass(slots=True)
@@ -32,8 +33,8 @@ class _Bounds:
     places: list[tuple[int, int]]
     """For each small-world link the point that it is for, clockwise from here, and how far off it is."""
     last_friend: tuple[float, bool, int] | None
-    beaten: set[Descriptor] = field(default_factory=set)
-    """Newcomers that would not change it."""
+    beaten: list[Descriptor | None] = field(default_factory=lambda: [None] * _REMEMBERED_BEATEN)
+    """Newcomers that would not change it, each in the place of its number."""
 
 
 class NeighbourSelection:
@@ -95,7 +96,9 @@ class NeighbourSelection:
             return False
         identifier, beaten = self._identifier, bounds.beaten
         for newcomer in known:
-            if newcomer in beaten or newcomer.peer in current or newcomer.identifier == identifier:
+            peer = newcomer.peer
+            place = peer % _REMEMBERED_BEATEN
+            if beaten[place] is newcomer or peer in current or newcomer.identifier == identifier:
                 continue
             clockwise = (newcomer.identifier - identifier) & MASK
             if not bounds.successor <= clockwise <= bounds.predecessor:
@@ -105,9 +108,7 @@ class NeighbourSelection:
                     return False
             if bounds.last_friend is not None and self._rank(own, newcomer, False) < bounds.last_friend:
                 return False
-            if len(beaten) >= _REMEMBERED_BEATEN:
-                beaten.clear()
-            beaten.add(newcomer)
+            beaten[place] = newcomer
         return True
 
     def _rank(self, own: Descriptor, other: Descriptor, current: bool) -> tuple[float, bool, int]:

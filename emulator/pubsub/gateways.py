@@ -35,8 +35,8 @@ class _Neighbour:
         if other is not self.descriptor:
             self.descriptor = other
             shared = bits(own.topic_set & other.topic_set)
-            self.own = [own.positions[topic] for topic in shared]
-            self.theirs = [other.positions[topic] for topic in shared]
+            self.own = [own.position(topic) for topic in shared]
+            self.theirs = [other.position(topic) for topic in shared]
         gateways, parents, hops = profile.gateways, profile.parents, profile.hops
         self.proposals = [
             (position, gateways[theirs], parents[theirs], hops[theirs])
@@ -56,6 +56,7 @@ class GatewayElection:
         """Whose topics the proposals run parallel to."""
         self._neighbours: dict[int, _Neighbour] = {}
         self._used: list[tuple[int, int]] = []
+        self._topics: list[int] = []
         self._keys: list[int] = []
         self.gateways: list[int] = []
         self.parents: list[int] = []
@@ -71,12 +72,13 @@ class GatewayElection:
         if changed:
             self.own = own
             self._neighbours.clear()
-            self._keys = [identifiers.of_topic(topic) for topic in own.topics]
+            self._topics = own.topics
+            self._keys = [identifiers.of_topic(topic) for topic in self._topics]
         used = []
         for peer, link in links.items():
-            profile = link.profile
-            if profile and link.heard >= oldest and own.topic_set & link.descriptor.topic_set:
-                used.append((peer, profile.revision))
+            revision = link.revision
+            if revision is not None and link.heard >= oldest and own.topic_set & link.descriptor.topic_set:
+                used.append((peer, revision))
         if not changed and used == self._used:
             return False
         self._used = used
@@ -88,9 +90,8 @@ class GatewayElection:
 
     def gateway_topics(self) -> set[int]:
         """The topics that this peer is a gateway for."""
-        topics = self.own.topics if self.own else ()
         peer = self._peer
-        return {topic for topic, gateway in zip(topics, self.gateways, strict=True) if gateway == peer}
+        return {topic for topic, gateway in zip(self._topics, self.gateways, strict=True) if gateway == peer}
 
     def _elect(self, own: Descriptor, links: Mapping[int, Link]) -> None:
         self_peer, limit, keys = self._peer, self._limit, self._keys
@@ -107,8 +108,7 @@ class GatewayElection:
             if neighbour is None:
                 neighbour = self._neighbours[peer] = _Neighbour()
             if neighbour.revision != revision:
-                assert link.profile is not None
-                neighbour.read(own, link.profile)
+                neighbour.read(own, ProfileExchange.FromString(link.profile))
             for position, gateway, parent, far in neighbour.proposals:
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
                 if parent != peer and (parent in links or parent == self_peer):

@@ -42,7 +42,7 @@ class RendezvousPubSub(PubSub):
         self._peer = environment.self_contact.peer
         self._rates: dict[int, float] = {}
         self._version = 0
-        self._descriptor = self._describe()
+        self._described: Descriptor | None = None
         self._overlay = SmallWorld(
             environment,
             parameters,
@@ -96,11 +96,11 @@ class RendezvousPubSub(PubSub):
 
     def subscribe(self, interest: Interest) -> None:
         self._rates[_topic(interest).topic] = _topic(interest).rate
-        self._descriptor = self._describe()
+        self._described = None
 
     def unsubscribe(self, interest: Interest) -> None:
         self._rates.pop(_topic(interest).topic, None)
-        self._descriptor = self._describe()
+        self._described = None
 
     def publish(self, event: Event) -> None:
         if event.topic is None:
@@ -153,9 +153,13 @@ class RendezvousPubSub(PubSub):
     def _can_spread(self, topic: int) -> bool:
         return any(True for _ in self._targets(topic))
 
-    def _describe(self) -> Descriptor:
-        self._version = max(self._version + 1, int(self._environment.now * 1000))
-        return Descriptor.make(self._peer, self._version, self._rates)
+    @property
+    def _descriptor(self) -> Descriptor:
+        """What this peer tells of itself: of a new version when its interests have changed."""
+        if self._described is None:
+            self._version = max(self._version + 1, int(self._environment.now * 1000))
+            self._described = Descriptor.make(self._peer, self._version, self._rates)
+        return self._described
 
 
 def _topic(interest: Interest) -> TopicInterest:

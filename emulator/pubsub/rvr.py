@@ -31,10 +31,11 @@ class RVR(RendezvousPubSub):
         self._relays.refresh(set(self._rates))
 
     def _make_profile(self, reply: bool) -> ProfileExchange:
+        own = self._descriptor
         profile = self._profiles.get(reply)
-        if profile is None or profile.revision != self._version:
+        if profile is None or profile.revision != own.version:
             profile = self._profiles[reply] = ProfileExchange(
-                reply=reply, profile=self._descriptor.encoded, revision=self._version
+                reply=reply, profile=own.encoded, revision=own.version
             )
         return profile
 
