@@ -58,6 +58,18 @@ def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network
     return Network(rows, assignment.location, spec)
 
 
+def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
+    """What a host needs of it beside script and network. Clearing fields would free no memory."""
+    return control_pb2.Assignment(
+        experiment=assignment.experiment,
+        trial=assignment.trial,
+        host_index=assignment.host_index,
+        host_of_peer=assignment.host_of_peer,
+        incarnation=assignment.incarnation,
+        sessions_end_with_host=assignment.sessions_end_with_host,
+    )
+
+
 def _little_endian(delays: array[float]) -> array[float]:
     if sys.byteorder == "big":
         delays = array("f", delays)

@@ -111,30 +111,31 @@ class _Program:
         async with grpc.aio.insecure_channel(self._place.coordinator, options=OPTIONS) as channel:
             await asyncio.wait_for(channel.channel_ready(), _REGISTER_LIMIT)
             stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
-            assignment = await stub.Register(self._registration, timeout=_CALL_LIMIT)
-            return await self._take_part(stub, assignment, _PATIENCE)
+            assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
+            return await self._take_part(self._join(stub, await assignment, _PATIENCE))
 
     async def _all_trials(self) -> str:
         async with grpc.aio.insecure_channel(self._place.coordinator, options=OPTIONS) as channel:
             stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
             while not self._told_to_go.is_set():
-                assignment = await self._register(stub)
-                if assignment is None:
+                membership = await self._register(stub)
+                if membership is None:
                     await self._told_to_go.wait()
                     break
                 try:
-                    await self._take_part(stub, assignment, _LONG_PATIENCE)
+                    await self._take_part(membership)
                 except TrialGone as why:
-                    print(f"left {assignment.trial}: {why}", flush=True)
+                    print(f"left {membership.trial}: {why}", flush=True)
                     self._registration.start = uuid.uuid4().hex
         return ""
 
-    async def _register(self, stub: Any) -> control_pb2.Assignment | None:
-        """The host's part of the next trial, None if there will be none."""
+    async def _register(self, stub: Any) -> Membership | None:
+        """The host's part in the next trial, None if there will be none."""
         said = time.monotonic()
         while True:
             try:
-                return await stub.Register(self._registration, timeout=_CALL_LIMIT)  # type: ignore[no-any-return]
+                assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
+                return self._join(stub, await assignment, _LONG_PATIENCE)
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.OUT_OF_RANGE:
                     return None
@@ -145,9 +146,9 @@ class _Program:
                     print(f"waiting for {self._place.coordinator}: {error.details()}", flush=True)
             await asyncio.sleep(_PAUSE)
 
-    async def _take_part(self, stub: Any, assignment: control_pb2.Assignment, patience: float) -> str:
+    def _join(self, stub: Any, assignment: control_pb2.Assignment, patience: float) -> Membership:
         place = self._place
-        self._membership = Membership(
+        return Membership(
             place.name,
             assignment,
             stub,
@@ -157,7 +158,10 @@ class _Program:
             place.sink,
             patience,
         )
+
+    async def _take_part(self, membership: Membership) -> str:
+        self._membership = membership
         try:
-            return await self._membership.run()
+            return await membership.run()
         finally:
             self._membership = None

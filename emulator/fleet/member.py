@@ -17,7 +17,7 @@ import grpc.aio
 from trellis.v1 import control_pb2
 
 from emulator.experiment.spec import RealTime, TrialSpec
-from emulator.fleet.assignment import network_in, script_in
+from emulator.fleet.assignment import network_in, script_in, without_plan
 from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.enforcement import Enforcement, NotEnforced
 from emulator.registry import SYSTEMS
@@ -75,9 +75,9 @@ class Membership:
         patience: float,
     ) -> None:
         """`service` receives what other hosts send; `patience` is for how many wall seconds the
-        coordinator may be away."""
+        coordinator may be away. The assignment, most of which is the plan, is not kept."""
         self._name = name
-        self._assignment = assignment
+        self._assignment = without_plan(assignment)
         self._stub = stub
         self._service = service
         self._enforcement = enforcement
@@ -85,9 +85,15 @@ class Membership:
         self._sink = sink
         self._patience = patience
         self._spec = TrialSpec.model_validate_json(assignment.spec)
+        self._script = script_in(assignment)
+        self._network = network_in(assignment, self._spec.network)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ended = asyncio.Event()
         self._leaving = False
+
+    @property
+    def trial(self) -> str:
+        return self._assignment.trial
 
     def leave(self) -> None:
         """The host has to go: its peers take their leave, and it tells the coordinator nothing."""
@@ -102,17 +108,13 @@ class Membership:
         """
         spec, assignment, name = self._spec, self._assignment, self._name
         assert isinstance(spec.runtime, RealTime)
-        script = script_in(assignment)
-        network = network_in(assignment, spec.network)
-        assignment.ClearField("steps")
-        assignment.ClearField("rows")
         offset = await measure_clock_offset(self._stub, name)
         start = await self._await_start(offset)
         start_ns = start.start_unix_ns + offset
         clock = TrialClock(start_ns, spec.runtime.time_scale)
         enforcement = self._enforcement
         try:
-            enforcement.begin(assignment, spec, network, start)
+            enforcement.begin(assignment, spec, self._network, start)
         except NotEnforced as refusal:
             return await self._finish(control_pb2.HostFidelity(error=str(refusal)))
         await enforcement.measure_before(clock)
@@ -132,7 +134,7 @@ class Membership:
         host = Host(
             assignment.host_index,
             list(assignment.host_of_peer),
-            network,
+            self._network,
             clock,
             recorder,
             stream(spec.seed, "host", name),
@@ -143,7 +145,7 @@ class Membership:
         parameters = system.parameters.model_validate(spec.system.parameters)
         controller = Controller(
             host,
-            script,
+            self._script,
             lambda world: system.create(world, parameters),
             self._track,
             spec.seed,
@@ -171,7 +173,7 @@ class Membership:
         return await self._finish(result)
 
     async def _await_start(self, offset: int) -> control_pb2.Start:
-        ready = control_pb2.Ready(host=self._name, clock_offset_ns=offset, trial=self._assignment.trial)
+        ready = control_pb2.Ready(host=self._name, clock_offset_ns=offset, trial=self.trial)
         call = partial(self._stub.AwaitStart, ready, timeout=_AWAIT_LIMIT)
         start: control_pb2.Start = await self._asked(call, _START_LIMIT)
         return start
@@ -214,7 +216,7 @@ class Membership:
         await asyncio.sleep(period * host.index / len(start.addresses))
         while True:
             report = progress_of(host)
-            report.host, report.trial, report.moves_known = self._name, self._assignment.trial, moves_known
+            report.host, report.trial, report.moves_known = self._name, self.trial, moves_known
             if tell_up:
                 report.tells_up = True
                 report.up.extend(host.sessions)
@@ -232,13 +234,13 @@ class Membership:
         self, left: Sequence[int], joining: Sequence[int], asking: Sequence[int]
     ) -> tuple[Contacts, Contacts]:
         request = control_pb2.TrackRequest(
-            host=self._name, trial=self._assignment.trial, left=left, joining=joining, asking=asking
+            host=self._name, trial=self.trial, left=left, joining=joining, asking=asking
         )
         reply = await self._asked(partial(self._stub.Track, request, timeout=_CALL_LIMIT))
         return [list(c.peers) for c in reply.joining], [list(c.peers) for c in reply.asking]
 
     async def _finish(self, result: control_pb2.HostFidelity) -> str:
-        result.host, result.trial = self._name, self._assignment.trial
+        result.host, result.trial = self._name, self.trial
         await self._asked(partial(self._stub.Finish, result, timeout=_CALL_LIMIT))
         return result.error
 

@@ -6,6 +6,7 @@ between peers that share the topic, up to `d` hops.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 
 from trellis.v1.pubsub_pb2 import ProfileExchange
@@ -27,8 +28,9 @@ class _Neighbour:
         self.own: list[int] = []
         self.theirs: list[int] = []
         self.revision: int | None = None
-        self.proposals: list[tuple[int, int, int, int]] = []
-        """(own topic's position, gateway, parent, hops)"""
+        self.proposals = array("I")
+        """Own topic's position, gateway, parent and hops, of one topic after the other: as tuples they
+        would be the larger part of what a peer remembers."""
 
     def read(self, own: Descriptor, profile: ProfileExchange) -> None:
         other = decode(profile.profile)
@@ -38,10 +40,10 @@ class _Neighbour:
             self.own = [own.position(topic) for topic in shared]
             self.theirs = [other.position(topic) for topic in shared]
         gateways, parents, hops = profile.gateways, profile.parents, profile.hops
-        self.proposals = [
-            (position, gateways[theirs], parents[theirs], hops[theirs])
-            for position, theirs in zip(self.own, self.theirs, strict=True)
-        ]
+        proposals: list[int] = []
+        for position, theirs in zip(self.own, self.theirs, strict=True):
+            proposals += position, gateways[theirs], parents[theirs], hops[theirs]
+        self.proposals = array("I", proposals)
         self.revision = profile.revision
 
 
@@ -109,7 +111,8 @@ class GatewayElection:
                 neighbour = self._neighbours[peer] = _Neighbour()
             if neighbour.revision != revision:
                 neighbour.read(own, ProfileExchange.FromString(link.profile))
-            for position, gateway, parent, far in neighbour.proposals:
+            proposals = iter(neighbour.proposals)
+            for position, gateway, parent, far in zip(*[proposals] * 4, strict=True):
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
                 if parent != peer and (parent in links or parent == self_peer):
                     continue
