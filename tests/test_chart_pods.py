@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -214,6 +215,14 @@ _EVERYTHING = {
     "grafana": {"dashboard": True},
     "telemetry": {"forward": {"endpoint": "tempo:4317"}},
 }
+
+
+@pytest.mark.parametrize("name", ["true", "null"])
+def test_a_release_may_have_a_name_that_yaml_takes_for_something_else(name: str) -> None:
+    spec = experiment()
+    spec["runtime"]["churn"] = "pods"
+    manifests = json.dumps(render(_EVERYTHING, spec, "demo"))
+    assert json.dumps(render(_EVERYTHING, spec, name)) == manifests.replace("demo", name)
 
 
 @pytest.mark.parametrize("other", ["demo-peers", "demo-peers-0", "demo-0", "other"])

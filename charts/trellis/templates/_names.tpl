@@ -9,7 +9,7 @@
 {{/* What finds the pods of a part of this release: (dict "root" . "component" "peers"). */}}
 {{- define "trellis.selector" -}}
 app.kubernetes.io/name: trellis
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
