@@ -9,7 +9,7 @@ from trellis.v1.overlay_pb2 import Profile
 from emulator import identifiers
 
 _KEPT_DESCRIPTORS = 1 << 17
-_EQUAL: Mapping[int, float] = {}
+_NO_RATES: Mapping[int, float] = {}
 
 
 class Descriptor:
@@ -37,7 +37,7 @@ class Descriptor:
         self.topic_count = len(profile.topics)
         self.equal_rate: float | None = None if profile.rates else profile.rate
         """events/s of each topic, if all are equal."""
-        self._rates = dict(zip(profile.topics, profile.rates, strict=True)) if profile.rates else _EQUAL
+        self._rates = dict(zip(profile.topics, profile.rates, strict=True)) if profile.rates else _NO_RATES
         self.total_rate = sum(profile.rates) if profile.rates else profile.rate * self.topic_count
         """events/s of all topics."""
         self.encoded = encoded
