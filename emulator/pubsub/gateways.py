@@ -30,7 +30,7 @@ class _Neighbour:
         self.revision: int | None = None
         self.proposals = array("I")
         """Own topic's position, gateway, parent and hops, of one topic after the other: as tuples they
-        would be the larger part of what a peer remembers."""
+        would be hundreds of objects for each peer."""
 
     def read(self, own: Descriptor, profile: ProfileExchange) -> None:
         other = decode(profile.profile)
@@ -106,11 +106,10 @@ class GatewayElection:
         distances = [own_distance(own.identifier, key) for key in keys]
         for peer, revision in self._used:
             neighbour = self._neighbours.get(peer)
-            link = links[peer]
             if neighbour is None:
                 neighbour = self._neighbours[peer] = _Neighbour()
             if neighbour.revision != revision:
-                neighbour.read(own, ProfileExchange.FromString(link.profile))
+                neighbour.read(own, ProfileExchange.FromString(links[peer].profile))
             proposals = iter(neighbour.proposals)
             for position, gateway, parent, far in zip(*[proposals] * 4, strict=True):
                 # Line 7, and what it is for: no proposal comes back to the peer that it came from.
