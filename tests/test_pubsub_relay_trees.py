@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trellis.v1.pubsub_pb2 import RelayRequest
 
+from emulator.gossip.descriptor import bit_set
 from emulator.identifiers import of_topic
 from emulator.protocol import Contact, Overlay
 from emulator.pubsub.relay_trees import RelayTrees
@@ -61,7 +62,7 @@ class Relay:
     def round(self, *wanted: int) -> dict[int, set[int]]:
         """A round passes; what is asked of whom in it."""
         self.environment.advance(1.0)
-        self.trees.refresh(set(wanted))
+        self.trees.refresh(bit_set(wanted))
         return self.asked()
 
     def asked(self) -> dict[int, set[int]]:
@@ -169,10 +170,10 @@ def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
     def step(*wanted: int) -> tuple[bool, bool]:
         asker.environment.advance(1.0)
         asked.environment.advance(1.0)
-        asker.trees.refresh(set(wanted))
+        asker.trees.refresh(bit_set(wanted))
         for _, request in asker.environment.take(RelayRequest):
             hand_over_to(asked, request)
-        asked.trees.refresh(set())
+        asked.trees.refresh(0)
         return SELF in asker.trees.links(TOPIC), BELOW in asked.trees.links(TOPIC)
 
     def hand_over_to(relay: Relay, request: RelayRequest) -> None:
@@ -228,7 +229,7 @@ def test_the_topics_relayed_for_others_are_told() -> None:
     relay.receive(BELOW, 1, 2)
     relay.receive(BESIDE, 2, 3)
     relay.round(9)
-    assert relay.trees.relayed() == {1, 2, 3}
+    assert relay.trees.relayed() == bit_set({1, 2, 3})
 
 
 def test_a_cleared_relay_has_no_links_and_asks_for_nothing() -> None:
@@ -253,7 +254,7 @@ def test_requests_make_a_path_from_everyone_to_the_rendezvous_node(
     for _ in range(1 + rounds):
         for peer, relay in enumerate(relays):
             relay.environment.advance(1.0)
-            relay.trees.refresh({TOPIC} if peer in wanting else set())
+            relay.trees.refresh(bit_set({TOPIC} if peer in wanting else ()))
         while any(relay.environment.outbox for relay in relays):
             for peer, relay in enumerate(relays):
                 for receiver, request in relay.environment.take(RelayRequest):

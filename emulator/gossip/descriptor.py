@@ -32,7 +32,7 @@ class Descriptor:
         self.identifier = identifiers.of_peer(profile.peer)
         self.version = profile.version
         """A newer one replaces an older one."""
-        self.topic_set = sum(1 << topic for topic in profile.topics)
+        self.topic_set = bit_set(profile.topics)
         """A bit set: bit t is set for topic t."""
         self.topic_count = len(profile.topics)
         self.equal_rate: float | None = None if profile.rates else profile.rate
@@ -93,6 +93,14 @@ def decode(encoded: bytes) -> Descriptor:
             _decoded.clear()
         known = _decoded[encoded] = Descriptor(Profile.FromString(encoded), encoded)
     return known
+
+
+def bit_set(positions: Iterable[int]) -> int:
+    """A number with these bits set."""
+    number = 0
+    for position in positions:
+        number |= 1 << position
+    return number
 
 
 def bits(number: int) -> list[int]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from trellis.v1.pubsub_pb2 import ProfileExchange
 
 from emulator import identifiers
-from emulator.gossip.descriptor import Descriptor, bits, decode
+from emulator.gossip.descriptor import Descriptor, bit_set, bits, decode
 from emulator.identifiers import HALF, MASK, SPACE
 from emulator.overlays.small_world import Link
 
@@ -60,9 +60,12 @@ class GatewayElection:
         self._used: list[tuple[int, int]] = []
         self._topics: list[int] = []
         self._keys: list[int] = []
+        self._distances: list[int] = []
         self.gateways: list[int] = []
         self.parents: list[int] = []
         self.hops: list[int] = []
+        self.gateway_topics = 0
+        """The topics that this peer is a gateway for, a bit set."""
 
     def update(self, own: Descriptor, links: Mapping[int, Link], oldest: float) -> bool:
         """A round: revise all proposals; true if any changed.
@@ -76,6 +79,7 @@ class GatewayElection:
             self._neighbours.clear()
             self._topics = own.topics
             self._keys = [identifiers.of_topic(topic) for topic in self._topics]
+            self._distances = [identifiers.distance(own.identifier, key) for key in self._keys]
         used = []
         for peer, link in links.items():
             revision = link.revision
@@ -90,11 +94,6 @@ class GatewayElection:
         self._elect(own, links)
         return proposals != (self.gateways, self.parents, self.hops)
 
-    def gateway_topics(self) -> set[int]:
-        """The topics that this peer is a gateway for."""
-        peer = self._peer
-        return {topic for topic, gateway in zip(self._topics, self.gateways, strict=True) if gateway == peer}
-
     def _elect(self, own: Descriptor, links: Mapping[int, Link]) -> None:
         self_peer, limit, keys = self._peer, self._limit, self._keys
         of_peer = identifiers.of_peer
@@ -102,8 +101,7 @@ class GatewayElection:
         gateways = [self_peer] * count
         parents = [self_peer] * count
         hops = [0] * count
-        own_distance = identifiers.distance
-        distances = [own_distance(own.identifier, key) for key in keys]
+        distances = self._distances.copy()
         for peer, revision in self._used:
             neighbour = self._neighbours.get(peer)
             if neighbour is None:
@@ -129,3 +127,6 @@ class GatewayElection:
                         parents[position] = peer
                         hops[position] = far + 1
         self.gateways, self.parents, self.hops = gateways, parents, hops
+        self.gateway_topics = bit_set(
+            [topic for topic, gateway in zip(self._topics, gateways, strict=True) if gateway == self_peer]
+        )

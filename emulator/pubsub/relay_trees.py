@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from trellis.v1.pubsub_pb2 import RelayRequest
 
 from emulator import identifiers
+from emulator.gossip.descriptor import bit_set, bits
 from emulator.protocol import Environment, Handler, Overlay
 
 
@@ -23,7 +24,8 @@ class _Below:
     __slots__ = ("ends", "request", "topics")
 
     def __init__(self) -> None:
-        self.topics: set[int] = set()
+        self.topics = 0
+        """A bit set."""
         self.ends = 0.0
         self.request: RelayRequest | None = None
         """The request that says all this, if one does."""
@@ -33,7 +35,8 @@ class RelayTrees:
     """This peer's part in the relay paths of all topics.
 
     A peer's request tells all the topics that it asks the receiver for. In a network at rest it is
-    the same each round, and renewing a link is comparing two messages.
+    the same each round, and renewing a link is comparing two messages. Sets of topics are bit sets:
+    bit t is set for topic t.
     """
 
     def __init__(self, environment: Environment, overlay: Overlay, lifetime: float) -> None:
@@ -41,29 +44,30 @@ class RelayTrees:
         self._environment = environment
         self._overlay = overlay
         self._lifetime = lifetime
-        self._wanted: set[int] = set()
+        self._wanted = 0
         self._below: dict[int, _Below] = {}
-        self._above: dict[int, set[int]] = {}
+        self._above: dict[int, int] = {}
         """Next hop -> the topics that it is asked for."""
-        self._asked: set[int] = set()
+        self._asked = 0
         """All topics that this peer relays or wants."""
         self._requests: dict[int, RelayRequest] = {}
         self._routes_version = -1
         self._changed = False
         # Links that are renewed no more: (when they end, peer, topics).
-        self._fading: deque[tuple[float, int, set[int]]] = deque()
+        self._fading: deque[tuple[float, int, int]] = deque()
 
     def handlers(self) -> dict[type[Message], Handler]:
         return {RelayRequest: self._on_request}
 
     def clear(self) -> None:
         """Forget all paths."""
-        for state in (self._wanted, self._below, self._above, self._asked, self._requests, self._fading):
+        self._wanted = self._asked = 0
+        for state in (self._below, self._above, self._requests, self._fading):
             state.clear()
         self._changed = True
 
-    def refresh(self, wanted: set[int]) -> None:
-        """A round: ask again for the topics that this peer `wanted` itself or relays for others."""
+    def refresh(self, wanted: int) -> None:
+        """A round: ask again for the topics that this peer wants itself, a bit set, or relays for others."""
         now = self._environment.now
         while self._fading and self._fading[0][0] < now:
             self._fading.popleft()
@@ -79,9 +83,10 @@ class RelayTrees:
     def links(self, topic: int) -> set[int]:
         """The peers next to this one on the topic's relay paths."""
         now = self._environment.now
-        linked = {peer for peer, below in self._below.items() if topic in below.topics and below.ends >= now}
-        linked.update([peer for ends, peer, topics in self._fading if ends >= now and topic in topics])
-        linked.update([hop for hop, topics in self._above.items() if topic in topics])
+        bit = 1 << topic
+        linked = {peer for peer, below in self._below.items() if below.topics & bit and below.ends >= now}
+        linked.update([peer for ends, peer, topics in self._fading if ends >= now and topics & bit])
+        linked.update([hop for hop, topics in self._above.items() if topics & bit])
         return linked
 
     def on_unreachable(self, peer: int) -> None:
@@ -90,11 +95,14 @@ class RelayTrees:
         if self._below.pop(peer, None):
             self._changed = True
         self._requests.pop(peer, None)
-        self._add(self._above.pop(peer, set()))
+        self._add(self._above.pop(peer, 0))
 
-    def relayed(self) -> set[int]:
-        """The topics that this peer relays for others."""
-        return set().union(*[below.topics for below in self._below.values()])
+    def relayed(self) -> int:
+        """The topics that this peer relays for others, a bit set."""
+        relayed = 0
+        for below in self._below.values():
+            relayed |= below.topics
+        return relayed
 
     def _prepare_requests(self) -> None:
         self._changed = False
@@ -103,9 +111,9 @@ class RelayTrees:
         self._asked = self._wanted | self.relayed()
         self._requests = self._assign(self._asked, addition=False)
         for hop, topics in above.items():
-            self._fade(hop, topics - self._above.get(hop, set()))
+            self._fade(hop, topics & ~self._above.get(hop, 0))
 
-    def _add(self, topics: set[int]) -> None:
+    def _add(self, topics: int) -> None:
         """Ask at once; the next round's requests will include it."""
         if topics:
             self._changed = True
@@ -113,12 +121,12 @@ class RelayTrees:
             for hop, request in self._assign(topics, addition=True).items():
                 self._environment.send(hop, request)
 
-    def _assign(self, topics: set[int], *, addition: bool) -> dict[int, RelayRequest]:
+    def _assign(self, topics: int, *, addition: bool) -> dict[int, RelayRequest]:
         """Choose the next hop of each topic; the requests to send, by next hop."""
         next_hop = self._overlay.next_hop
         of_topic = identifiers.of_topic
         by_hop: dict[int | None, list[int]] = {}
-        for topic in topics:
+        for topic in bits(topics):
             hop = next_hop(of_topic(topic))
             if hop in by_hop:
                 by_hop[hop].append(topic)
@@ -127,7 +135,7 @@ class RelayTrees:
         requests = {}
         for hop, asked in by_hop.items():
             if hop is not None:
-                self._above.setdefault(hop, set()).update(asked)
+                self._above[hop] = self._above.get(hop, 0) | bit_set(asked)
                 requests[hop] = RelayRequest(topics=asked, addition=addition)
         return requests
 
@@ -140,17 +148,17 @@ class RelayTrees:
             below.ends = ends
             return
         below.ends = ends
-        asked = set(message.topics)
+        asked = bit_set(message.topics)
         if message.addition:
             below.topics |= asked
             below.request = None
         else:
-            self._fade(sender, below.topics - asked)
+            self._fade(sender, below.topics & ~asked)
             below.topics = asked
             below.request = message
         self._changed = True
-        self._add(asked - self._asked)
+        self._add(asked & ~self._asked)
 
-    def _fade(self, peer: int, topics: set[int]) -> None:
+    def _fade(self, peer: int, topics: int) -> None:
         if topics:
             self._fading.append((self._environment.now + self._lifetime, peer, topics))

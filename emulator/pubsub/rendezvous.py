@@ -114,8 +114,8 @@ class RendezvousPubSub(PubSub):
         return self._overlay.neighbours()
 
     def gauges(self) -> dict[str, float]:
-        relayed = self._relays.relayed() - self._rates.keys()
-        return self._overlay.gauges() | {"relayed_topics": float(len(relayed))}
+        relayed = self._relays.relayed() & ~self._descriptor.topic_set
+        return self._overlay.gauges() | {"relayed_topics": float(relayed.bit_count())}
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         """An event on its way to the rendezvous node is spread by the first peer that can."""

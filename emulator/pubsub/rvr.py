@@ -28,7 +28,7 @@ class RVR(RendezvousPubSub):
         return super().gauges() | {"gateway_topics": float(len(self._rates))}
 
     def _round(self) -> None:
-        self._relays.refresh(set(self._rates))
+        self._relays.refresh(self._descriptor.topic_set)
 
     def _make_profile(self, reply: bool) -> ProfileExchange:
         own = self._descriptor

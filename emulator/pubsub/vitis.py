@@ -60,7 +60,7 @@ class Vitis(RendezvousPubSub):
         super().start(bootstrap)
 
     def gauges(self) -> dict[str, float]:
-        return super().gauges() | {"gateway_topics": float(len(self._election.gateway_topics()))}
+        return super().gauges() | {"gateway_topics": float(self._election.gateway_topics.bit_count())}
 
     def _links(self) -> dict[int, Link]:
         return self._overlay.links() if self._both else self._overlay.table
@@ -68,7 +68,7 @@ class Vitis(RendezvousPubSub):
     def _round(self) -> None:
         """Algorithm 5, with the lookups of its line 21."""
         self._update_profile()
-        self._relays.refresh(self._election.gateway_topics())
+        self._relays.refresh(self._election.gateway_topics)
 
     def _update_profile(self) -> None:
         oldest = self._environment.now - self._proposals_live

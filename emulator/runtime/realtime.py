@@ -14,6 +14,7 @@ from typing import Protocol as Interface
 from google.protobuf.message import DecodeError, Message
 from trellis.v1 import control_pb2, wire_pb2
 
+from emulator.messages import message_class
 from emulator.network.model import Network
 from emulator.protocol import Contact
 from emulator.runtime.agenda import Agenda
@@ -95,12 +96,11 @@ class Host:
         sender = session.peer
         context = self.context
         self.sent += 1
-        counters = session.counters.get(self._type)
-        if counters is None:
-            count = self.recorder.counter
-            counters = count(sender, self._type, traced=False), count(sender, self._type, traced=True)
-            session.counters[self._type] = counters
-        counter = counters[context is not None]
+        traced = context is not None
+        counters = session.counters[traced]
+        counter = counters.get(self._type)
+        if counter is None:
+            counter = counters[self._type] = self.recorder.counter(sender, self._type, traced)
         counter[0] += 1
         counter[1] += len(self._payload)
         delay = self.network.delay(sender, receiver, self._random)
@@ -194,12 +194,11 @@ class Host:
                 answer = Passage(sender, receiver, None, b"", kind, sent_ns, envelope.due_ns, context, True)
                 self.wire.offer(self.host_of[sender], answer)
             return
-        message_class = session.message_classes.get(kind)
-        if message_class is None:
+        try:
+            message = message_class(kind).FromString(envelope.payload)
+        except KeyError:
             self.dropped[f"no handler for {kind[:80]}"] += 1
             return
-        try:
-            message = message_class.FromString(envelope.payload)
         except DecodeError:
             self.dropped[f"{kind} cannot be decoded"] += 1
             return

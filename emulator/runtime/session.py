@@ -45,8 +45,7 @@ class Session:
         self.topics: set[int] = set()
         """Topics among these."""
         self.handlers: dict[type[Message], Handler] = {}
-        self.message_classes: dict[str, type[Message]] = {}
-        self.counters: dict[str, tuple[list[int], list[int]]] = {}
+        self.counters: tuple[dict[str, list[int]], dict[str, list[int]]] = {}, {}
         """[messages, bytes] sent by message type, of maintenance and of operations."""
         self._host = host
         self._component: Application | None = None
@@ -62,7 +61,6 @@ class Session:
         """Give the peer its protocol."""
         self._component = component
         self.handlers = component.handlers()
-        self.message_classes = {message.__name__: message for message in self.handlers}
 
     @property
     def pubsub(self) -> PubSub:

@@ -76,7 +76,7 @@ class VirtualPeer:
         """Counts joins: what belongs to an earlier life does not reach this one."""
         self._delays = world.network.rows[world.network.locations[number]]
         self._locations = world.network.locations
-        self._counters: dict[type[Message], tuple[list[int], list[int]]] = {}
+        self._counters: tuple[dict[type[Message], list[int]], dict[type[Message], list[int]]] = {}, {}
         self._last_message: Message | None = None
         self._last_size = 0
 
@@ -92,14 +92,12 @@ class VirtualPeer:
             size = self._last_size = message.ByteSize()
             self._last_message = message
         kind = message.__class__
-        counters = self._counters.get(kind)
-        if counters is None:
-            counters = self._counters[kind] = (
-                world.recorder.counter(self.number, kind.__name__, traced=False),
-                world.recorder.counter(self.number, kind.__name__, traced=True),
-            )
         context = world.context
-        counter = counters[context is not None]
+        traced = context is not None
+        counters = self._counters[traced]
+        counter = counters.get(kind)
+        if counter is None:
+            counter = counters[kind] = world.recorder.counter(self.number, kind.__name__, traced)
         counter[0] += 1
         counter[1] += size
         world.messages += 1
