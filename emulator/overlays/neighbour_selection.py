@@ -18,8 +18,8 @@ from emulator.identifiers import HALF, MASK, SPACE
 SUCCESSOR, PREDECESSOR, SMALL_WORLD, FRIEND = "successor", "predecessor", "small-world", "friend"
 
 
-_REMEMBERED_BEATEN = 1024
-"""Newcomers, one for each remainder of a peer's number: 8 KiB."""
+_REMEMBERED_BEATEN = 256
+"""Newcomers, one for each remainder of a peer's number: 2 KiB."""
 
 
 @dataclass(slots=True)
