@@ -123,7 +123,7 @@ def test_an_installation_is_marked_and_is_no_delivered_event(world: World) -> No
     session.operate("subscribe", {names.INTEREST: 4}, lambda: session.subscribe(4, interest))
     (root,) = world.spans()
     assert marks(root) == {names.PEER: 0, names.INTEREST: 4, names.DELIVERED: True, names.HOPS: 0}
-    assert (session.interests, session.topics, world.host.delivered) == ({4}, set(), 0)
+    assert (session.interests, session.topics, world.host.delivered) == ({4}, 0, 0)
 
 
 def test_what_its_own_publisher_is_given_is_no_delivery(world: World) -> None:

@@ -27,7 +27,6 @@ from emulator.telemetry.otlp import Cut
 from emulator.telemetry.resent import scan_once
 
 _PART_BYTES = 2 << 20
-_BATCH_RECORDS = 8
 _BATCH_BYTES = 4 << 20
 _LONGEST_RECORD = 1 << 30
 _SCHEMAS = {"traces": SPANS, "metrics": POINTS}
@@ -138,7 +137,7 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
                 continue
             frames.append((offset, length, message))
             size += len(message)
-            if len(frames) >= _BATCH_RECORDS or size >= _BATCH_BYTES:
+            if size >= _BATCH_BYTES:
                 yield from decode(frames)
                 frames, size = [], 0
     if frames:

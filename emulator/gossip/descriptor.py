@@ -17,13 +17,13 @@ class Descriptor:
 
     __slots__ = (
         "_rates",
+        "_sum_of_rates",
         "encoded",
         "equal_rate",
         "identifier",
         "peer",
         "topic_count",
         "topic_set",
-        "total_rate",
         "version",
     )
 
@@ -38,8 +38,7 @@ class Descriptor:
         self.equal_rate: float | None = None if profile.rates else profile.rate
         """events/s of each topic, if all are equal."""
         self._rates = dict(zip(profile.topics, profile.rates, strict=True)) if profile.rates else _NO_RATES
-        self.total_rate = sum(profile.rates) if profile.rates else profile.rate * self.topic_count
-        """events/s of all topics."""
+        self._sum_of_rates = sum(profile.rates)
         self.encoded = encoded
         """The `Profile` message that gossip passes on unread."""
 
@@ -67,6 +66,11 @@ class Descriptor:
     def rate(self, topic: int) -> float:
         """events/s of one of its topics."""
         return self._rates[topic] if self.equal_rate is None else self.equal_rate
+
+    @property
+    def total_rate(self) -> float:
+        """events/s of all topics."""
+        return self._sum_of_rates if self.equal_rate is None else self.equal_rate * self.topic_count
 
     def utility(self, other: Descriptor) -> float:
         """How alike two peers' interests are, 0 to 1, weighted by publication rates (Vitis, equation 1)."""

@@ -22,12 +22,11 @@ _PULLS = 4
 class _Held:
     """What this peer has of an event."""
 
-    __slots__ = ("asked", "data", "onward", "pulls", "sources", "timer", "waiting")
+    __slots__ = ("asked", "event", "pulls", "sources", "timer", "waiting")
 
     def __init__(self) -> None:
-        self.data: EventData | None = None
-        self.onward: EventData | None = None
-        """The event as it goes to those who pull it from here, one hop further."""
+        self.event: Event | None = None
+        """Whole; the message that brought it takes twice as much memory."""
         self.asked: int | None = None
         self.pulls = 0
         self.sources: list[int] = []
@@ -61,21 +60,21 @@ class Dissemination:
     def publish(self, data: EventData) -> None:
         """Bring in an event that this peer has whole: its own, or one routed to it."""
         held = self._remember(data.event)
-        if held.data is None:
+        if held.event is None:
             self._notify(data.event, data.topic, data.publisher, data.hops + 1, sender=None)
             self._take(held, data)
 
     def on_unreachable(self, peer: int) -> None:
         """Pull from another source what was asked of `peer`."""
         for event, held in self._held.items():
-            if held.data is None and held.asked == peer:
+            if held.event is None and held.asked == peer:
                 self._pull_elsewhere(event, held)
 
     def _on_notification(self, sender: int, message: Notification) -> None:
         event = message.event
         known = self._held.get(event)
         if known is not None:
-            if known.data is None:
+            if known.event is None:
                 known.sources.append(sender)
                 if known.asked is None:
                     self._pull_elsewhere(event, known)
@@ -88,28 +87,28 @@ class Dissemination:
         held = self._held.get(message.event)
         if held is None:
             return
-        if held.data is None:
+        if held.event is None:
             held.waiting.append(sender)
         else:
-            self._environment.send(sender, self._onward(held))
+            self._environment.send(sender, _onward(held.event))
 
     def _on_event(self, sender: int, message: EventData) -> None:
         held = self._remember(message.event)
-        if held.data is None:
+        if held.event is None:
             self._take(held, message)
 
     def _take(self, held: _Held, data: EventData) -> None:
-        held.data = data
+        event = held.event = Event(
+            data.event, data.publisher, data.topic, payload=data.payload, hops=data.hops
+        )
         if held.timer is not None:
             held.timer.cancel()
             held.timer = None
         held.sources.clear()
         if self._interested(data.topic):
-            self._environment.deliver(
-                Event(data.event, data.publisher, data.topic, payload=data.payload, hops=data.hops)
-            )
+            self._environment.deliver(event)
         if held.waiting:
-            onward = self._onward(held)
+            onward = _onward(event)
             for peer in held.waiting:
                 self._environment.send(peer, onward)
             held.waiting.clear()
@@ -139,22 +138,8 @@ class Dissemination:
             held.timer.cancel()
             held.timer = None
         held.asked = None
-        if held.data is None and held.sources:
+        if held.event is None and held.sources:
             self._pull(event, held, held.sources.pop(0))
-
-    @staticmethod
-    def _onward(held: _Held) -> EventData:
-        if held.onward is None:
-            data = held.data
-            assert data is not None
-            held.onward = EventData(
-                event=data.event,
-                topic=data.topic,
-                publisher=data.publisher,
-                hops=data.hops + 1,
-                payload=data.payload,
-            )
-        return held.onward
 
     def _remember(self, event: int) -> _Held:
         held = self._held.get(event)
@@ -163,3 +148,14 @@ class Dissemination:
             if len(self._held) > _REMEMBERED_EVENTS:
                 del self._held[next(iter(self._held))]
         return held
+
+
+def _onward(event: Event) -> EventData:
+    """The event for those who pull it from here, one hop further."""
+    return EventData(
+        event=event.number,
+        topic=event.topic,
+        publisher=event.publisher,
+        hops=event.hops + 1,
+        payload=event.payload,
+    )

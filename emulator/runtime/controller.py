@@ -167,7 +167,7 @@ class Controller:
             event, pubsub = action.event, session.pubsub
             attributes: dict[str, int | bool] = {names.EVENT: event.number}
             if event.topic is not None:
-                attributes[names.INTERESTED] = event.topic in session.topics
+                attributes[names.INTERESTED] = session.wants(event.topic)
             session.operate("publish", attributes, lambda: pubsub.publish(event), event.topic)
         else:
             host.lookups += 1

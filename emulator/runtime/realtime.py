@@ -224,7 +224,7 @@ class Host:
         recorder = self.recorder
         topic = sent_in.topic
         here = TraceContext(sent_in.trace_id, recorder.next_span_id(), sent_in.depth + 1, topic)
-        interested = topic in session.topics
+        interested = session.wants(topic)
         self.context = here
         self.delivered_hops = None
         try:

@@ -42,8 +42,8 @@ class Session:
         self.started_ns = host.clock.now_ns()
         self.interests: set[int] = set()
         """Numbers in the plan of what the peer subscribes to now."""
-        self.topics: set[int] = set()
-        """Topics among these."""
+        self.topics = 0
+        """Topics among these, a bit set."""
         self.handlers: dict[type[Message], Handler] = {}
         self.counters: tuple[dict[str, list[int]], dict[str, list[int]]] = {}, {}
         """[messages, bytes] sent by message type, of maintenance and of operations."""
@@ -108,14 +108,18 @@ class Session:
     def subscribe(self, number: int, interest: Interest) -> None:
         self.interests.add(number)
         if isinstance(interest, TopicInterest):
-            self.topics.add(interest.topic)
+            self.topics |= 1 << interest.topic
         self.pubsub.subscribe(interest)
 
     def unsubscribe(self, number: int, interest: Interest) -> None:
         self.interests.discard(number)
         if isinstance(interest, TopicInterest):
-            self.topics.discard(interest.topic)
+            self.topics &= ~(1 << interest.topic)
         self.pubsub.unsubscribe(interest)
+
+    def wants(self, topic: int | None) -> bool:
+        """Whether the peer subscribes to the topic; never to None."""
+        return topic is not None and bool(self.topics >> topic & 1)
 
     def operate(
         self,
