@@ -231,7 +231,7 @@ def test_many_spans_are_written_in_several_records_and_none_is_lost(tmp_path: Pa
         begin(tested, "publish", 1, 0, {})
     tested.close()
     records = [TracesData.FromString(r) for r in read_records(tmp_path / "h1-traces-0.otlp")]
-    assert len(records) == 9
+    assert len(records) == 18
     assert len(spans(tmp_path)) == 4500
     for record in records:
         assert read(record.resource_spans[0].resource.attributes) == {

@@ -25,8 +25,8 @@ class _Neighbour:
     def __init__(self) -> None:
         self.descriptor: Descriptor | None = None
         """Whose topics the positions in `theirs` are of: hearsay may know of a newer one."""
-        self.own: list[int] = []
-        self.theirs: list[int] = []
+        self.own = array("I")
+        self.theirs = array("I")
         self.revision: int | None = None
         self.proposals = array("I")
         """Own topic's position, gateway, parent and hops, of one topic after the other: as tuples they
@@ -37,8 +37,8 @@ class _Neighbour:
         if other is not self.descriptor:
             self.descriptor = other
             shared = bits(own.topic_set & other.topic_set)
-            self.own = [own.position(topic) for topic in shared]
-            self.theirs = [other.position(topic) for topic in shared]
+            self.own = array("I", [own.position(topic) for topic in shared])
+            self.theirs = array("I", [other.position(topic) for topic in shared])
         gateways, parents, hops = profile.gateways, profile.parents, profile.hops
         proposals: list[int] = []
         for position, theirs in zip(self.own, self.theirs, strict=True):
@@ -61,9 +61,9 @@ class GatewayElection:
         self._topics: list[int] = []
         self._keys: list[int] = []
         self._distances: list[int] = []
-        self.gateways: list[int] = []
-        self.parents: list[int] = []
-        self.hops: list[int] = []
+        self.gateways = array("I")
+        self.parents = array("I")
+        self.hops = array("I")
         self.gateway_topics = 0
         """The topics that this peer is a gateway for, a bit set."""
 
@@ -126,7 +126,7 @@ class GatewayElection:
                         gateways[position] = gateway
                         parents[position] = peer
                         hops[position] = far + 1
-        self.gateways, self.parents, self.hops = gateways, parents, hops
+        self.gateways, self.parents, self.hops = array("I", gateways), array("I", parents), array("I", hops)
         self.gateway_topics = bit_set(
             [topic for topic, gateway in zip(self._topics, gateways, strict=True) if gateway == self_peer]
         )
