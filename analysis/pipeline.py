@@ -15,6 +15,9 @@ from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.rundir import RunDirectory
 
+_MUCH_TELEMETRY = 10 << 20
+"""Bytes of traces, some 300,000 spans: with fewer, compiling costs more than it saves."""
+
 
 def analyze(
     run: RunDirectory, progress: Callable[[str], None], spark: SparkSession | None = None
@@ -32,7 +35,8 @@ def analyze(
         measured = _measure(run, ready, progress, spark)
     elif ready:
         progress("starting Spark")
-        with spark_session() as own:
+        much = sum(record.trace_bytes for record in ready) > _MUCH_TELEMETRY
+        with spark_session(optimize=much) as own:
             measured = _measure(run, ready, progress, own)
     progress("writing the summary")
     return summarize(run, experiment, records, measured)

@@ -25,8 +25,9 @@ done
 exec {java} "$@"
 """
 _HERE = "127.0.0.1"
+_GARBAGE_COLLECTOR = "-XX:+UseSerialGC"
 _SETTINGS = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": f"{_GARBAGE_COLLECTOR} -XX:TieredStopAtLevel=1",
     "spark.driver.memory": "2g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -64,13 +65,18 @@ def _environment(address: str) -> Iterator[None]:
                     os.environ[name] = value
 
 
-def spark_session(cores: int | None = None) -> SparkSession:
+def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkSession:
     """The session of this process, on `cores` cores of this machine (all by default).
 
-    The caller stops it. Raises pyspark.errors.PySparkRuntimeError if the JVM does not start.
+    With `optimize` Java compiles what runs often a second time, and better: slower for little telemetry,
+    faster for much. The caller stops the session. Raises pyspark.errors.PySparkRuntimeError if the JVM does
+    not start.
     """
     cores = cores or os.cpu_count() or 1
-    return start_session(f"local[{cores}]", cores, _HERE, {"spark.driver.bindAddress": _HERE})
+    settings = {"spark.driver.bindAddress": _HERE}
+    if optimize:
+        settings["spark.driver.extraJavaOptions"] = _GARBAGE_COLLECTOR
+    return start_session(f"local[{cores}]", cores, _HERE, settings)
 
 
 def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:

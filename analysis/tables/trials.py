@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +43,15 @@ class TrialRecord:
 
     @property
     def has_telemetry(self) -> bool:
-        return (self.directory.plan / "publications.parquet").exists() and any(
-            self.directory.telemetry.glob("*-traces-*.otlp")
-        )
+        return (self.directory.plan / "publications.parquet").exists() and any(self._trace_files())
+
+    @property
+    def trace_bytes(self) -> int:
+        """Size of its files of spans."""
+        return sum(path.stat().st_size for path in self._trace_files())
+
+    def _trace_files(self) -> Iterator[Path]:
+        return self.directory.telemetry.glob("*-traces-*.otlp")
 
     @property
     def serves(self) -> Workload:
