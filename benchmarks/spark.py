@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from analysis.session import spark_session
 from analysis.tables.build import build_tables, write_telemetry
 from analysis.tables.trials import TrialRecord
+from emulator.experiment.fidelity import Fidelity, HostReport
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec
@@ -90,6 +92,7 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
     for at in (_SPEC.phases.measure_start, _SPEC.phases.measure_end):
         recorder.write_interval(round(at * 1e9), _PEERS, 0)
     recorder.close()
+    Fidelity("virtual", "virtual clock", hosts=[HostReport("virtual", _PEERS)]).write(directory.fidelity)
     return _record(run)
 
 
@@ -114,7 +117,10 @@ def _measure(spark: SparkSession, folder: Path, spans: int) -> tuple[float, floa
 
 
 def _record(run: RunDirectory) -> TrialRecord:
-    return TrialRecord("vitis-1", "vitis", {}, _SPEC, run.trial("vitis-1"), {}, {})
+    directory = run.trial("vitis-1")
+    return TrialRecord(
+        "vitis-1", "vitis", {}, _SPEC, directory, {}, json.loads(directory.fidelity.read_text())
+    )
 
 
 def main() -> None:

@@ -36,10 +36,11 @@ def _number_axis(variants: Sequence[Mapping[str, Any]]) -> str | None:
     """The varied key with the most values, if its values are numbers."""
     counts = {}
     for key in varied_keys(variants):
-        values = {v["values"].get(key) for v in variants}
-        if len(values) > 2 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
-            counts[key] = len(values)
-    return max(counts, key=lambda key: counts[key]) if counts else None
+        values = [v["values"].get(key) for v in variants]
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+            counts[key] = len(set(values))
+    most = max(counts, key=lambda key: counts[key], default=None)
+    return most if most is not None and counts[most] > 2 else None
 
 
 def _against(results: Results, measure: str, axis: str) -> Chart | None:

@@ -127,6 +127,8 @@ def value_label(key: str, value: Any) -> str:
         return key_label(key) if value else f"no {key_label(key)}"
     if isinstance(value, int | float):
         return f"{key_label(key)} {number(value)}"
+    if isinstance(value, Mapping):
+        return ", ".join(value_label(part, of_part) for part, of_part in value.items())
     return str(value)
 
 

@@ -17,7 +17,7 @@ from analysis.report.figures import maintenance_chart, sweep_charts
 from analysis.report.figures_spread import distribution_charts
 from analysis.report.figures_time import series_charts
 from analysis.report.numerals import estimate, number, quantity
-from analysis.report.results import Results
+from analysis.report.results import Results, variant_labels
 from emulator.experiment.rundir import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
@@ -137,6 +137,19 @@ def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) 
     (hit, *_) = sweep_charts(results)
     assert isinstance(hit, BarChart)
     assert [row.label for row in hit.rows] == ["vitis", "rvr"]
+
+
+def test_variants_that_differ_in_several_parameters_at_once_are_bars_too(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    kept = [v for v in results.variants if v["values"]["system.name"] == "vitis"]
+    for variant in kept:
+        friends = variant["values"]["system.parameters.friends"]
+        parameters = {"links": "outgoing", "friends": friends} if friends < 12 else {"links": "both"}
+        variant["values"] = {"system.parameters": parameters}
+    results.summary["variants"] = kept
+    (hit, *_) = sweep_charts(results)
+    assert isinstance(hit, BarChart)
+    assert list(variant_labels(kept).values()) == ["outgoing, friends 4", "outgoing, friends 8", "both"]
 
 
 def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> None:
