@@ -65,12 +65,8 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
 
 def _parameters(given: Mapping[str, Any]) -> str:
     """In words; groups of parameters, such as those of an overlay below, come last."""
-    plain = {name: value for name, value in given.items() if not isinstance(value, Mapping)}
-    groups = {name: value for name, value in given.items() if isinstance(value, Mapping)}
-    return ", ".join(
-        [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in plain.items()]
-        + [f"{name.replace('_', ' ')} ({_parameters(group)})" for name, group in groups.items()]
-    )
+    in_order = sorted(given.items(), key=lambda parameter: isinstance(parameter[1], Mapping))
+    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in in_order)
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
@@ -188,6 +184,8 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({_parameters(value)})"
     if isinstance(value, list | tuple):
         return " to ".join(map(_plain, value))
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

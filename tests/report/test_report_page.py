@@ -117,6 +117,16 @@ def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:
     assert "a flash crowd of 40 peers at 55 s" in text
 
 
+def test_parameters_that_are_varied_together_are_told_in_words(make_run: MakeRun) -> None:
+    together = "system.parameters: [{links: outgoing, friends: 4}, {links: both}]"
+    run = make_run()
+    run.experiment.write_text(
+        run.experiment.read_text().replace("system.parameters.friends: [4, 8, 12]", together)
+    )
+    text = " ".join(Page(write_report(run)).text)
+    assert "varied: system (links outgoing, friends 4), (links both)" in text
+
+
 @pytest.mark.parametrize(
     "name", ["overhead_histogram", "delay_cdf", "series", "messages", "deliveries", "hops"]
 )
