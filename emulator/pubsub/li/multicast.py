@@ -23,16 +23,20 @@ Probe = ProbePub | ProbePubMulticast
 class _Flight:
     """What left in one call, and so belongs to one operation's trace."""
 
-    __slots__ = ("probes", "resend", "unreachable", "until")
+    __slots__ = ("_again", "probes", "unreachable", "until")
 
-    def __init__(self, probes: list[tuple[int, Probe]], until: float) -> None:
+    def __init__(
+        self, probes: list[tuple[int, Probe]], until: float, again: Callable[[_Flight], None]
+    ) -> None:
         self.probes = probes
         """(receiver, message)"""
         self.until = until
         """By then a failure would be known."""
-        self.unreachable: set[int] = set()
-        self.resend: Delay | None = None
-        """Hastened when something turns out to be unreachable."""
+        self.unreachable: frozenset[int] = frozenset()
+        self._again = again
+
+    def resend(self) -> None:
+        self._again(self)
 
 
 class ProbeSender:
@@ -56,8 +60,8 @@ class ProbeSender:
         self._digit_bits = digit_bits
         self._notice = notice
         self._again = again
-        self._flights: deque[_Flight] = deque()
-        """The oldest first."""
+        self._flights: deque[tuple[_Flight, Delay]] = deque()
+        """The oldest first, each with what is hastened when something turns out to be unreachable."""
 
     def multicast(self, event: bytes, names: Sequence[Name], prefix: int, hops: int) -> list[Name]:
         """Program 3.4: a message for each group whose identifiers share one digit more than `prefix`.
@@ -88,11 +92,10 @@ class ProbeSender:
     def on_unreachable(self, peer: int) -> None:
         """What was lately sent there goes again, each in its own trace."""
         now = self._environment.now
-        for flight in self._flights:
+        for flight, resend in self._flights:
             if flight.until >= now and any(receiver == peer for receiver, _ in flight.probes):
-                flight.unreachable.add(peer)
-                assert flight.resend is not None
-                flight.resend.hasten()
+                flight.unreachable |= {peer}
+                resend.hasten()
 
     def _send_groups(
         self,
@@ -130,18 +133,15 @@ class ProbeSender:
 
     def _keep(self, sent: list[tuple[int, Probe]]) -> None:
         flights, now = self._flights, self._environment.now
-        while flights and flights[0].until < now and not flights[0].unreachable:
-            landed = flights.popleft()
-            assert landed.resend is not None
-            landed.resend.cancel()
+        while flights and flights[0][0].until < now and not flights[0][0].unreachable:
+            flights.popleft()
         if sent:
-            flight = _Flight(sent, now + self._notice)
-            flight.resend = self._environment.set_timer(math.inf, lambda: self._resend(flight))
-            flights.append(flight)
+            flight = _Flight(sent, now + self._notice, self._resend)
+            flights.append((flight, self._environment.set_timer(math.inf, flight.resend)))
 
     def _resend(self, flight: _Flight) -> None:
         """What was unreachable goes again; the rest is watched on."""
-        self._flights.remove(flight)
+        self._flights = deque(entry for entry in self._flights if entry[0] is not flight)
         self._keep([entry for entry in flight.probes if entry[0] not in flight.unreachable])
         for receiver, message in flight.probes:
             if receiver in flight.unreachable:
