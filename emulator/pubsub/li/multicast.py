@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from trellis.v1.content_pb2 import ProbePub, ProbePubMulticast
 
@@ -23,20 +24,14 @@ Probe = ProbePub | ProbePubMulticast
 class _Flight:
     """What left in one call, and so belongs to one operation's trace."""
 
-    __slots__ = ("_again", "probes", "unreachable", "until")
+    __slots__ = ("probes", "unreachable", "until")
 
-    def __init__(
-        self, probes: list[tuple[int, Probe]], until: float, again: Callable[[_Flight], None]
-    ) -> None:
+    def __init__(self, probes: list[tuple[int, Probe]], until: float) -> None:
         self.probes = probes
         """(receiver, message)"""
         self.until = until
         """By then a failure would be known."""
         self.unreachable: frozenset[int] = frozenset()
-        self._again = again
-
-    def resend(self) -> None:
-        self._again(self)
 
 
 class ProbeSender:
@@ -136,8 +131,9 @@ class ProbeSender:
         while flights and flights[0][0].until < now and not flights[0][0].unreachable:
             flights.popleft()
         if sent:
-            flight = _Flight(sent, now + self._notice, self._resend)
-            flights.append((flight, self._environment.set_timer(math.inf, flight.resend)))
+            flight = _Flight(sent, now + self._notice)
+            resend = self._environment.set_timer(math.inf, partial(self._resend, flight))
+            flights.append((flight, resend))
 
     def _resend(self, flight: _Flight) -> None:
         """What was unreachable goes again; the rest is watched on."""
