@@ -26,7 +26,13 @@ exec {java} "$@"
 """
 _HERE = "127.0.0.1"
 _GARBAGE_COLLECTOR = "-XX:+UseSerialGC"
+_ONE_ENCODING = {
+    "spark.hadoop.parquet.enable.dictionary": "false",
+    "spark.hadoop.parquet.writer.version": "v2",
+}
+"""A Parquet footer lists a column's encodings in an order that differs from JVM to JVM."""
 _SETTINGS = {
+    **_ONE_ENCODING,
     "spark.driver.extraJavaOptions": f"{_GARBAGE_COLLECTOR} -XX:TieredStopAtLevel=1",
     "spark.driver.memory": "2g",
     "spark.sql.adaptive.enabled": "false",
