@@ -117,8 +117,8 @@ class Host:
     def interval(self, at: float, peers_up: int = 5) -> None:
         self.recorder.write_interval(round(at * 1e9), peers_up, 0)
 
-    def snapshot(self, at: float, links: Mapping[int, Sequence[int]]) -> None:
-        peers = [(peer, _Peer(), {"friend": others}) for peer, others in links.items()]
+    def snapshot(self, at: float, links: Mapping[int, Sequence[int]], kind: str = "friend") -> None:
+        peers = [(peer, _Peer(), {kind: others}) for peer, others in links.items()]
         assert list(self.recorder.write_snapshot(round(at * 1e9), peers))
 
 
@@ -156,7 +156,7 @@ def record_golden(host: Host, host_of_3: Host | None = None) -> None:
     for peer in range(5):
         host.maintain(peer, 10)
     host.interval(20.0)
-    host.snapshot(20.0, {peer: [] for peer in range(5)})
+    host.snapshot(20.0, {0: [2], 1: [2], 2: [3], 3: [0], 4: [3]}, kind="successor")
     first = host.publish(0, 0, 21.0)
     first.hop("Notification", 0, 2, 21.0, 21.05, interested=False)
     first.hop("EventData", 0, 2, 21.05, 21.1, interested=False)
@@ -175,7 +175,7 @@ def record_golden(host: Host, host_of_3: Host | None = None) -> None:
 
 
 def golden_run(folder: Path) -> RunDirectory:
-    """One recorded trial.
+    """One recorded trial. The ring is 1, 2, 4, 3, 0; 2 passes 4 over, and 0 passes 1 over.
 
     Event 0 (21 s, by 0): due to 1 and 4, who get it in 2 hops; not yet to 3, who gets it in 3; 2 relays.
     Event 1 (30 s, by 1): due to 0, who gets it twice, in 1 hop, and to 3, who does not; no longer to 4.

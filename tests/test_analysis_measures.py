@@ -63,6 +63,7 @@ def test_measures_are_those_counted_by_hand(golden: tuple[RunDirectory, dict[str
         "clusters_per_topic": 3 / 2,
         "gateways_per_topic": 4 / 2,
         "neighbours": 1,
+        "wrong_successors": 2 / 5,
         "state.gateway_topics": 1,
         "lost_spans": 0,
         "lost_telemetry": 0,

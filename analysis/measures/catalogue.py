@@ -214,6 +214,12 @@ _OF_ALL = {
         None,
         "Of any peer at the end of the measure phase.",
     ),
+    "wrong_successors": _lower(
+        "Peers with a wrong successor",
+        "share",
+        "When the measure phase began, of the peers that had a successor on the ring: the overlay had not "
+        "formed yet, or had not mended. Lookups and relay paths may then end at the wrong peer.",
+    ),
     "peers_up": Measure("Peers up", "peers", None, "Mean over the measure phase."),
     "lost_spans": _lower(
         "Lost spans",

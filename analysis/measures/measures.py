@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.distributions import rounded
 from analysis.tables.build import Tables
+from emulator.identifiers import encode, of_peer
 from emulator.telemetry import names
 
 _TOP = 20
@@ -94,6 +95,7 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
         by_trial("clusters", F.avg("clusters").alias("clusters_per_topic")),
         _gateways(tables),
         _neighbours(tables),
+        _successors(tables),
         _lost(tables),
         by_trial("losses", F.sum("lost_bytes").alias("lost_telemetry")),
     ]
@@ -193,6 +195,22 @@ def _neighbours(tables: Tables) -> DataFrame:
         .agg(F.count_distinct("neighbour").alias("neighbours"))
         .groupBy("trial")
         .agg(F.avg("neighbours").alias("neighbours"), F.max("neighbours").alias("neighbours_max"))
+    )
+
+
+def _successors(tables: Tables) -> DataFrame:
+    """Overlays with a ring tell their successors; the next on the ring is the next identifier."""
+    identifier = F.udf(lambda peer: encode(of_peer(peer)), "binary")
+    ring = Window.partitionBy("trial")
+    next_peer = F.lead("peer").over(ring.orderBy("identifier"))
+    first = F.min(F.struct("identifier", "peer")).over(ring)["peer"]
+    return (
+        tables["links"]
+        .where("moment = 'start' and kind = 'successor'")
+        .withColumn("identifier", identifier("peer"))
+        .select("trial", "neighbour", F.coalesce(next_peer, first).alias("next"))
+        .groupBy("trial")
+        .agg(_share(F.col("neighbour") != F.col("next"), F.lit(True)).alias("wrong_successors"))
     )
 
 

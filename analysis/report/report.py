@@ -26,7 +26,7 @@ _GROUPS = {
     "Installing subscriptions": ("install",),
     "Traffic of publications": ("publish_", "matching_"),
     "Traffic": ("messages", "bytes", "maintenance"),
-    "Overlay": ("clusters", "gateways", "neighbours", "state."),
+    "Overlay": ("clusters", "gateways", "neighbours", "wrong_successors", "state."),
 }
 """Groups of measures and how the names of their measures begin."""
 

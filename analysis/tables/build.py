@@ -4,8 +4,7 @@
 with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). A trial
 without rows has no folder. Times `*_s` are seconds of trial time on the coordinator's clock, `*_ms`
 milliseconds, sizes bytes; `?` marks what may be null. Files hold the same rows in the same
-order for the same telemetry and plan, and are the same byte for byte if one Java process wrote them: footers
-list the encodings of a column in an order of that process.
+order for the same telemetry and plan, and are the same byte for byte.
 
 Written by `analysis.tables.build`:
 
