@@ -1,51 +1,102 @@
-"""Identifiers on the ring: peers, topics and keys share one space, by a globally known hash.
+"""Identifiers of structured overlays, and what it means for two of them to be near.
 
-128 bits of SHA-1, as in Pastry. Who knows a peer's number or a topic knows its identifier.
+An overlay says in which space its identifiers lie; a peer tells its own identifier to others in contacts and
+profiles. Most overlays give a peer the hash of its number, so that identifiers are uniform.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from functools import cache
+from typing import ClassVar, Final
 
-BITS = 128
-SPACE = 1 << BITS
-MASK = SPACE - 1
-HALF = SPACE >> 1
+from mypy_extensions import mypyc_attr
+
+BITS: Final = 128
+"""Bits of hashed identifiers and keys: the first 128 of SHA-1, as in Pastry."""
 
 
-def _hash(name: str) -> int:
+@mypyc_attr(allow_interpreted_subclasses=True)
+class IdentifierSpace(ABC):
+    """Whole numbers of a number of bits, and a metric."""
+
+    name: ClassVar[str]
+    """The metric's name, as telemetry tells it."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self.size = 1 << bits
+        self.mask = (1 << bits) - 1
+
+    @abstractmethod
+    def distance(self, a: int, b: int) -> int:
+        """The distance from home of a message for the identifier or key `b` that is at `a`."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Ring(IdentifierSpace):
+    """The shorter way round a ring (Pastry, Symphony, Vitis)."""
+
+    name: ClassVar[str] = "ring"
+
+    def distance(self, a: int, b: int) -> int:
+        clockwise = (b - a) & self.mask
+        return min(clockwise, self.size - clockwise)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ClockwiseRing(IdentifierSpace):
+    """The way from `b` clockwise to `a`: a key is at home at its successor (Chord, OSCAR)."""
+
+    name: ClassVar[str] = "clockwise"
+
+    def distance(self, a: int, b: int) -> int:
+        return (a - b) & self.mask
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Xor(IdentifierSpace):
+    """The exclusive or, read as a number (Kademlia)."""
+
+    name: ClassVar[str] = "xor"
+
+    def distance(self, a: int, b: int) -> int:
+        return a ^ b
+
+
+RING: Final = Ring(BITS)
+"""The ring of hashed identifiers."""
+
+SPACES: Final[dict[str, type[IdentifierSpace]]] = {
+    "ring": Ring,
+    "clockwise": ClockwiseRing,
+    "xor": Xor,
+}
+"""The spaces by the name of their metric."""
+
+
+@cache
+def hash_of(name: str) -> int:
+    """The identifier of anything that has a name."""
     return int.from_bytes(hashlib.sha1(name.encode()).digest()[: BITS // 8], "big")
 
 
-@cache
-def of_peer(peer: int) -> int:
-    """The identifier of a peer."""
-    return _hash(f"peer {peer}")
+def hash_of_peer(peer: int) -> int:
+    """The identifier that a peer takes where an overlay wants uniform ones."""
+    return hash_of(f"peer {peer}")
 
 
-@cache
-def of_topic(topic: int) -> int:
-    """The identifier of a topic: hash(t) of the papers."""
-    return _hash(f"topic {topic}")
+def hash_of_topic(topic: int) -> int:
+    """The key of a topic: hash(t) of the papers."""
+    return hash_of(f"topic {topic}")
 
 
 def encode(identifier: int) -> bytes:
-    """As messages and plans carry it: 16 bytes, big-endian."""
+    """A key as plans carry it: 16 bytes, big-endian."""
     return identifier.to_bytes(BITS // 8, "big")
 
 
 def decode(encoded: bytes) -> int:
-    """The identifier that `encode` made these bytes of."""
+    """The identifier that these bytes stand for, big-endian."""
     return int.from_bytes(encoded, "big")
-
-
-def of_name(name: str) -> int:
-    """The identifier of anything that has a name of its own."""
-    return _hash(name)
-
-
-def distance(a: int, b: int) -> int:
-    """The shorter way round the ring."""
-    clockwise = (b - a) & MASK
-    return clockwise if clockwise <= HALF else SPACE - clockwise

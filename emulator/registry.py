@@ -1,109 +1,153 @@
-"""The systems that can be run. Adding one is adding its file and its line here."""
+"""The systems that can be run. Adding one is adding its file and its line here.
+
+Packages outside of this repository add theirs by entry points of the groups `trellis.systems` and
+`trellis.overlays`, each a `System` or an `OverlayKind`. A system's module is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from importlib import import_module
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from emulator.overlays.lookups import Lookups
-from emulator.overlays.pastry import Pastry, PastryParameters
-from emulator.overlays.small_world_ring import SmallWorldRing, SmallWorldRingParameters
-from emulator.protocol import Application, Environment, Overlay
-from emulator.pubsub.li import parameters as li_parameters
-from emulator.pubsub.li.system import Li
-from emulator.pubsub.rvr import RVR, RVRParameters
-from emulator.pubsub.scribe.parameters import over
-from emulator.pubsub.scribe.scribe import Scribe
-from emulator.pubsub.vitis import Vitis, VitisParameters
+from emulator.packages import BadPackage, Offer, offers
+from emulator.system import OverlayKind, System
 
-_VITIS_PAPER = "Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011"
-_PASTRY_PAPER = "Rowstron, Druschel: Pastry, Middleware 2001; Castro, Costa, Rowstron: MSPastry, DSN 2004"
-_SCRIBE_PAPER = "Castro, Druschel, Kermarrec, Rowstron: Scribe, IEEE JSAC 20(8), 2002"
-_LI_PAPER = "W. Li: A content-based publish/subscribe framework over structured P2P networks, UBC, 2008"
+_SYSTEMS = {
+    "vitis": "emulator.pubsub.vitis:VITIS",
+    "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
+    "li": "emulator.pubsub.li.system:LI",
+}
+_OVERLAYS = {
+    "pastry": "emulator.overlays.pastry.overlay:PASTRY",
+    "small-world": "emulator.overlays.small_world_ring:SMALL_WORLD",
+}
+_OVER_ANY_OVERLAY = {
+    "scribe": "emulator.pubsub.scribe.scribe:over",
+}
+"""Systems that run on any structured overlay: a function that makes the system over an `OverlayKind`.
 
+With an overlay `x` there is a system `scribe-x`.
+"""
+_LOOKUPS = "emulator.overlays.lookups:lookups"
+"""Makes the system that looks keys up in an `OverlayKind`."""
 
-Workload = Literal["topics", "content", "lookups"]
+V = TypeVar("V", bound=System | OverlayKind)
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """A system under test."""
+class _Entry(Generic[V]):
+    """How a system or an overlay is made, and the package that it comes from."""
 
-    name: str
-    title: str
-    paper: str
-    parameters: type[BaseModel]
-    create: Callable[[Environment, Any], Application]
-    """Makes one peer from its environment and an instance of `parameters`."""
-    serves: Workload = "topics"
-    """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
-    schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
-    """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
+    make: Callable[[], V]
+    package: str = ""
 
 
-def _looked_up(create: Callable[[Environment, Any], Overlay]) -> Callable[[Environment, Any], Application]:
-    """An overlay alone, as a system that looks keys up."""
-    return lambda environment, parameters: Lookups(environment, lambda here: create(here, parameters))
+class Registry(MutableMapping[str, V]):
+    """Systems or overlays by name, each made when it is first asked for.
+
+    Asking for one of a package that cannot be used raises BadPackage.
+    """
+
+    def __init__(self, find: Callable[[], dict[str, _Entry[V]]]) -> None:
+        self._find = find
+        self._found: dict[str, _Entry[V]] | None = None
+        self._made: dict[str, V] = {}
+
+    @property
+    def _entries(self) -> dict[str, _Entry[V]]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def package_of(self, name: str) -> str:
+        """The package that it comes from, with its version; empty for Trellis' own. Raises KeyError."""
+        return self._entries[name].package
+
+    def usable(self) -> Iterator[V]:
+        """All but those of packages that cannot be used."""
+        for name in self:
+            try:
+                yield self[name]
+            except BadPackage:
+                continue
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._made:
+            self._made[name] = self._entries[name].make()
+        return self._made[name]
+
+    def __setitem__(self, name: str, value: V) -> None:
+        self._entries[name] = _Entry(lambda: value)
+        self._made.pop(name, None)
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
 
 
-def _scribe(
-    name: str, title: str, create: Callable[[Environment, Any], Overlay], parameters: type[BaseModel]
-) -> System:
-    """Scribe over an overlay that is made from these parameters."""
-
-    def make(environment: Environment, given: Any) -> Application:
-        return Scribe(environment, given, lambda here: create(here, given.overlay))
-
-    return System(name, title, _SCRIBE_PAPER, over(parameters), make)
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
-def _li(environment: Environment, parameters: Any) -> Application:
-    overlay = Pastry(environment, parameters.overlay)
-    digit_bits = parameters.overlay.digit_bits
-    return Li(environment, parameters, overlay, digit_bits=digit_bits, is_ready=lambda: overlay.ready)
+def _offered(offer: Offer, kind: type[V]) -> V:
+    """What a package offers, after a look at it. Raises BadPackage."""
+    found = offer.load()
+    if not isinstance(found, kind):
+        raise offer.refusal(f"it is of type {type(found).__name__}, not {kind.__name__}")
+    if found.name != offer.name:
+        raise offer.refusal(f'it calls itself "{found.name}". Use one name')
+    if not (isinstance(found.parameters, type) and issubclass(found.parameters, BaseModel)):
+        raise offer.refusal("its parameters are not a pydantic model")
+    if found.parameters.model_config.get("extra") != "forbid":
+        raise offer.refusal("its parameters accept unknown keys. Set extra='forbid' in their model_config")
+    return found
 
 
-SYSTEMS = {
-    system.name: system
-    for system in (
-        System(
-            "vitis", "Vitis, gossip clusters with rendezvous routing", _VITIS_PAPER, VitisParameters, Vitis
-        ),
-        System("rvr", "RVR, rendezvous routing (baseline of Vitis)", _VITIS_PAPER, RVRParameters, RVR),
-        System(
-            "pastry",
-            "Pastry, with MSPastry's care for churn",
-            _PASTRY_PAPER,
-            PastryParameters,
-            _looked_up(Pastry),
-            serves="lookups",
-        ),
-        System(
-            "small-world",
-            "The small-world ring of Vitis",
-            _VITIS_PAPER,
-            SmallWorldRingParameters,
-            _looked_up(SmallWorldRing),
-            serves="lookups",
-        ),
-        _scribe("scribe-pastry", "Scribe over Pastry", Pastry, PastryParameters),
-        _scribe(
-            "scribe-small-world",
-            "Scribe over the small-world ring of Vitis",
-            SmallWorldRing,
-            SmallWorldRingParameters,
-        ),
-        System(
-            "li",
-            "Li's distributed 2d-tree over Pastry",
-            _LI_PAPER,
-            li_parameters.over(PastryParameters),
-            _li,
-            serves="content",
-            schema=lambda parameters: parameters.attributes,
-        ),
-    )
-}
+def _overlays() -> dict[str, _Entry[OverlayKind]]:
+    found: dict[str, _Entry[OverlayKind]] = {
+        name: _Entry(partial(_load, place)) for name, place in _OVERLAYS.items()
+    }
+    for offer in offers("overlays", dict.fromkeys([*_OVERLAYS, *_SYSTEMS], "")).values():
+        found[offer.name] = _Entry(partial(_offered, offer, OverlayKind), offer.package)
+    return found
+
+
+def _systems() -> dict[str, _Entry[System]]:
+    found: dict[str, _Entry[System]] = {
+        name: _Entry(partial(_load, place)) for name, place in _SYSTEMS.items()
+    }
+    for overlay in OVERLAYS:
+        package = OVERLAYS.package_of(overlay)
+        found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
+        for name, place in _OVER_ANY_OVERLAY.items():
+            found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
+    own = {name: entry.package for name, entry in found.items()}
+    for offer in offers("systems", own).values():
+        found[offer.name] = _Entry(partial(_offered, offer, System), offer.package)
+    return found
+
+
+def _over(place: str, overlay: str) -> System:
+    made: System = _load(place)(OVERLAYS[overlay])
+    return made
+
+
+OVERLAYS: Registry[OverlayKind] = Registry(_overlays)
+"""Structured overlays by name."""
+SYSTEMS: Registry[System] = Registry(_systems)
+"""Systems under test by name."""

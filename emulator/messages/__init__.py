@@ -1,0 +1,1 @@
+"""Messages of protocols: plain classes, generated from `.proto` files, that become bytes only at the wire."""

@@ -1,0 +1,207 @@
+"""The protobuf wire format: what the generated classes read and write fields with."""
+
+from __future__ import annotations
+
+import struct
+
+from emulator.messages.message import MalformedMessage
+
+_DOUBLE = struct.Struct("<d")
+_FLOAT = struct.Struct("<f")
+_NEGATIVE = 1 << 63
+_WRAP = 1 << 64
+_LEAST_IDENTIFIER = 16
+"""Bytes of an identifier at least, so that those of one 128-bit space are equally long."""
+
+
+def varint_size(value: int) -> int:
+    """Bytes that a number takes; a negative one takes 10."""
+    if value < 0x80:
+        return 1 if value >= 0 else 10
+    size = 2
+    value >>= 14
+    while value:
+        size += 1
+        value >>= 7
+    return size
+
+
+def write_varint(out: bytearray, value: int) -> None:
+    if value < 0:
+        value += _WRAP
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def zigzag(value: int) -> int:
+    """A signed number as `sint32` and `sint64` encode it."""
+    return value * 2 if value >= 0 else -value * 2 - 1
+
+
+def unzigzag(value: int) -> int:
+    return value >> 1 if not value & 1 else -(value + 1 >> 1)
+
+
+def signed(value: int) -> int:
+    """The number that `int32` and `int64` encode as this one."""
+    return value - _WRAP if value >= _NEGATIVE else value
+
+
+def varints_size(values: list[int]) -> int:
+    """Bytes of a packed field without its head."""
+    size = 0
+    for value in values:
+        size += varint_size(value)
+    return size
+
+
+def bit_set_size(numbers: int) -> int:
+    """Bytes of a packed field of the positions of these bits, without its head."""
+    size = numbers.bit_count()
+    limit = 7
+    while numbers.bit_length() > 1 << limit:
+        size += (numbers >> (1 << limit)).bit_count()
+        limit += 7
+    return size
+
+
+def write_bit_set(out: bytearray, numbers: int) -> None:
+    while numbers:
+        lowest = numbers & -numbers
+        write_varint(out, lowest.bit_length() - 1)
+        numbers ^= lowest
+
+
+def identifier_size(identifier: int) -> int:
+    """Bytes of an identifier: as many as it needs, but 16 at least."""
+    return max(_LEAST_IDENTIFIER, (identifier.bit_length() + 7) // 8)
+
+
+def write_identifier(out: bytearray, identifier: int) -> None:
+    out += identifier.to_bytes(identifier_size(identifier), "big")
+
+
+def write_double(out: bytearray, value: float) -> None:
+    out += _DOUBLE.pack(value)
+
+
+def write_float(out: bytearray, value: float) -> None:
+    out += _FLOAT.pack(value)
+
+
+class Reader:
+    """Reads the fields of one message. Every method raises MalformedMessage if the bytes end too early."""
+
+    __slots__ = ("at", "data", "end")
+
+    def __init__(self, data: bytes, at: int, end: int) -> None:
+        self.data = data
+        self.at = at
+        self.end = end
+
+    def more(self) -> bool:
+        """Whether there are fields left."""
+        return self.at < self.end
+
+    def varint(self) -> int:
+        data, at, end = self.data, self.at, self.end
+        value = shift = 0
+        while at < end:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.at = at
+                return value & (_WRAP - 1)
+            shift += 7
+            if shift > 63:
+                break
+        raise MalformedMessage("a number is cut off or longer than 10 bytes")
+
+    def length(self) -> int:
+        """The end of a length-delimited field that begins here; the caller sets `at` to it."""
+        stop = self.varint() + self.at
+        if stop > self.end:
+            raise MalformedMessage("a field is longer than its message")
+        return stop
+
+    def content(self) -> bytes:
+        stop = self.length()
+        found = self.data[self.at : stop]
+        self.at = stop
+        return found
+
+    def text(self) -> str:
+        try:
+            return self.content().decode()
+        except UnicodeDecodeError as error:
+            raise MalformedMessage(f"a text is not UTF-8: {error}") from error
+
+    def identifier(self) -> int:
+        return int.from_bytes(self.content(), "big")
+
+    def read_double(self) -> float:
+        value: float = _DOUBLE.unpack(self._fixed(8))[0]
+        return value
+
+    def read_float(self) -> float:
+        value: float = _FLOAT.unpack(self._fixed(4))[0]
+        return value
+
+    def varints(self, into: list[int]) -> None:
+        """Append the numbers of a packed field."""
+        stop = self.length()
+        while self.at < stop:
+            into.append(self.varint())
+
+    def doubles(self, into: list[float]) -> None:
+        stop = self.length()
+        while self.at < stop:
+            into.append(self.read_double())
+
+    def floats(self, into: list[float]) -> None:
+        stop = self.length()
+        while self.at < stop:
+            into.append(self.read_float())
+
+    def bit_set(self) -> int:
+        stop = self.length()
+        numbers = 0
+        while self.at < stop:
+            numbers |= 1 << self.member()
+        return numbers
+
+    def member(self) -> int:
+        """A number in a set."""
+        number = self.varint()
+        if number > _LARGEST_IN_SET:
+            raise MalformedMessage(f"{number} is too large for a set")
+        return number
+
+    def skip(self, tag: int) -> None:
+        """Pass over a field that this version does not know."""
+        match tag & 7:
+            case 0:
+                self.varint()
+            case 1:
+                self._fixed(8)
+            case 2:
+                self.at = self.length()
+            case 5:
+                self._fixed(4)
+            case other:
+                raise MalformedMessage(f"wire type {other}")
+
+    def _fixed(self, size: int) -> bytes:
+        stop = self.at + size
+        if stop > self.end:
+            raise MalformedMessage("a number is cut off")
+        found = self.data[self.at : stop]
+        self.at = stop
+        return found
+
+
+_LARGEST_IN_SET = 1 << 24
+"""What a set may hold: a damaged message shall not ask for gigabytes."""

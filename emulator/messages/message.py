@@ -1,0 +1,94 @@
+"""The base of the message classes that `generate` writes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+PART: Final = 0
+EVENT: Final = 1
+NOTIFICATION: Final = 2
+CONTROL: Final = 3
+MAINTENANCE: Final = 4
+KINDS: Final = ("part", "event", "notification", "control", "maintenance")
+"""The names of the kinds, by number; `protos/trellis/v1/options.proto` says what they mean."""
+
+
+class MalformedMessage(ValueError):
+    """The bytes are no message of this type."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Part:
+    """A record of fields that messages are made of. Nobody changes it once it was sent.
+
+    Fields may be shared by reference between messages, and between peers on the virtual clock.
+    """
+
+    __slots__ = ("_size",)
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        self._size = -1
+
+    def byte_size(self) -> int:
+        """The length of the encoded message, in bytes."""
+        size = self._size
+        if size < 0:
+            size = self._size = self.measure()
+        return size
+
+    def measure(self) -> int:
+        """Compute what `byte_size` keeps."""
+        raise TypeError(f"{type(self).__name__} was not generated")
+
+    def write_to(self, out: bytearray) -> None:
+        """Append the encoded message, as the protobuf library encodes it; a negative zero is left out."""
+        raise TypeError(f"{type(self).__name__} was not generated")
+
+    def encode(self) -> bytes:
+        """The encoded message."""
+        out = bytearray()
+        self.write_to(out)
+        return bytes(out)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
+        return f"{type(self).__name__}({fields})"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Message(Part):
+    """A record that peers send each other."""
+
+    __slots__ = ()
+
+    NAME: ClassVar[str] = ""
+    """The type's name without its package; no two message types of a trial have the same one."""
+
+    def kind(self) -> int:
+        """The purpose of the message: EVENT, NOTIFICATION, CONTROL or MAINTENANCE."""
+        raise TypeError(f"{type(self).__name__} was not generated")
+
+    def travelled(self) -> int:
+        """Overlay hops that the event in it has made when it arrives; -1 if the message does not say."""
+        return -1
+
+    def event_number(self) -> int:
+        """The event that the message is about; -1 if it does not say."""
+        return -1
+
+    def topic_number(self) -> int:
+        """The topic that the message is about; -1 if it does not say."""
+        return -1

@@ -1,0 +1,41 @@
+"""What a system under test tells of itself: the entry in the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from emulator.protocol import Application, Environment, Overlay
+
+Workload = Literal["topics", "content", "lookups"]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system under test."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Application]
+    """Makes one peer from its environment and an instance of `parameters`."""
+    serves: Workload = "topics"
+    """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
+    schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
+    """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayKind:
+    """A structured overlay: alone it serves lookups; systems that run on any overlay take it as a part."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Overlay]
+    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""

@@ -1,0 +1,212 @@
+"""Messages as plain classes: the same bytes as the protobuf library, by reference until then."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.messages import catalogue
+from emulator.messages.generate import UnsupportedProto, generate
+from emulator.messages.message import CONTROL, EVENT, MAINTENANCE, MalformedMessage, Message, Part
+from trellis.v1 import options_pb2
+from trellis.v1.overlay import Contact, Goodbye, LookupRequest, NewscastExchange, Profile, Routed
+from trellis.v1.pubsub import EventData, Notification
+
+ROOT = Path(__file__).parent.parent
+FILES = ("overlay", "pastry", "pubsub", "scribe", "content")
+
+
+def generated() -> Iterator[tuple[type[Part], Any]]:
+    """Each generated class with the protobuf library's class of the same message."""
+    for name in FILES:
+        library = importlib.import_module(f"trellis.v1.{name}_pb2")
+        ours = importlib.import_module(f"trellis.v1.{name}")
+        for message in library.DESCRIPTOR.message_types_by_name:
+            yield getattr(ours, message), getattr(library, message)
+
+
+CLASSES = dict(generated())
+
+
+def values(kind: Any, depth: int = 2) -> st.SearchStrategy[Any]:
+    """Messages of the protobuf library, with random fields."""
+
+    def one(field: Any) -> st.SearchStrategy[Any]:
+        if field.message_type is not None:
+            if field.message_type.name == "Enclosed":
+                return st.builds(
+                    lambda m: field.message_type._concrete_class(name=type(m).NAME, content=m.encode()),
+                    st.builds(LookupRequest, st.integers(0, 2**32 - 1)) | st.builds(Goodbye),
+                )
+            return values(field.message_type._concrete_class, depth - 1)
+        options = field.GetOptions()
+        if options.Extensions[options_pb2.identifier]:
+            return st.binary(min_size=16, max_size=40).filter(lambda b: any(b) if len(b) == 16 else b[0])
+        match field.type:
+            case FieldDescriptor.TYPE_UINT32:
+                top = 5000 if options.Extensions[options_pb2.bit_set] else 2**32 - 1
+                return st.integers(0, top)
+            case FieldDescriptor.TYPE_UINT64:
+                return st.integers(0, 2**64 - 1)
+            case FieldDescriptor.TYPE_SINT32:
+                return st.integers(-(2**31), 2**31 - 1)
+            case FieldDescriptor.TYPE_BOOL:
+                return st.booleans()
+            case FieldDescriptor.TYPE_ENUM:
+                return st.sampled_from([value.number for value in field.enum_type.values])
+            case FieldDescriptor.TYPE_DOUBLE:
+                return st.floats(allow_nan=False).map(lambda x: x + 0.0)
+            case FieldDescriptor.TYPE_FLOAT:
+                return st.floats(width=32, allow_nan=False).map(lambda x: x + 0.0)
+            case FieldDescriptor.TYPE_STRING:
+                return st.text()
+            case FieldDescriptor.TYPE_BYTES:
+                return st.binary()
+        raise AssertionError(field.type)
+
+    def several(field: Any) -> st.SearchStrategy[Any]:
+        if not field.is_repeated:
+            return one(field)
+        if field.GetOptions().Extensions[options_pb2.bit_set]:
+            return st.sets(one(field)).map(sorted)
+        return st.lists(one(field), max_size=4)
+
+    fields = {
+        field.name: several(field)
+        for field in kind.DESCRIPTOR.fields
+        if depth > 0 or field.message_type is None
+    }
+    return st.fixed_dictionaries({}, optional=fields).map(lambda given: kind(**given))
+
+
+@pytest.mark.parametrize("ours", CLASSES, ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_bytes_are_those_of_the_protobuf_library(ours: type[Any], data: st.DataObject) -> None:
+    encoded = data.draw(values(CLASSES[ours])).SerializeToString(deterministic=True)
+    message = ours.read(encoded, 0, len(encoded))
+    assert message.encode() == encoded
+    assert message.byte_size() == len(encoded)
+    assert ours.read(message.encode(), 0, len(encoded)) == message
+
+
+@given(data=st.data(), cut=st.integers(1, 20))
+def test_a_message_that_is_cut_off_is_refused_or_shorter(data: st.DataObject, cut: int) -> None:
+    encoded = data.draw(values(CLASSES[NewscastExchange])).SerializeToString()[:-cut]
+    try:
+        message = NewscastExchange.read(encoded, 0, len(encoded))
+    except MalformedMessage:
+        return
+    assert message.byte_size() <= len(encoded)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
+    for kind in CLASSES:
+        with contextlib.suppress(MalformedMessage):
+            kind.read(data, 0, len(data))  # type: ignore[attr-defined]
+
+
+def test_fields_that_a_later_version_adds_are_passed_over() -> None:
+    library = CLASSES[NewscastExchange]
+    encoded = library(reply=True, ages_ms=[3]).SerializeToString()
+    added = b"\xa0\x06\x05" + b"\xa2\x06\x02hi" + b"\xa5\x06abcd" + b"\xa1\x06abcdefgh"
+    message = NewscastExchange.read(encoded + added, 0, len(encoded + added))
+    assert message == NewscastExchange(True, [], [3])
+
+
+def test_an_enclosed_message_is_shared_until_it_is_encoded() -> None:
+    inner = EventData(event=7, topic=3, publisher=1, hops=2, payload=b"x" * 300)
+    routed = Routed(1 << 100, Contact(5, 1 << 99), 4, inner, 9)
+    assert routed.message is inner
+    assert routed.kind() == EVENT
+    encoded = routed.encode()
+    assert len(encoded) == routed.byte_size()
+    assert catalogue.decode("Routed", encoded) == routed
+
+
+def test_a_message_says_what_it_is_there_for() -> None:
+    assert (LookupRequest().kind(), Goodbye().kind()) == (CONTROL, MAINTENANCE)
+    notification = Notification(event=4, topic=2, publisher=1, hops=3)
+    told = (notification.event_number(), notification.topic_number(), notification.travelled())
+    assert told == (4, 2, 3)
+    assert Goodbye().event_number() == -1
+
+
+def test_a_part_is_no_message() -> None:
+    assert not isinstance(Profile(), Message)
+    with pytest.raises(KeyError):
+        catalogue.decode("Profile", b"")
+
+
+def test_an_unknown_enclosed_type_is_malformed() -> None:
+    encoded = CLASSES[Routed](message={"name": "Nonsense", "content": b""}).SerializeToString()
+    with pytest.raises(MalformedMessage, match="unknown type 'Nonsense'"):
+        Routed.read(encoded, 0, len(encoded))
+
+
+def test_a_set_with_a_huge_number_is_refused() -> None:
+    encoded = CLASSES[Profile](topics=[2**32 - 1]).SerializeToString()
+    with pytest.raises(MalformedMessage, match="too large"):
+        Profile.read(encoded, 0, len(encoded))
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "strange" / "rumours.proto"
+    path.parent.mkdir(exist_ok=True)
+    head = 'syntax = "proto3"; package strange; import "trellis/v1/options.proto";'
+    path.write_text(head + text)
+    return path
+
+
+KIND = "option (trellis.v1.kind) = EVENT;"
+
+
+def test_a_package_generates_messages_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"""
+        // What is told.
+        message Rumour {{ {KIND} uint32 event = 1; sint32 heat = 2; optional uint32 topic = 3; }}
+        message Pack {{ option (trellis.v1.kind) = AS_ENCLOSED; trellis.v1.Enclosed message = 1; }}
+    """
+    (path,) = generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("strange.rumours")
+    try:
+        rumour = module.Rumour(event=3, heat=-2)
+        assert rumour.topic is None
+        assert catalogue.decode("Rumour", rumour.encode()) == rumour
+        assert module.Pack(rumour).kind() == EVENT
+        assert module.Rumour.__doc__ == "What is told."
+        assert path == tmp_path / "strange" / "rumours.py"
+    finally:
+        sys.modules.pop("strange.rumours")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"message M {{ {KIND} oneof x {{ uint32 a = 1; }} }}", "a oneof"),
+        (f"message M {{ {KIND} message N {{}} }}", "a type inside it"),
+        (f"message M {{ {KIND} string a = 1 [(trellis.v1.identifier) = true]; }}", "identifier is for"),
+        (f"message M {{ {KIND} uint32 a = 1 [(trellis.v1.bit_set) = true]; }}", "bit_set is for"),
+        ("message M { option (trellis.v1.kind) = AS_ENCLOSED; }", "encloses no single message"),
+    ],
+)
+def test_what_classes_cannot_express_is_refused_by_name(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(UnsupportedProto, match=complaint):
+        generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
+
+
+def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate([write(tmp_path, f"message Goodbye {{ {KIND} }}")], [tmp_path, ROOT / "protos"], tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ValueError, match="two message types are called Goodbye"):
+        importlib.import_module("strange.rumours")

@@ -1,0 +1,88 @@
+"""Experiments: loaded, changed and run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.experiment.load import load as load_spec
+from emulator.experiment.ready import locate
+from emulator.experiment.runs import create_run
+from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.sweep import Update, default_jobs, run_sweep
+from emulator.experiment.variants import trials
+
+if TYPE_CHECKING:
+    from trellis.run import Run
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment file with changes over it, checked whole. It is never changed: `with_` makes another."""
+
+    file: Path
+    spec: ExperimentSpec
+    """What the file and the changes say, every default filled in."""
+    changes: tuple[str, ...] = ()
+    """Each as `key=value`, as for `trellis run --set`."""
+
+    def with_(self, changes: Mapping[str, Any] | None = None, **keys: Any) -> Experiment:
+        """The experiment with other values: `with_(peers=300)`, `with_({"system.parameters.friends": 4})`.
+
+        A key that the file varies is no longer varied; `{"vary.peers": [100, 200]}` varies one. Durations
+        have their unit, such as "30 s". Raises emulator.experiment.document.ExperimentError with all that
+        is wrong.
+        """
+        added = [f"{key}={json.dumps(value)}" for key, value in {**(changes or {}), **keys}.items()]
+        options = (*self.changes, *added)
+        return replace(self, spec=load_spec(self.file, options), changes=options)
+
+    def trials(self) -> list[str]:
+        """The names of the trials that it makes: each variant with each seed."""
+        return [trial.name for trial in trials(self.spec)]
+
+    def run(
+        self,
+        out: Path | str = "runs",
+        jobs: int | None = None,
+        report: bool = True,
+        watch: Callable[[str], None] = lambda text: None,
+    ) -> Run:
+        """Run all trials in a new run directory in `out`, analyse them and write the report.
+
+        `jobs` trials run at once, as many as the command would by default. `watch` is told what happens.
+        Trials run in processes of their own, and each imports the systems that it needs by itself. A run
+        that is not valid says so; it raises nothing. Raises ValueError for an experiment that is for pods,
+        and OSError if the run cannot be written.
+        """
+        from trellis.run import Run
+
+        if any(trial.spec.runtime.kind == "kubernetes" for trial in trials(self.spec)):
+            raise ValueError("its hosts are pods. Run it with `trellis run FILE --on kubernetes`")
+        directory = create_run(self.spec, Path(out))
+
+        def tell(update: Update) -> None:
+            if update.progress is None:
+                watch(f"{update.trial}: {update.state}")
+
+        options = "".join(f" --set '{change}'" for change in self.changes)
+        command = f"trellis run {self.file}{options}"
+        outcomes = run_sweep(directory, self.spec, jobs or default_jobs(self.spec), tell, command)
+        run = Run(directory.path)
+        if any(outcome.state != "failed" for outcome in outcomes):
+            run.analyze(report=report, watch=watch)
+        return run
+
+
+def load(file: Path | str, **keys: Any) -> Experiment:
+    """An experiment file, or `package:name.yaml` of an installed package, with the keys changed.
+
+    Raises emulator.experiment.document.ExperimentError with all that is wrong, and
+    emulator.packages.BadPackage if there is no such package.
+    """
+    path = locate(Path(file))
+    experiment = Experiment(path, load_spec(path))
+    return experiment.with_(keys) if keys else experiment
