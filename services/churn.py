@@ -14,7 +14,6 @@ import sys
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2_grpc
 
 from emulator.fleet.churn_controller import run_churn
 from emulator.fleet.pod_churn import Pace
@@ -22,6 +21,7 @@ from emulator.fleet.pod_watch import PodsDenied, open_pods, own_namespace
 from emulator.runtime.links import OPTIONS
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.export import Exporter
+from trellis.v1 import control_pb2_grpc
 
 _CLOSING = 10.0
 """Seconds for the last spans, within a pod's usual grace period."""

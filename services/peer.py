@@ -31,7 +31,6 @@ def main() -> int:
     parser.add_argument(
         "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"
     )
-    parser.add_argument("--systems", action="append", default=[], help="module that registers systems")
     parser.add_argument("--parent", type=int, help="process with which this one ends")
     parser.add_argument("--stay", action="store_true", help="take part in trials until SIGTERM")
     arguments = parser.parse_args()
@@ -46,7 +45,6 @@ def main() -> int:
         arguments.listen,
         arguments.telemetry,
         _sink(arguments.collector, arguments.name),
-        arguments.systems,
         stay=arguments.stay,
         netem=environment("TRELLIS_NETEM") == "1",
     )

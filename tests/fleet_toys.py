@@ -1,25 +1,34 @@
-"""Toy systems for tests of the real-time runtime; hosts import this module to have them registered."""
+"""A toy system for tests of both runtimes; hosts find it by the entry points in `toys`."""
 
 from __future__ import annotations
 
 import os
 import resource
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from google.protobuf.message import Message
-from pydantic import BaseModel
-from trellis.v1 import overlay_pb2, pubsub_pb2
+from pydantic import BaseModel, ConfigDict
 
-from emulator.protocol import Contact, Environment, Event, Handler, Interest, PubSub, TopicInterest
-from emulator.registry import SYSTEMS, System
+from emulator.protocol import Environment, Event, Interest, PubSub, TopicInterest
+from emulator.registry import SYSTEMS
+from emulator.system import System
+from trellis.v1.overlay import Goodbye
+from trellis.v1.pubsub import EventData
+
+_TESTS = Path(__file__).parent
+PATH = os.pathsep.join([str(_TESTS), str(_TESTS / "toys")])
+"""The PYTHONPATH of hosts that are to find the systems of the tests."""
 
 if limit := os.environ.get("TOY_FILE_LIMIT"):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+if "TOY_BROKEN" in os.environ:
+    raise RuntimeError("this toy cannot be imported by intention")
 
 
 class FloodParameters(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     period: float = 0.5
     block: float = 0.0
     """Seconds for which each round stops the world."""
@@ -30,63 +39,58 @@ class FloodParameters(BaseModel):
 class Flood(PubSub):
     """Every peer passes every event on to all that it knows; knowing is mutual."""
 
-    def __init__(self, world: Environment, parameters: FloodParameters) -> None:
-        self.world = world
+    def __init__(self, environment: Environment, parameters: FloodParameters) -> None:
+        super().__init__(environment)
         self.parameters = parameters
         self.known: set[int] = set()
         self.topics: set[int] = set()
         self.seen: set[int] = set()
         self.unreachable = 0
+        environment.handle(Goodbye, self.on_hello)
+        environment.handle(EventData, self.on_event)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {overlay_pb2.Goodbye: self.on_hello, pubsub_pb2.EventData: self.on_event}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self.meet(bootstrap)
-        self.world.every(self.parameters.period, self.round)
+    def start(self, contacts: Sequence[int]) -> None:
+        self.meet(contacts)
+        self.environment.every(self.parameters.period, self.round)
 
     def stop(self, graceful: bool) -> None:
         pass
 
-    def meet(self, contacts: Sequence[Contact]) -> None:
+    def meet(self, contacts: Sequence[int]) -> None:
         for contact in contacts:
-            self.known.add(contact.peer)
-            self.world.send(contact.peer, overlay_pb2.Goodbye())
+            self.known.add(contact)
+            self.environment.send(contact, Goodbye())
 
     def round(self) -> None:
+        environment = self.environment
         if self.parameters.block:
             time.sleep(self.parameters.block)
-        if self.world.now > self.parameters.fail_at and self.world.self_contact.peer == 0:
+        if environment.now > self.parameters.fail_at and environment.peer == 0:
             raise RuntimeError("this toy breaks by intention")
         if self.known:
-            self.world.send(self.world.random.choice(sorted(self.known)), overlay_pb2.Goodbye())
+            environment.send(environment.random.choice(sorted(self.known)), Goodbye())
         else:
-            self.world.find_contacts(self.meet)
+            environment.find_contacts(self.meet)
 
-    def on_hello(self, sender: int, _: Any) -> None:
+    def on_hello(self, sender: int, message: Goodbye) -> None:
         self.known.add(sender)
 
-    def on_event(self, sender: int, message: pubsub_pb2.EventData) -> None:
+    def on_event(self, sender: int, message: EventData) -> None:
         if message.event not in self.seen:
             self.seen.add(message.event)
             if message.topic in self.topics:
-                self.world.deliver(Event(message.event, message.publisher, message.topic, hops=message.hops))
-            self.world.set_timer(0.001, lambda: self.pass_on(message))
+                event = Event(message.event, message.publisher, message.topic, hops=message.hops)
+                self.environment.deliver(event)
+            self.environment.set_timer(0.001, lambda: self.pass_on(message))
 
-    def pass_on(self, message: pubsub_pb2.EventData) -> None:
-        onward = pubsub_pb2.EventData()
-        onward.CopyFrom(message)
-        onward.hops += 1
+    def pass_on(self, message: EventData) -> None:
+        onward = EventData(message.event, message.topic, message.publisher, message.hops + 1, message.payload)
         for peer in self.known:
-            self.world.send(peer, onward)
+            self.environment.send(peer, onward)
 
     def publish(self, event: Event) -> None:
         self.seen.add(event.number)
-        self.pass_on(
-            pubsub_pb2.EventData(
-                event=event.number, topic=event.topic or 0, publisher=event.publisher, payload=event.payload
-            )
-        )
+        self.pass_on(EventData(event.number, event.topic or 0, event.publisher, 0, event.payload))
 
     def subscribe(self, interest: Interest) -> None:
         assert isinstance(interest, TopicInterest)
@@ -103,8 +107,9 @@ class Flood(PubSub):
     def gauges(self) -> dict[str, float]:
         return {"unreachable": self.unreachable}
 
-    def neighbours(self) -> dict[str, Sequence[int]]:
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
         return {"known": sorted(self.known)}
 
 
-SYSTEMS["flood"] = System("flood", "Flooding, for tests", "none", FloodParameters, Flood)
+FLOOD = System("flood", "Flooding, for tests", "none", FloodParameters, Flood)
+SYSTEMS["flood"] = FLOOD

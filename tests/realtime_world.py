@@ -13,23 +13,26 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.network.build import build_network
 from emulator.network.spec import NetworkSpec
-from emulator.protocol import Application
+from emulator.protocol import Application, Environment
 from emulator.runtime.clock import TrialClock, unix_ns
 from emulator.runtime.passage import Passage
-from emulator.runtime.realtime import Host
+from emulator.runtime.realtime import Host, Wire
 from emulator.runtime.session import Session
 from emulator.telemetry.otlp import read_records
 from emulator.telemetry.recorder import Recorder
+from trellis.v1 import wire_pb2
 
 ONE_WAY = 0.02
 UNREACHABLE_AFTER = 0.1
 HERE, THERE = 0, 1
+LONG = 20.0
+"""Wall seconds after which what a test waits for counts as missing."""
 
 
 AnyApplication = TypeVar("AnyApplication", bound=Application)
 
 
-class Capture:
+class Capture(Wire):
     """A wire that keeps what it is given."""
 
     def __init__(self) -> None:
@@ -38,6 +41,13 @@ class Capture:
     def offer(self, host: int, passage: Passage) -> None:
         assert host == THERE
         self.passages.append(passage)
+
+    def batch(self) -> wire_pb2.Batch:
+        """All of it as it goes over a link."""
+        batch = wire_pb2.Batch(host=HERE)
+        for passage in self.passages:
+            passage.add_to(batch)
+        return batch
 
 
 class World:
@@ -63,32 +73,48 @@ class World:
             self.failures.append,
         )
         self.wire = Capture()
+        self.loop = asyncio.new_event_loop()
+        self.started = False
         self.host.wire = self.wire
 
-    def join(self, peer: int) -> Flood:
-        return self.add(peer, lambda session: Flood(session, FloodParameters(period=1000)))
+    def join(self, peer: int, session: int = 0) -> Flood:
+        return self.add(peer, lambda environment: Flood(environment, FloodParameters(period=1000)), session)
 
-    def add(self, peer: int, create: Callable[[Session], AnyApplication]) -> AnyApplication:
+    def add(
+        self, peer: int, create: Callable[[Environment], AnyApplication], session: int = 0
+    ) -> AnyApplication:
         """A peer with the protocol that `create` makes; it is not started."""
-        session = Session(self.host, peer, 0, Random(peer))
-        made = create(session)
-        session.adopt(made)
-        self.host.sessions[peer] = session
+        life = Session(self.host, peer, session, Random(peer))
+        made = create(life.root)
+        self.host.sessions[peer] = life
         return made
 
     def crash(self, peer: int) -> None:
         self.host.sessions.pop(peer).end()
 
-    def run(self, until: Callable[[], Any] = lambda: False, limit: float = 0.5) -> None:
-        """Let time pass until the condition holds or `limit` seconds are over."""
+    def run(self, until: Callable[[], Any]) -> None:
+        """Let time pass until the condition holds, or a protocol has raised an error."""
+        self._live(until, LONG)
+        assert until() or self.failures, "waited in vain"
 
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass."""
+        self._live(lambda: False, seconds)
+
+    def _live(self, until: Callable[[], Any], limit: float) -> None:
         async def live() -> None:
-            self.host.agenda.start()
+            if not self.started:
+                self.started = True
+                self.host.agenda.start()
             while not until() and not self.failures and self.host.clock.now() < end:
                 await asyncio.sleep(0.002)
 
         end = self.host.clock.now() + limit
-        asyncio.run(live())
+        self.loop.run_until_complete(live())
+
+    def close(self) -> None:
+        self.host.agenda.stop()
+        self.loop.close()
 
     def spans(self) -> list[Span]:
         self.recorder.close()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.message import Message
 from pydantic import BaseModel
 from small_trial import Outcome, make_plan, run, trial_spec
-from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
 
 from emulator.experiment.spec import TrialSpec
-from emulator.protocol import Contact, Environment, Event, Handler, Interest, PubSub
-from emulator.registry import SYSTEMS, System
+from emulator.messages.message import Message
+from emulator.protocol import Environment, Event, Interest, PubSub
+from emulator.registry import SYSTEMS
+from emulator.system import System
 from emulator.telemetry import names
+from trellis.v1.pubsub import EventData, Notification, Pull
 
 LATENCY = 0.050
 
@@ -27,10 +28,11 @@ class Diary(PubSub):
     on_start: Callable[[Diary], None]
     on_message: Callable[[Diary, int, Any], None]
     on_publish: Callable[[Diary, Event], None]
+    on_gone: Callable[[Diary, int], None]
 
     def __init__(self, environment: Environment) -> None:
-        self.environment = environment
-        self.peer = environment.self_contact.peer
+        super().__init__(environment)
+        self.peer = environment.peer
         self.contacts: list[int] = []
         self.received: list[tuple[float, int, Message]] = []
         self.unreachable: list[tuple[float, int]] = []
@@ -38,12 +40,11 @@ class Diary(PubSub):
         self.stopped: list[bool] = []
         self.interests: list[tuple[str, float, Interest]] = []
         type(self).lives.append(self)
+        for kind in (Notification, Pull, EventData):
+            environment.handle(kind, self._receive)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return dict.fromkeys((Notification, Pull, EventData), self._receive)
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self.contacts = [contact.peer for contact in bootstrap]
+    def start(self, contacts: Sequence[int]) -> None:
+        self.contacts = list(contacts)
         type(self).on_start(self)
 
     def stop(self, graceful: bool) -> None:
@@ -51,6 +52,7 @@ class Diary(PubSub):
 
     def on_unreachable(self, peer: int) -> None:
         self.unreachable.append((self.environment.now, peer))
+        type(self).on_gone(self, peer)
 
     def subscribe(self, interest: Interest) -> None:
         self.interests.append(("subscribe", self.environment.now, interest))
@@ -60,9 +62,6 @@ class Diary(PubSub):
 
     def publish(self, event: Event) -> None:
         type(self).on_publish(self, event)
-
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {}
 
     def tick(self) -> None:
         self.ticks.append(self.environment.now)
@@ -83,6 +82,7 @@ def diary_system(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
         on_start = staticmethod(lambda peer: None)
         on_message = staticmethod(lambda peer, sender, message: None)
         on_publish = staticmethod(lambda peer, event: None)
+        on_gone = staticmethod(lambda peer, other: None)
 
     system = System("diary", "", "", Parameters, lambda environment, parameters: OneDiary(environment))
     monkeypatch.setitem(SYSTEMS, "diary", system)

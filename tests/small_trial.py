@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator import identifiers
@@ -17,7 +18,7 @@ from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
-from emulator.runtime.virtual import EPOCH_UNIX_NS, run_virtual
+from emulator.runtime.virtual import run_virtual
 from emulator.telemetry import names
 from emulator.telemetry.otlp import read_records
 
@@ -56,6 +57,7 @@ def make_plan(
     graceful: bool = False,
     locations: Iterable[int] | None = None,
     lookups: Iterable[Asked] = (),
+    roles: Mapping[int, str] | None = None,
 ) -> Plan:
     """Events and lookups are numbered in order of time, subscriptions in order of peer and topic."""
     counts: Counter[int] = Counter()
@@ -64,15 +66,18 @@ def make_plan(
         session_rows.append((peer, counts[peer], start, end, graceful, "base"))
         counts[peer] += 1
     return Plan(
-        peers=_table(PEERS, enumerate(locations if locations is not None else [0] * peers)),
+        peers=_table(
+            PEERS,
+            [(n, at, (roles or {}).get(n, "peer")) for n, at in enumerate(locations or [0] * peers)],
+        ),
         sessions=_table(SESSIONS, session_rows),
         subscriptions=_table(
             SUBSCRIPTIONS,
-            [(n, p, t, 1.0, None, s, e) for n, (p, t, s, e) in enumerate(sorted(subscriptions))],
+            [(n, p, t, 1.0, None, s, e, None) for n, (p, t, s, e) in enumerate(sorted(subscriptions))],
         ),
         publications=_table(
             PUBLICATIONS,
-            [(n, at, p, topic, None, 8) for n, (at, p, topic) in enumerate(sorted(publications))],
+            [(n, at, p, topic, None, 8, None) for n, (at, p, topic) in enumerate(sorted(publications))],
         ),
         lookups=_table(
             LOOKUPS, [(n, at, p, identifiers.encode(key)) for n, (at, p, key) in enumerate(sorted(lookups))]
@@ -97,6 +102,11 @@ class Span:
     attributes: dict[str, Any]
 
 
+def values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
+    """The attributes of a span or a resource."""
+    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}
+
+
 class Outcome:
     """A finished trial."""
 
@@ -112,24 +122,24 @@ class Outcome:
                 span.trace_id,
                 span.span_id,
                 span.parent_span_id,
-                (span.start_time_unix_nano - EPOCH_UNIX_NS) / 1e9,
-                (span.end_time_unix_nano - EPOCH_UNIX_NS) / 1e9,
-                {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in span.attributes},
+                (span.start_time_unix_nano - start) / 1e9,
+                (span.end_time_unix_nano - start) / 1e9,
+                values(span.attributes),
             )
             for path in sorted(self.directory.telemetry.glob("*-traces-*.otlp"))
             for record in read_records(path)
             for resource in TracesData.FromString(record).resource_spans
+            for start in [values(resource.resource.attributes)[names.START]]
             for scope in resource.scope_spans
             for span in scope.spans
         ]
 
     def deliveries(self) -> Counter[tuple[int, int]]:
-        """How often each (event, peer) was delivered; a publisher's own delivery is no message."""
-        events = {s.trace: s.attributes[names.EVENT] for s in self.spans if s.name == "publish"}
+        """How often each (event, peer) was delivered; a publisher's own is no delivery."""
         return Counter(
-            (events[span.trace], span.attributes[names.PEER])
+            (span.attributes[names.EVENT], span.attributes[names.PEER])
             for span in self.spans
-            if span.attributes.get(names.DELIVERED) and span.trace in events
+            if span.attributes.get(names.DELIVERED) and names.EVENT in span.attributes
         )
 
     def relayed(self) -> int:

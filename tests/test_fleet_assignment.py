@@ -6,7 +6,6 @@ from array import array
 
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1 import control_pb2
 
 from emulator.fleet.assignment import network_in, put_network, put_script, script_in
 from emulator.network.model import Network
@@ -24,6 +23,7 @@ from emulator.runtime.script import (
     Subscribe,
     Unsubscribe,
 )
+from trellis.v1 import control_pb2
 
 numbers = st.integers(0, 2**31 - 1)
 names = st.text(min_size=1, max_size=5)
@@ -61,10 +61,12 @@ def test_any_script_survives_the_way_to_a_host(
     held = [Held(peer, start, end, number, what) for number, (peer, start, end, what) in enumerate(rows)]
     steps = data.draw(st.lists(st.builds(Step, times, st.just(3), actions(held)), max_size=8))
     assignment = control_pb2.Assignment()
-    put_script(assignment, Script(steps, held))
+    roles = data.draw(st.dictionaries(numbers, names, max_size=3))
+    put_script(assignment, Script(steps, held, roles))
     sent = control_pb2.Assignment.FromString(assignment.SerializeToString())
     received = script_in(sent)
     assert received.steps == Script(steps, held).steps
+    assert received.roles == roles
     assert sorted(received.all_interests(), key=lambda h: h.number) == held
 
 

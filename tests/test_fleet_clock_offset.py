@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from trellis.v1 import control_pb2
 
 from emulator.fleet import clock_offset
 from emulator.fleet.clock_offset import measure_clock_offset
+from trellis.v1 import control_pb2
 
 AHEAD = 5_000_000_000
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1 import control_pb2
 
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
@@ -20,32 +19,36 @@ from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge
 from emulator.runtime.tracker import CONTACTS
+from trellis.v1 import control_pb2
 
 SECOND = 10**9
 VERSIONS = {"trellis": "1"}
 
 
+def _table(schema: pa.Schema, **columns: list[Any]) -> pa.Table:
+    """The columns that are left out are null."""
+    rows = len(next(iter(columns.values())))
+    return pa.table([columns.get(name, [None] * rows) for name in schema.names], schema=schema)
+
+
 def plan_of(peers: int, end: float = 10.0) -> Plan:
     rows = range(peers)
     return Plan(
-        pa.table([[*rows], [0] * peers], schema=PEERS),
+        _table(PEERS, peer=[*rows], location=[0] * peers, role=["peer"] * peers),
         pa.table(
             [[*rows], [0] * peers, [0.0] * peers, [end] * peers, [False] * peers, ["base"] * peers],
             schema=SESSIONS,
         ),
-        pa.table(
-            [
-                [*rows],
-                [*rows],
-                [7] * peers,
-                [1.0] * peers,
-                [None] * peers,
-                [0.0] * peers,
-                [10.0] * peers,
-            ],
-            schema=SUBSCRIPTIONS,
+        _table(
+            SUBSCRIPTIONS,
+            interest=[*rows],
+            peer=[*rows],
+            topic=[7] * peers,
+            rate=[1.0] * peers,
+            start_s=[0.0] * peers,
+            end_s=[10.0] * peers,
         ),
-        pa.table([[0], [5.0], [peers - 1], [7], [None], [10]], schema=PUBLICATIONS),
+        _table(PUBLICATIONS, event=[0], at_s=[5.0], publisher=[peers - 1], topic=[7], payload_bytes=[10]),
         pa.table([[*rows], [5.0] * peers, [*rows], [bytes(16)] * peers], schema=LOOKUPS),
     )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from fleet_toys import PATH
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
@@ -26,7 +27,6 @@ from emulator.fleet.processes import run_processes
 from emulator.runtime.progress import Progress
 from emulator.telemetry.otlp import read_records
 
-TESTS = Path(__file__).parent
 PEERS = 24
 
 
@@ -56,12 +56,12 @@ def spec_of(measure: str = "10 s", graceful: float = 0.0, **parameters: float) -
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.setenv("PYTHONPATH", PATH)
 
 
 def run(directory: Path, spec: TrialSpec, report: Callable[[Progress], None] = lambda _: None) -> Fidelity:
     trial = TrialDirectory(directory)
-    return run_processes(spec, draw_plan(spec), trial, report, ["fleet_toys"])
+    return run_processes(spec, draw_plan(spec), trial, report)
 
 
 def spans_in(directory: Path) -> dict[str, list[Span]]:
@@ -103,7 +103,7 @@ def static_trial(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fideli
     directory = tmp_path_factory.mktemp("static")
     progress: list[Progress] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))
+        patch.setenv("PYTHONPATH", PATH)
         fidelity = run(directory, spec_of(), progress.append)
     return directory, fidelity, progress
 
@@ -135,17 +135,12 @@ def test_every_subscriber_is_reached_exactly_once(static_trial: StaticTrial) -> 
         for row in plan.publications.to_pylist()
         for peer in subscribers[row["topic"]] - {row["publisher"]}
     }
-    attributes = [
-        (span, {a.key: a.value for a in span.attributes})
-        for spans in spans_in(directory).values()
-        for span in spans
+    marks = [
+        {a.key: a.value for a in span.attributes} for spans in spans_in(directory).values() for span in spans
     ]
-    event_of = {
-        span.trace_id: at["trellis.event"].int_value for span, at in attributes if span.name == "publish"
-    }
     delivered = [
-        (event_of[span.trace_id], at["trellis.peer"].int_value)
-        for span, at in attributes
+        (at["trellis.event"].int_value, at["trellis.peer"].int_value)
+        for at in marks
         if "trellis.delivered" in at
     ]
     assert sorted(delivered) == sorted(expected)
@@ -237,12 +232,20 @@ def test_telemetry_that_cannot_be_begun_ends_the_trial_at_once(tmp_path: Path) -
     assert any(reason.startswith("trial ended early") for reason in fidelity.reasons)
 
 
-def test_a_host_that_cannot_start_ends_the_trial_with_its_last_words(tmp_path: Path) -> None:
-    spec = spec_of()
-    fidelity = run_processes(
-        spec, draw_plan(spec), TrialDirectory(tmp_path), lambda _: None, ["no_such_module"]
-    )
-    assert any("No module named 'no_such_module'" in reason for reason in fidelity.reasons)
+def test_a_host_that_cannot_start_ends_the_trial_with_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOY_BROKEN", "1")
+    fidelity = run(tmp_path, spec_of())
+    assert any("this toy cannot be imported by intention" in reason for reason in fidelity.reasons)
+
+
+def test_a_system_that_the_hosts_do_not_have_ends_the_trial_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH")
+    fidelity = run(tmp_path, spec_of())
+    assert any("'flood'" in reason for reason in fidelity.reasons)
 
 
 def launch(directory: Path) -> tuple[subprocess.Popen[bytes], list[psutil.Process]]:

@@ -9,6 +9,7 @@ import pytest
 from small_trial import Outcome, expected, run
 
 from emulator.experiment.draw import draw_plan
+from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.processes import run_processes
@@ -16,15 +17,16 @@ from emulator.telemetry import names
 
 SPEC = {
     "system": {"name": "vitis"},
-    "peers": 200,
+    "peers": 60,
     "workload": {
-        "subscriptions": {"kind": "high", "topics": 500, "buckets": 20, "per_peer": 20},
-        "publications": {"events": 200},
+        "subscriptions": {"kind": "high", "topics": 200, "buckets": 20, "per_peer": 20},
+        "publications": {"events": 100},
     },
     "phases": {"join": "3 s", "settle": "15 s", "measure": "8 s", "drain": "4 s"},
-    # What machines under test suffer is not the point here: the outcome must be the same all the same.
-    "fidelity": {"timer_lateness_p99": "1 s", "delay_error_p99": "1 s", "session_error_p99": "1 s"},
+    "fidelity": {"timer_lateness_p99": "50 ms", "delay_error_p99": "50 ms", "session_error_p99": "1 s"},
 }
+TIME_SCALES = (0.3, 0.6, 1.2, 2.4)
+"""Wall seconds to a trial second. A trial that a busy machine made invalid is run again, slower."""
 
 
 def mean_hops(outcome: Outcome) -> float:
@@ -33,15 +35,25 @@ def mean_hops(outcome: Outcome) -> float:
     )
 
 
-@pytest.mark.timeout(180)
+def in_real_time(plan: Plan, path: Path) -> Outcome:
+    """The outcome of the first valid trial between two processes, or of the last one."""
+    for scale in TIME_SCALES:
+        runtime = {"kind": "processes", "hosts": 2, "time_scale": scale}
+        directory = TrialDirectory(path / f"processes-{scale}" / "trials" / "vitis-1")
+        directory.path.mkdir(parents=True)
+        spec = TrialSpec.model_validate(SPEC | {"runtime": runtime})
+        outcome = Outcome(directory, run_processes(spec, plan, directory, lambda progress: None))
+        if outcome.fidelity.valid:
+            break
+    return outcome
+
+
+@pytest.mark.timeout(300)
 def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(tmp_path: Path) -> None:
     spec = TrialSpec.model_validate(SPEC)
     plan = draw_plan(spec)
     virtual = run(spec, plan, tmp_path / "virtual")
-    real_time = TrialSpec.model_validate(SPEC | {"runtime": {"kind": "processes", "hosts": 2}})
-    directory = TrialDirectory(tmp_path / "processes" / "trials" / "vitis-1")
-    directory.path.mkdir(parents=True)
-    over_grpc = Outcome(directory, run_processes(real_time, plan, directory, lambda progress: None))
+    over_grpc = in_real_time(plan, tmp_path)
 
     assert virtual.deliveries().keys() == expected(plan)
     assert over_grpc.deliveries().keys() == expected(plan)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fleet_toys import Flood, FloodParameters
@@ -11,6 +12,8 @@ from realtime_world import World
 
 from emulator.runtime.controller import Contacts, Controller
 from emulator.runtime.script import Join, Leave, Script, Step
+from emulator.runtime.session import Session
+from emulator.telemetry import names
 
 
 async def nobody(
@@ -19,14 +22,17 @@ async def nobody(
     return [[] for _ in joining], [[] for _ in asking]
 
 
-def controller(world: World, steps: list[Step], *, sessions_end_with_host: bool) -> Controller:
+def controller(
+    world: World, steps: list[Step], *, sessions_end_with_host: bool = False, **fields: Any
+) -> Controller:
     made = Controller(
         world.host,
-        Script(steps, []),
-        lambda session: Flood(session, FloodParameters(period=1000)),
+        Script(steps, [], fields.pop("roles", {})),
+        lambda environment: Flood(environment, FloodParameters(period=1000)),
         nobody,
         seed=1,
         sessions_end_with_host=sessions_end_with_host,
+        **fields,
     )
     for peer in (0, 1):
         world.join(peer)
@@ -43,21 +49,26 @@ def left(world: World) -> list[int]:
     )
 
 
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.close()
+
+
 ENDS = [Step(5.0, 0, Leave(0, graceful=False)), Step(5.0, 1, Leave(0, graceful=True))]
 
 
 @pytest.mark.parametrize(("sessions_end_with_host", "leaving"), [(True, [1]), (False, [0, 1])])
 def test_who_is_to_crash_with_the_host_takes_no_leave(
-    tmp_path: Path, sessions_end_with_host: bool, leaving: list[int]
+    world: World, sessions_end_with_host: bool, leaving: list[int]
 ) -> None:
-    world = World(tmp_path)
     tested = controller(world, ENDS, sessions_end_with_host=sessions_end_with_host)
     assert tested.leave_all()
     assert left(world) == leaving
 
 
-def test_a_host_whose_peers_all_crash_has_nothing_to_say(tmp_path: Path) -> None:
-    world = World(tmp_path)
+def test_a_host_whose_peers_all_crash_has_nothing_to_say(world: World) -> None:
     both = [*ENDS[:1], Step(5.0, 1, Leave(0, graceful=False))]
     tested = controller(world, both, sessions_end_with_host=True)
     assert not tested.leave_all()
@@ -66,13 +77,14 @@ def test_a_host_whose_peers_all_crash_has_nothing_to_say(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("sessions_end_with_host", "up"), [(True, [0, 1]), (False, [])])
 def test_sessions_that_end_with_the_host_go_on_until_it_is_ended(
-    tmp_path: Path, sessions_end_with_host: bool, up: list[int]
+    world: World, sessions_end_with_host: bool, up: list[int]
 ) -> None:
-    world = World(tmp_path)
     soon = world.host.clock.now() + 0.05
     steps = [Step(soon, 0, Leave(0, graceful=False)), Step(soon, 1, Leave(0, graceful=False))]
     controller(world, steps, sessions_end_with_host=sessions_end_with_host).follow()
-    world.run(limit=0.2)
+    later: list[int] = []
+    world.host.agenda.add(soon + 0.01, later.append, 1)
+    world.run(until=lambda: later)
     assert sorted(world.host.sessions) == up
 
 
@@ -85,3 +97,29 @@ def test_who_begins_late_joins_open_sessions_at_once_and_no_ended_ones() -> None
     ]
     assert Script(steps, []).rest(5.0) == [steps[0], steps[3]]
     assert Script(steps, []).rest(-1.0) == steps
+
+
+def joined(world: World, **fields: Any) -> dict[int, Session]:
+    """The peers 0 and 1 once they have joined in what the plan calls their third session."""
+    world.run(until=lambda: True)
+    steps = [Step(world.host.clock.now(), peer, Join(2)) for peer in (0, 1)]
+    tested = controller(world, steps, **fields)
+    for peer in (0, 1):
+        world.crash(peer)
+    tested.follow()
+    task = world.loop.create_task(tested.run())
+    world.run(until=lambda: len(world.host.sessions) == 2)
+    task.cancel()
+    return world.host.sessions
+
+
+def test_a_peer_has_the_role_of_the_plan(world: World) -> None:
+    sessions = joined(world, roles={1: "server"})
+    assert [sessions[peer].root.role for peer in (0, 1)] == ["peer", "server"]
+
+
+def test_a_life_after_a_restart_of_the_host_is_a_later_one_of_the_same_session(world: World) -> None:
+    sessions = joined(world, incarnation=3)
+    assert {session.root.session for session in sessions.values()} == {5}
+    joins = [span for span in world.spans() if span.name == "join"]
+    assert [a.value.int_value for span in joins for a in span.attributes if a.key == names.SESSION] == [2, 2]

@@ -13,10 +13,10 @@ STEPS = st.lists(st.tuples(st.just("push"), DELAYS) | st.tuples(st.just("pop"), 
 
 @given(STEPS)
 def test_what_is_due_comes_out_in_order_and_nothing_else(steps: list[tuple[str, float]]) -> None:
-    queue, waiting, now = EventQueue(), list[Entry](), 0.0
+    queue, waiting, now = EventQueue(), list[tuple[float, int]](), 0.0
     for order, (step, seconds) in enumerate(steps):
         if step == "push":
-            queue.push((now + seconds, order))
+            queue.push(Entry(now + seconds, order))
             waiting.append((now + seconds, order))
             continue
         end = now + seconds
@@ -26,10 +26,11 @@ def test_what_is_due_comes_out_in_order_and_nothing_else(steps: list[tuple[str, 
             assert entry is None
             now = end
         else:
-            assert entry == first
+            assert entry is not None
+            assert (entry.at, entry.order) == first
             waiting.remove(first)
             now = first[0]
     rest = []
     while (entry := queue.pop(float("1e9"))) is not None:
-        rest.append(entry)
+        rest.append((entry.at, entry.order))
     assert rest == sorted(waiting)

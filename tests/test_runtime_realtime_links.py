@@ -10,11 +10,13 @@ from typing import Any
 
 import grpc.aio
 import pytest
-from trellis.v1 import wire_pb2, wire_pb2_grpc
 
+from emulator.messages.catalogue import decode
 from emulator.runtime import links
 from emulator.runtime.links import Links, LinksService
-from emulator.runtime.passage import Passage
+from emulator.runtime.passage import Parcel, Passage
+from trellis.v1 import wire_pb2, wire_pb2_grpc
+from trellis.v1.pubsub import EventData
 
 _NOWHERE = "127.0.0.1:1"
 
@@ -37,7 +39,7 @@ class FakeHost:
 
 
 def passage(number: int) -> Passage:
-    return Passage(0, number, None, b"payload", "EventData", 5, 9, None)
+    return Passage(0, number, Parcel(EventData(payload=b"payload")), "part", 7, 5, 9, None)
 
 
 async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
@@ -79,7 +81,9 @@ def test_envelopes_arrive_in_order_and_whole() -> None:
                 mine.offer(1, passage(number))
             await until(lambda: len(there.received) == 5000)
         assert [envelope.receiver for envelope in there.received] == list(range(5000))
-        assert there.received[0].payload == b"payload"
+        first = there.received[0]
+        assert decode(first.type, first.payload) == EventData(payload=b"payload")
+        assert (first.channel, first.request) == ("part", 7)
         assert not here.given_up
 
     asyncio.run(live())
@@ -263,7 +267,7 @@ def test_what_is_answered_while_a_stream_is_closed_arrives_or_is_given_up(
                     there.wire.offer(0, passage(turn))
                     await asyncio.sleep(0.007 + turn * 0.001)
                 await until(lambda turn=turn: len(here.received) + len(there.given_up) == 4 * turn + 4)  # type: ignore[misc]
-                await asyncio.sleep(0.15)
+                await asyncio.sleep(0.05)
         assert len(here.received) >= 20
 
     asyncio.run(live())

@@ -126,6 +126,14 @@ def test_lookups_are_told_with_their_keys_to_the_host_of_their_peer() -> None:
     assert own == [LookUp(1, 2**128 - 1)]
 
 
+def test_roles_are_those_of_the_plan_and_plain_without_it() -> None:
+    plan = make_plan(3, [], roles={0: "server", 2: "relay"})
+    assert [script_of(plan, END).role(peer) for peer in range(3)] == ["server", "peer", "relay"]
+    assert script_of(plan, END, peers={1, 2}).roles == {2: "relay"}
+    older = replace(plan, peers=plan.peers.drop_columns("role"))
+    assert [script_of(older, END).role(peer) for peer in range(3)] == ["peer"] * 3
+
+
 def test_a_topic_given_up_and_taken_up_at_one_time_is_held() -> None:
     plan = make_plan(1, [(0, 0.0, END)], [(0, 7, 0.0, 5.0), (0, 7, 5.0, END)])
     changes = [type(a) for at, _, a in told(script_of(plan, END)) if at == 5.0]

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, publish_once
-from small_trial import make_plan, run
-from trellis.v1.pubsub_pb2 import Notification, Pull
+from small_trial import Outcome, make_plan, run, values
 
 from emulator.network.build import build_network
-from emulator.protocol import Contact
+from emulator.telemetry import names
+from emulator.telemetry.otlp import read_records
+from trellis.v1.overlay import LookupRequest, Routed
+from trellis.v1.pubsub import EventData, Notification, Pull
 
 
 @pytest.fixture
@@ -99,8 +102,8 @@ def test_the_bootstrap_service_can_be_asked_again(diary: type[Diary], tmp_path: 
     answers: list[tuple[int, set[int]]] = []
 
     def ask(peer: Diary) -> None:
-        def answer(contacts: Sequence[Contact]) -> None:
-            answers.append((peer.peer, {contact.peer for contact in contacts}))
+        def answer(contacts: Sequence[int]) -> None:
+            answers.append((peer.peer, set(contacts)))
 
         peer.environment.set_timer(5.0, lambda: peer.environment.find_contacts(answer))
 
@@ -131,6 +134,93 @@ def test_jitter_only_adds(diary: type[Diary], tmp_path: Path) -> None:
     delays = [at - 1.0 for peer in diary.lives for at, _, _ in peer.received]
     assert min(delays) >= LATENCY
     assert max(delays) > LATENCY + 0.010
+
+
+def test_a_peer_has_the_role_of_the_plan(diary: type[Diary], tmp_path: Path) -> None:
+    run(diary_spec(), make_plan(2, both_up(10.0), roles={1: "server"}), tmp_path)
+    assert [peer.environment.role for peer in diary.lives] == ["peer", "server"]
+
+
+def test_lives_are_numbered(diary: type[Diary], tmp_path: Path) -> None:
+    run(diary_spec(), make_plan(2, [(0, 0.0, 2.0), (0, 3.0, 5.0), (0, 6.0, 10.0)]), tmp_path)
+    assert [peer.environment.session for peer in diary.lives] == [0, 1, 2]
+
+
+def pulling(peer: Diary, ends: list[tuple[float, object]], timeout: float) -> None:
+    """Ask peer 1 for event 5, which it serves on a channel of its own."""
+    part = peer.environment.channel("part")
+    if peer.peer == 1:
+        part.serve(Pull, lambda sender, pull: EventData(event=pull.event) if sender == 0 else None)
+    else:
+        part.request(
+            1,
+            Pull(event=5),
+            timeout,
+            lambda reply: ends.append((peer.environment.now, reply)),
+            lambda: ends.append((peer.environment.now, "failed")),
+        )
+
+
+@pytest.mark.parametrize(
+    ("asking", "sessions", "timeout", "end"),
+    [
+        (0, [(1, 0.0, 10.0), (0, 1.0, 10.0)], 3.0, (1.0 + 2 * LATENCY, EventData(event=5))),
+        (0, [(1, 0.0, 10.0), (0, 1.0, 10.0)], LATENCY, (1.0 + LATENCY, "failed")),
+        (2, [(1, 0.0, 10.0), (2, 1.0, 10.0)], 3.0, (4.0, "failed")),
+        (0, [(1, 9.0, 10.0), (0, 1.0, 10.0)], 5.0, (3.0, "failed")),
+        (0, [(1, 9.0, 10.0), (0, 1.0, 10.0)], 1.0, (2.0, "failed")),
+    ],
+    ids=["replied", "too late", "not answered", "unreachable", "timed out before that is known"],
+)
+def test_a_request_ends_once(
+    diary: type[Diary],
+    tmp_path: Path,
+    asking: int,
+    sessions: list[tuple[int, float, float]],
+    timeout: float,
+    end: tuple[float, object],
+) -> None:
+    ends: list[tuple[float, object]] = []
+    diary.on_start = staticmethod(lambda peer: pulling(peer, ends, timeout))
+    run(diary_spec(3), make_plan(3, sessions), tmp_path)
+    ((at, what),) = ends
+    assert (at, what) == (pytest.approx(end[0]), end[1])
+
+
+def test_a_reply_to_an_earlier_life_is_none_of_the_later_one(diary: type[Diary], tmp_path: Path) -> None:
+    ends: list[tuple[float, object]] = []
+    diary.on_start = staticmethod(lambda peer: pulling(peer, ends, 3.0))
+    again = 1.0 + 1.5 * LATENCY
+    sessions = [(1, 0.0, again), (0, 1.0, 1.0 + LATENCY), (0, again, 10.0)]
+    run(diary_spec(3), make_plan(3, sessions), tmp_path)
+    assert [what for _, what in ends] == ["failed"]
+
+
+def test_what_encloses_another_message_is_counted_by_the_kind_of_that_one(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    def begin(peer: Diary) -> None:
+        if peer.peer == 0:
+            for message in (EventData(), LookupRequest(), LookupRequest()):
+                peer.environment.send(1, Routed(message=message))
+        peer.environment.handle(Routed, lambda sender, message: None)
+
+    diary.on_start = staticmethod(begin)
+    outcome = run(diary_spec(), make_plan(2, [(1, 0.0, 10.0), (0, 1.0, 10.0)]), tmp_path)
+    assert sent_by_kind(outcome, "Routed") == {"event": 1, "control": 2}
+
+
+def sent_by_kind(outcome: Outcome, message: str) -> dict[str, int]:
+    """How many messages of a type were sent until the last interval, by their kinds."""
+    totals: dict[str, int] = {}
+    (file,) = outcome.directory.telemetry.glob("*-metrics-*.otlp")
+    for record in read_records(file):
+        for metric in MetricsData.FromString(record).resource_metrics[0].scope_metrics[0].metrics:
+            for point in metric.sum.data_points if metric.name == names.SENT_MESSAGES else ():
+                told = values(point.attributes)
+                if told[names.MESSAGE_TYPE] == message:
+                    totals[told[names.MESSAGE_KIND]] = point.as_int
+    return totals
 
 
 def test_sent_messages_are_counted_and_told(diary: type[Diary], tmp_path: Path) -> None:

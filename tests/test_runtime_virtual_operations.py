@@ -44,7 +44,9 @@ def test_a_lookup_is_a_trace_that_ends_where_it_is_delivered(tmp_path: Path) -> 
     roots = {span.attributes[names.LOOKUP]: span for span in outcome.spans if span.name == "lookup"}
     assert [roots[n].start for n in range(3)] == [1.0, 2.0, 3.0]
     assert [roots[n].attributes[names.PEER] for n in range(3)] == [0, 0, 0]
-    assert [marks(roots[n]) for n in range(3)] == [(True, 0), (False, None), (False, None)]
+    assert not any(names.DELIVERED in root.attributes for root in roots.values())
+    (own,) = [span for span in outcome.spans if span.name == "delivery"]
+    assert (own.trace, own.parent, marks(own)) == (roots[0].trace, roots[0].span, (True, 0))
     requests = sorted((s for s in outcome.spans if s.name == "LookupRequest"), key=lambda s: s.start)
     assert [(s.trace, s.parent) for s in requests] == [(roots[n].trace, roots[n].span) for n in (1, 2)]
     assert [(s.attributes[names.PEER], *marks(s)) for s in requests] == [(1, True, 1), (2, True, 1)]
@@ -54,13 +56,14 @@ def test_a_lookup_is_a_trace_that_ends_where_it_is_delivered(tmp_path: Path) -> 
 def test_a_delivery_from_a_timer_has_a_span_of_its_own(tmp_path: Path) -> None:
     _, outcome = looked_up(tmp_path, "late-modulo")
     requests = {s.span: s for s in outcome.spans if s.name == "LookupRequest"}
-    timers = [span for span in outcome.spans if span.name == "timer"]
-    assert len(requests) == len(timers) == 2
-    for timer in timers:
-        request = requests[timer.parent]
-        assert (timer.trace, timer.start) == (request.trace, pytest.approx(request.end + 0.5))
-        assert timer.attributes == {
+    late = [span for span in outcome.spans if span.name == "delivery" and span.parent in requests]
+    assert len(requests) == len(late) == 2
+    for delivery in late:
+        request = requests[delivery.parent]
+        assert (delivery.trace, delivery.start) == (request.trace, pytest.approx(request.end + 0.5))
+        assert delivery.attributes == {
             names.PEER: request.attributes[names.PEER],
+            names.LOOKUP: request.attributes[names.PEER],
             names.DELIVERED: True,
             names.HOPS: 1,
         }
@@ -70,7 +73,8 @@ def test_a_delivery_from_a_timer_has_a_span_of_its_own(tmp_path: Path) -> None:
 def test_a_timer_that_delivers_nothing_leaves_no_span(tmp_path: Path) -> None:
     outcome = run(content_spec(), draw_plan(content_spec()), tmp_path)
     assert any(span.name == "EventData" for span in outcome.spans)
-    assert not any(span.name == "timer" for span in outcome.spans)
+    deliveries = [span for span in outcome.spans if span.name == "delivery"]
+    assert not any(names.EVENT in span.attributes for span in deliveries)
 
 
 def test_a_subscription_says_its_number_and_is_installed_at_its_own_peer(tmp_path: Path) -> None:
@@ -82,7 +86,9 @@ def test_a_subscription_says_its_number_and_is_installed_at_its_own_peer(tmp_pat
     assert {n: (s.attributes[names.PEER], s.start) for n, s in told.items()} == {
         row["interest"]: (row["peer"], pytest.approx(row["start_s"], abs=1e-8)) for row in rows
     }
-    assert all(marks(span) == (True, 0) for span in told.values())
+    installed = [span for span in outcome.spans if span.name == "delivery"]
+    assert {span.parent for span in installed} == {span.span for span in told.values()}
+    assert all(marks(span) == (True, 0) for span in installed)
     assert not any(names.TOPIC in span.attributes for span in told.values())
 
 

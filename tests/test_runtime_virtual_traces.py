@@ -6,13 +6,14 @@ import math
 from pathlib import Path
 
 import pytest
-from google.protobuf.message import Message
 from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, hops, publish_once
 from small_trial import make_plan, run
-from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
 
-from emulator.protocol import Delay, Event
+from emulator.messages.message import Message
+from emulator.protocol import Event, Timer
 from emulator.telemetry import names
+from trellis.v1.overlay import Goodbye, TManExchange
+from trellis.v1.pubsub import EventData, Notification, Pull
 
 
 @pytest.fixture
@@ -42,14 +43,14 @@ def test_a_trace_follows_messages_and_single_timers(diary: type[Diary], tmp_path
     assert notification.attributes[names.SENDER] == pull.attributes[names.PEER] == 0
     assert [s.attributes[names.INTERESTED] for s in (root, notification, pull)] == [False, True, False]
     assert notification.attributes[names.TOPIC] == 7
-    assert notification.attributes[names.BYTES] == Notification(event=0).ByteSize()
+    assert notification.attributes[names.BYTES] == Notification(event=0).byte_size()
 
 
 @pytest.mark.parametrize("delay", [3.0, math.inf])
 def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(
     diary: type[Diary], tmp_path: Path, delay: float
 ) -> None:
-    waiting: list[Delay] = []
+    waiting: list[Timer] = []
 
     def publish(peer: Diary, event: Event) -> None:
         waiting.append(peer.environment.set_timer(delay, lambda: peer.environment.send(1, Pull(event=0))))
@@ -74,12 +75,73 @@ def test_a_timer_with_an_infinite_delay_waits_for_ever(diary: type[Diary], tmp_p
 
 def test_a_trace_does_not_follow_periodic_timers(diary: type[Diary], tmp_path: Path) -> None:
     def publish(peer: Diary, event: Event) -> None:
-        peer.environment.every(1.0, lambda: peer.environment.send(1, Pull(event=0)))
+        peer.environment.every(1.0, lambda: peer.environment.send(1, Goodbye()))
 
     diary.on_publish = staticmethod(publish)
+    diary.on_start = staticmethod(
+        lambda peer: peer.environment.handle(Goodbye, lambda sender, message: peer.tick())
+    )
     outcome = publish_once(diary, tmp_path)
     assert hops(outcome) == []
-    assert len(diary.lives[1].received) in (5, 6)
+    assert len(diary.lives[1].ticks) in (5, 6)
+
+
+def test_an_events_message_outside_of_any_operation_begins_a_trace(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    def repair(peer: Diary) -> None:
+        peer.environment.send(1, EventData(event=0, topic=7, hops=2))
+        timer.append(peer.environment.set_timer(1.0, peer.tick))
+
+    timer: list[Timer] = []
+    diary.on_publish = staticmethod(
+        lambda peer, event: peer.environment.every(2.0, lambda: timer or repair(peer)) and None
+    )
+    outcome = publish_once(diary, tmp_path)
+    (recovery,) = [span for span in outcome.spans if span.name == "recovery"]
+    (event,) = [span for span in outcome.spans if span.name == "EventData"]
+    assert recovery.trace != next(span.trace for span in outcome.spans if span.name == "publish")
+    assert (event.trace, event.parent, event.start) == (recovery.trace, recovery.span, recovery.start)
+    told = event.attributes
+    assert (told[names.EVENT], told[names.HOPS], told[names.INTERESTED]) == (0, 2, True)
+    assert len(diary.lives[0].ticks) == 1
+
+
+def test_what_repairs_two_events_in_one_call_are_two_traces(diary: type[Diary], tmp_path: Path) -> None:
+    def repair(peer: Diary) -> None:
+        for event, topic in ((0, 7), (0, 7), (1, 8)):
+            peer.environment.send(1, EventData(event=event, topic=topic))
+        peer.environment.deliver(Event(2, 1, 7))
+
+    diary.on_start = staticmethod(
+        lambda peer: peer.environment.every(8.0, lambda: repair(peer)) if peer.peer == 0 else None
+    )
+    outcome = run(diary_spec(), make_plan(2, both_up(8.0), [(1, 8, 0.0, 10.0)]), tmp_path)
+    roots = {span.trace: span for span in outcome.spans if span.name == "recovery"}
+    assert [span.attributes.get(names.TOPIC) for span in roots.values()] == [7, 8]
+    copies = [span for span in outcome.spans if span.name == "EventData"]
+    assert [roots[span.trace].attributes[names.TOPIC] for span in copies] == [7, 7, 8]
+    assert [span.attributes[names.INTERESTED] for span in copies] == [False, False, True]
+    (delivery,) = [span for span in outcome.spans if span.name == "delivery"]
+    assert delivery.parent == b""
+
+
+def test_of_what_one_message_delivers_all_but_the_first_has_a_span_of_its_own(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    def deliver(peer: Diary, sender: int, message: Message) -> None:
+        for number in (0, 1):
+            peer.environment.deliver(Event(number, 0, 7, hops=number + 1))
+
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, EventData(event=0)))
+    diary.on_message = staticmethod(deliver)
+    outcome = publish_once(diary, tmp_path)
+    (first,) = [span for span in outcome.spans if span.name == "EventData"]
+    (second,) = [span for span in outcome.spans if span.name == "delivery"]
+    assert (second.trace, second.parent) == (first.trace, first.span)
+    told = [(span.attributes[names.EVENT], span.attributes[names.HOPS]) for span in (first, second)]
+    assert told == [(0, 1), (1, 2)]
+    assert outcome.deliveries() == {(0, 1): 1, (1, 1): 1}
 
 
 def test_maintenance_between_the_messages_of_operations_is_not_traced(
@@ -92,14 +154,13 @@ def test_maintenance_between_the_messages_of_operations_is_not_traced(
             peer.environment.send(other, EventData(event=event.number))
 
     def answer(peer: Diary, sender: int, message: Message) -> None:
-        if isinstance(message, Pull):
-            peer.environment.send(sender, Notification(event=0))
-        elif isinstance(message, EventData):
-            peer.environment.set_timer(0.013, peer.tick)
+        peer.environment.set_timer(0.013, peer.tick)
 
     def begin(peer: Diary) -> None:
         if peer.peer:
-            peer.environment.every(0.3, lambda: peer.environment.send(0, Pull(event=0)))
+            peer.environment.every(0.3, lambda: peer.environment.send(0, Goodbye()))
+        peer.environment.handle(Goodbye, lambda sender, _: peer.environment.send(sender, TManExchange()))
+        peer.environment.handle(TManExchange, lambda sender, _: None)
 
     diary.on_publish, diary.on_message = staticmethod(publish), staticmethod(answer)
     diary.on_start = staticmethod(begin)
@@ -111,12 +172,10 @@ def test_maintenance_between_the_messages_of_operations_is_not_traced(
 
 
 def test_what_follows_from_an_unreachable_peer_belongs_to_the_trace(
-    diary: type[Diary], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    diary: type[Diary], tmp_path: Path
 ) -> None:
     diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(2, Notification(event=0)))
-    monkeypatch.setattr(
-        diary, "on_unreachable", lambda peer, other: peer.environment.send(1, Pull(event=0)), raising=False
-    )
+    diary.on_gone = staticmethod(lambda peer, other: peer.environment.send(1, Pull(event=0)))
     plan = make_plan(3, both_up(10.0), [], [(4.0, 0, 7)])
     outcome = run(diary_spec(3), plan, tmp_path)
     assert hops(outcome) == [("Pull", 6.0, 6.0 + LATENCY, 1)]
@@ -146,15 +205,19 @@ def test_what_its_own_publisher_is_given_is_no_delivery(diary: type[Diary], tmp_
     assert not any(names.DELIVERED in span.attributes for span in outcome.spans)
 
 
-def test_a_delivery_of_maintenance_marks_no_later_span(diary: type[Diary], tmp_path: Path) -> None:
+def test_a_delivery_of_maintenance_is_a_trace_of_its_own_and_marks_no_later_span(
+    diary: type[Diary], tmp_path: Path
+) -> None:
     diary.on_start = staticmethod(
-        lambda peer: peer.environment.every(0.5, lambda: peer.environment.deliver(Event(0, 0, 7)))
+        lambda peer: peer.environment.every(0.5, lambda: peer.environment.deliver(Event(0, 7, 7)))
     )
     diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, Notification(event=0)))
     diary.on_message = staticmethod(lambda peer, _, message: peer.environment.set_timer(0.1, peer.tick))
     outcome = publish_once(diary, tmp_path)
     assert diary.lives[1].ticks
-    assert not any(names.DELIVERED in span.attributes for span in outcome.spans)
+    marked = [span for span in outcome.spans if names.DELIVERED in span.attributes]
+    assert len(marked) == len({span.trace for span in marked}) > 30
+    assert {(span.name, span.parent) for span in marked} == {("delivery", b"")}
 
 
 def test_spans_say_who_is_interested_at_the_time(diary: type[Diary], tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from emulator.telemetry.endpoint import BadEndpoint
 from emulator.telemetry.export import Exporter, ExportError, GrpcSink
 from emulator.telemetry.otlp import read_records
 from emulator.telemetry.recorder import Recorder
+from trellis.v1.pubsub import Notification
 
 MEASURE_MEMORY = """
 import resource
@@ -115,7 +116,7 @@ def recorder(directory, **options):
     )
     for peer in range(3000):
         made.operation(made.begin(peer), "publish", peer, peer, {"trellis.event": peer})
-    made.counter(1, "Notification", True)[:] = [3, 100]
+    made.counter(1, "", Notification(1), True)[:] = [3, 100]
     made.write_interval(10**9, 5, 0)
     made.close()
     return made

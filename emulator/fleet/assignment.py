@@ -6,8 +6,6 @@ import sys
 from array import array
 from collections.abc import Collection, Sequence
 
-from trellis.v1 import control_pb2
-
 from emulator import identifiers
 from emulator.network.model import Network
 from emulator.network.spec import NetworkSpec
@@ -23,6 +21,7 @@ from emulator.runtime.script import (
     Subscribe,
     Unsubscribe,
 )
+from trellis.v1 import control_pb2
 
 
 def put_script(assignment: control_pb2.Assignment, script: Script) -> None:
@@ -31,6 +30,11 @@ def put_script(assignment: control_pb2.Assignment, script: Script) -> None:
         _put_interest(assignment.interests.add(), held)
     for step in script.steps:
         _put_step(assignment.steps.add(at_s=step.at, peer=step.peer), step)
+    peers_of: dict[str, list[int]] = {}
+    for peer, role in script.roles.items():
+        peers_of.setdefault(role, []).append(peer)
+    for role, peers in peers_of.items():
+        assignment.roles.add(name=role, peers=peers)
 
 
 def put_network(
@@ -45,7 +49,8 @@ def put_network(
 def script_in(assignment: control_pb2.Assignment) -> Script:
     """What the host's peers do."""
     held = {wire.number: _held(wire) for wire in assignment.interests}
-    return Script((_step(wire, held) for wire in assignment.steps), held.values())
+    roles = {peer: wire.name for wire in assignment.roles for peer in wire.peers}
+    return Script((_step(wire, held) for wire in assignment.steps), held.values(), roles)
 
 
 def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network:

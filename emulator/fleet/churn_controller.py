@@ -11,7 +11,6 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2
 
 from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
@@ -20,6 +19,7 @@ from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
 from emulator.telemetry import names
 from emulator.telemetry.recorder import Recorder, SinkFactory
+from trellis.v1 import control_pb2
 
 HOST = "churn-0"
 _PODS_IN_SET = 1000

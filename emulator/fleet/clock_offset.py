@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from trellis.v1 import control_pb2
-
 from emulator.runtime.clock import unix_ns
+from trellis.v1 import control_pb2
 
 _ROUNDS = 8
 _GOOD_NS = 10_000_000

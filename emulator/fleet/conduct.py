@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol as Interface
 
 from emulator.fleet.control import CoordinatorService
 from emulator.fleet.coordinator import Coordinator, listed
@@ -26,16 +26,16 @@ _GRACE = 1.0
 """Wall seconds for answers that are on their way when the coordinator closes."""
 
 
-class Fleet(Interface):
+class Fleet(ABC):
     """Where hosts live."""
 
+    @abstractmethod
     def start(self, coordinator: str, hosts: list[str]) -> None:
         """Start the hosts of these names; they find the coordinator at this address."""
-        ...
 
+    @abstractmethod
     def deaths(self) -> dict[str, str]:
         """Hosts that have ended, and how."""
-        ...
 
 
 async def conduct(coordinator: Coordinator, listen: str, fleet: Fleet, report: Report) -> str:

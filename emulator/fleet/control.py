@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2, control_pb2_grpc
 
 from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.journal import Journal
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.links import OPTIONS
+from trellis.v1 import control_pb2, control_pb2_grpc
 
 T = TypeVar("T")
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trellis.v1 import control_pb2
-
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import Kubernetes, RealTime, TrialSpec
 from emulator.fleet.assignment import put_network, put_script
@@ -19,6 +17,7 @@ from emulator.runtime.plan_script import script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from emulator.streams import stream
+from trellis.v1 import control_pb2
 
 _START_DELAY_NS = (500_000_000, 60_000_000_000)
 """From when the last host is ready to trial time 0, at least and at most: hosts hear of it and get ready."""

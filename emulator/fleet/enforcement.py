@@ -6,13 +6,12 @@ import asyncio
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from trellis.v1 import control_pb2
-
 from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.network.echo import measure_round_trips, serve_echo
 from emulator.network.model import Network
 from emulator.runtime.clock import TrialClock
 from emulator.streams import stream
+from trellis.v1 import control_pb2
 
 if TYPE_CHECKING:
     from emulator.network.netem.shaper import Netem

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import signal
 import time
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 from emulator.fleet.enforcement import Enforcement
 from emulator.fleet.member import AWAY, Membership, TrialGone, own_versions
 from emulator.runtime.links import OPTIONS, LinksService
 from emulator.telemetry.recorder import SinkFactory
+from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 _REGISTER_LIMIT = 30.0
 """Wall seconds in which a host that takes part in one trial must have reached its coordinator."""
@@ -44,8 +42,6 @@ class Place:
     telemetry: Path
     """Folder of OTLP files; with `stay`, each trial has a folder in it."""
     sink: SinkFactory
-    systems: Sequence[str] = ()
-    """Modules that add systems to the registry when they are imported."""
     stay: bool = False
     """Take part in one trial after the other, and wait for a coordinator that is away."""
     netem: bool = False
@@ -58,8 +54,6 @@ async def run_host(place: Place) -> str:
     Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host,
     RuntimeError if the address cannot be bound, and whatever a protocol raises.
     """
-    for module in place.systems:
-        importlib.import_module(module)
     service = LinksService()
     server = grpc.aio.server(options=OPTIONS)
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from google.protobuf.message import Message
-from trellis.v1 import control_pb2
 
 from emulator.fleet.coordinator import Coordinator
+from trellis.v1 import control_pb2
 
 _MESSAGES: dict[str, type[Message]] = {
     "register": control_pb2.Registration,

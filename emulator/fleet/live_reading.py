@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from trellis.v1 import control_pb2
-
 from emulator.fleet.coordinator import Coordinator, Member
 from emulator.fleet.live_metrics import Reading
+from trellis.v1 import control_pb2
 
 _COUNTS = ("joined", "published", "delivered", "lookups", "sent", "dropped", "lost_spans")
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2
 
 from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.fleet.assignment import network_in, script_in, without_plan
@@ -28,6 +27,7 @@ from emulator.runtime.observer import Observer, progress_of
 from emulator.runtime.realtime import Host
 from emulator.streams import stream
 from emulator.telemetry.recorder import Recorder, SinkFactory
+from trellis.v1 import control_pb2
 
 _START_LIMIT = 600.0
 """Wall seconds that a host waits for the others."""
@@ -150,6 +150,7 @@ class Membership:
             self._track,
             spec.seed,
             sessions_end_with_host=assignment.sessions_end_with_host,
+            incarnation=assignment.incarnation,
         )
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))

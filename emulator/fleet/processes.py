@@ -10,14 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from typing import IO
 
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
-from emulator.fleet.conduct import conduct
+from emulator.fleet.conduct import Fleet, conduct
 from emulator.fleet.coordinator import Coordinator
 from emulator.fleet.member import own_versions
 from emulator.fleet.verdict import judge
@@ -30,16 +29,13 @@ _LOG_LIMIT = 1 << 20
 """Bytes of a host's log; what it writes beyond is thrown away."""
 
 
-def run_processes(
-    spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report, systems: Sequence[str] = ()
-) -> Fidelity:
+def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
     """Run a trial in real time; telemetry and `fidelity.json` are in `directory` afterwards.
 
-    `systems` names modules that the hosts import, for systems outside the registry. Raises ValueError
-    for a spec of another runtime, OSError if the directory cannot be written.
+    Raises ValueError for a spec of another runtime, OSError if the directory cannot be written.
     """
     coordinator = Coordinator(spec, plan, directory.path.parent.parent.name, directory.name)
-    fleet = ProcessFleet(directory, systems)
+    fleet = ProcessFleet(directory)
     try:
         early_end = asyncio.run(conduct(coordinator, _LOOPBACK, fleet, report))
     finally:
@@ -49,16 +45,15 @@ def run_processes(
     return fidelity
 
 
-class ProcessFleet:
+class ProcessFleet(Fleet):
     """Hosts as child processes, which end with this one."""
 
-    def __init__(self, directory: TrialDirectory, systems: Sequence[str]) -> None:
+    def __init__(self, directory: TrialDirectory) -> None:
         self._directory = directory
-        self._systems = systems
         self._children: list[_Child] = []
 
     def start(self, coordinator: str, hosts: list[str]) -> None:
-        self._children.extend(_Child(name, coordinator, self._directory, self._systems) for name in hosts)
+        self._children.extend(_Child(name, coordinator, self._directory) for name in hosts)
 
     def deaths(self) -> dict[str, str]:
         causes = {child.name: child.cause_of_death() for child in self._children}
@@ -81,9 +76,7 @@ class ProcessFleet:
 class _Child:
     """A host process, with its log."""
 
-    def __init__(
-        self, name: str, coordinator: str, directory: TrialDirectory, systems: Sequence[str]
-    ) -> None:
+    def __init__(self, name: str, coordinator: str, directory: TrialDirectory) -> None:
         logs = directory.path / "hosts"
         logs.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -92,8 +85,6 @@ class _Child:
             *(sys.executable, "-m", "services.peer", "--name", name, "--coordinator", coordinator),
             *("--telemetry", str(directory.telemetry), "--parent", str(os.getpid())),
         ]
-        for module in systems:
-            command += ["--systems", module]
         log = self._log.open("wb", buffering=0)
         self.process = subprocess.Popen(
             command,

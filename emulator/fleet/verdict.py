@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from trellis.v1 import control_pb2
-
 from emulator.experiment.fidelity import Check, Fidelity, HostReport
 from emulator.fleet.coordinator import Coordinator, Member, listed
 from emulator.runtime.distribution import Distribution
+from trellis.v1 import control_pb2
 
 _NAMED = 10
 """Peers that a reason names."""

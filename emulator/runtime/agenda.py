@@ -1,4 +1,4 @@
-"""What a host has to do later: one heap for all its peers' timers and delayed messages."""
+"""The agenda of a host: one heap for all its peers' timers and delayed messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Agenda:
         self._order = 0
         self._wake: asyncio.TimerHandle | None = None
         self._wake_at = 0.0
-        self._running = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop that makes the calls, while calls are made."""
         self.lateness = Distribution()
         """Wall seconds from when a call was due to when it was made."""
         self.longest_stall = 0.0
@@ -46,27 +47,27 @@ class Agenda:
         at = self._clock.wall(due)
         self._order += 1
         heapq.heappush(self._heap, (at, self._order, call, arguments))
-        if self._running and at < self._wake_at - _QUANTUM:
-            self._schedule(at)
+        if self._loop is not None and at < self._wake_at - _QUANTUM:
+            self._schedule(self._loop, at)
 
     def start(self) -> None:
-        """From now on, calls are made. Raises RuntimeError without a running event loop."""
-        self._running = True
-        self._schedule(time.monotonic())
+        """Make calls from now on. Raises RuntimeError without a running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._schedule(self._loop, time.monotonic())
 
     def stop(self) -> None:
         """Forget all calls. Harmless twice."""
-        self._running = False
+        self._loop = None
         self._heap.clear()
         if self._wake is not None:
             self._wake.cancel()
             self._wake = None
 
-    def _schedule(self, at: float) -> None:
+    def _schedule(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._wake is not None:
             self._wake.cancel()
         self._wake_at = at
-        self._wake = asyncio.get_running_loop().call_at(at, self._turn)
+        self._wake = loop.call_at(at, self._turn)
 
     def _turn(self) -> None:
         heap = self._heap
@@ -85,6 +86,7 @@ class Agenda:
             self._failed(error)
             return
         self.longest_stall = max(self.longest_stall, late + now - began)
-        if self._running:
+        if self._loop is not None:
             next_due = heap[0][0] if heap else now + _HEARTBEAT
-            self._schedule(min(max(next_due, now + _QUANTUM if now < limit else now), now + _HEARTBEAT))
+            at = min(max(next_due, now + _QUANTUM if now < limit else now), now + _HEARTBEAT)
+            self._schedule(self._loop, at)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from random import Random
 
-from emulator.protocol import Application, Contact, Environment, TopicInterest
+from emulator.protocol import Application, Environment, TopicInterest
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
 from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
@@ -19,6 +19,7 @@ _RETRY = 0.010
 """Trial seconds until what is asked of a peer that is about to join is tried again."""
 
 Contacts = list[list[int]]
+"""Peers to join through, for each peer that asked."""
 Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[Contacts, Contacts]]]
 """Tells the bootstrap service who (left, joins, asks); contacts for each that joins and that asks."""
 
@@ -35,19 +36,21 @@ class Controller:
         seed: int,
         *,
         sessions_end_with_host: bool = False,
+        incarnation: int = 0,
     ) -> None:
         """`script` is the part of the host's own peers; with `sessions_end_with_host`, somebody ends the
-        host when a peer is to leave."""
+        host when a peer is to leave. `incarnation` counts the starts of the host before this one."""
         self._host = host
         self._script = script
         self._create = create
         self._track = track
         self._seed = seed
         self._sessions_end_with_host = sessions_end_with_host
+        self._incarnation = incarnation
         self._random: dict[int, Random] = {}
         self._joining: dict[int, Step] = {}
         self._left: list[int] = []
-        self._asking: list[tuple[int, Callable[[Sequence[Contact]], None]]] = []
+        self._asking: list[tuple[int, Callable[[Sequence[int]], None]]] = []
         self._news = asyncio.Event()
         self.session_error = Distribution()
         """Wall seconds between planned and achieved joins and leaves."""
@@ -61,9 +64,9 @@ class Controller:
             self._host.agenda.add(step.at, self._act, step)
 
     def leave_all(self) -> bool:
-        """The host is ended: its peers take their leave, but for those that the plan has crash now.
+        """Have all peers take their leave, as the host is ended, but for those that the plan has crash now.
 
-        Whether anybody took leave.
+        Tells whether anybody took leave.
         """
         crashing = self._crashing() if self._sessions_end_with_host else set[int]()
         leaving = [session for peer, session in self._host.sessions.items() if peer not in crashing]
@@ -72,14 +75,14 @@ class Controller:
         return bool(leaving)
 
     def _crashing(self) -> set[int]:
-        """Peers whose sessions do not end gracefully."""
+        """The peers whose sessions do not end gracefully."""
         ends = {
             (step.peer, step.action.session): step.action.graceful
             for step in self._script.steps
             if isinstance(step.action, Leave)
         }
         sessions = self._host.sessions.values()
-        return {session.peer for session in sessions if ends.get((session.peer, session.number)) is False}
+        return {session.peer for session in sessions if ends.get((session.peer, session.planned)) is False}
 
     async def run(self) -> None:
         """Talk to the bootstrap service until cancelled; one request at a time, for all that wait."""
@@ -92,9 +95,9 @@ class Controller:
             contacts, answers = await self._track(left, joining, [peer for peer, _ in asking])
             for peer, peers in zip(joining, contacts, strict=True):
                 if (step := self._joining.pop(peer, None)) is not None:
-                    self._join(step, _contacts(peers))
+                    self._join(step, peers)
             for (_, callback), peers in zip(asking, answers, strict=True):
-                callback(_contacts(peers))
+                callback(peers)
 
     def _act(self, step: Step) -> None:
         match step.action:
@@ -109,22 +112,24 @@ class Controller:
             case Publish() | LookUp():
                 self._ask_for(step, step.action)
 
-    def _join(self, step: Step, contacts: Sequence[Contact]) -> None:
+    def _join(self, step: Step, contacts: Sequence[int]) -> None:
         assert isinstance(step.action, Join)
-        host, peer, number = self._host, step.peer, step.action.session
+        host, peer, planned = self._host, step.peer, step.action.session
         if (before := host.sessions.get(peer)) is not None:
             self._end(before, graceful=False)  # its host was to be ended, and was not
         random = self._random.get(peer)
         if random is None:
             random = self._random[peer] = stream(self._seed, "peer", peer)
-        session = Session(host, peer, number, random)
-        session.adopt(self._create(session))
-        for interest_number, interest in self._script.interests(peer, host.clock.now()):
-            session.subscribe(interest_number, interest)
+        # A host that is started again may take a session up; its peers' lives are new ones all the same.
+        life = planned + self._incarnation
+        session = Session(host, peer, life, random, self._script.role(peer), planned)
+        protocol = self._create(session.root)
+        for number, interest in self._script.interests(peer, host.clock.now()):
+            session.subscribe(number, interest)
         host.sessions[peer] = session
         host.joined += 1
         self._note_error(step)
-        session.operate("join", {names.SESSION: number}, lambda: session.component.start(contacts))
+        session.operate("join", {names.SESSION: planned}, lambda: protocol.start(contacts))
 
     def _leave(self, step: Step, action: Leave) -> None:
         host, peer = self._host, step.peer
@@ -137,7 +142,7 @@ class Controller:
         self._news.set()
 
     def _end(self, session: Session, graceful: bool) -> None:
-        attributes = {names.SESSION: session.number, names.GRACEFUL: graceful}
+        attributes = {names.SESSION: session.planned, names.GRACEFUL: graceful}
         session.operate("leave", attributes, session.stop if graceful else session.end)
         session.end()
         del self._host.sessions[session.peer]
@@ -167,22 +172,19 @@ class Controller:
             event, pubsub = action.event, session.pubsub
             attributes: dict[str, int | bool] = {names.EVENT: event.number}
             if event.topic is not None:
-                attributes[names.INTERESTED] = session.wants(event.topic)
-            session.operate("publish", attributes, lambda: pubsub.publish(event), event.topic)
+                attributes[names.INTERESTED] = event.topic in session.topics
+            publish = partial(pubsub.publish, event)
+            session.operate("publish", attributes, publish, event.topic, event.number)
         else:
             host.lookups += 1
             lookups = session.lookups
             look_up = partial(lookups.lookup, action.number, action.key)
             session.operate("lookup", {names.LOOKUP: action.number}, look_up)
 
-    def _ask(self, peer: int, callback: Callable[[Sequence[Contact]], None]) -> None:
+    def _ask(self, peer: int, callback: Callable[[Sequence[int]], None]) -> None:
         self._asking.append((peer, callback))
         self._news.set()
 
     def _note_error(self, step: Step) -> None:
         clock = self._host.clock
         self.session_error.add(abs(clock.now() - step.at) * clock.scale)
-
-
-def _contacts(peers: Sequence[int]) -> list[Contact]:
-    return [Contact(peer) for peer in peers]

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-from typing import Any
+from heapq import heappop, heappush
+from typing import Final
 
-Entry = tuple[Any, ...]
-"""(time in s, order of scheduling, ...): no two are equal in the first two."""
+_BUCKETS_PER_SECOND: Final = 512.0
 
-_BUCKETS_PER_SECOND = 512
+
+class Entry:
+    """Something that is to happen at a time; among equals the first scheduled comes first."""
+
+    __slots__ = ("at", "order")
+
+    def __init__(self, at: float, order: int) -> None:
+        self.at = at
+        """Seconds."""
+        self.order = order
+        """The number of its scheduling; no two entries of a queue have the same time and order."""
 
 
 class EventQueue:
     """A binary heap of buckets of 2 ms, each made a heap of its own when its turn comes.
 
-    One heap of all that is under way in a large trial does not fit a processor's cache; these do.
+    One heap of all that is under way in a large trial does not fit a processor's cache; these do. The heaps
+    of entries are written out, because comparing two times in native code is what a compiled queue gains.
     """
 
     __slots__ = ("_current", "_current_index", "_indices", "_later")
@@ -27,9 +37,10 @@ class EventQueue:
 
     def push(self, entry: Entry) -> None:
         """Add an entry; its time is not before that of the last one popped."""
-        index = int(entry[0] * _BUCKETS_PER_SECOND)
+        index = int(entry.at * _BUCKETS_PER_SECOND)
         if index <= self._current_index:
-            heappush(self._current, entry)
+            self._current.append(entry)
+            _sift_up(self._current, len(self._current) - 1)
             return
         bucket = self._later.get(index)
         if bucket is None:
@@ -46,5 +57,49 @@ class EventQueue:
                 return None
             self._current_index = heappop(self._indices)
             current = self._current = self._later.pop(self._current_index)
-            heapify(current)
-        return heappop(current) if current[0][0] <= end else None
+            for place in range(len(current) // 2 - 1, -1, -1):
+                _sift_down(current, place)
+        first = current[0]
+        if first.at > end:
+            return None
+        last = current.pop()
+        if current:
+            current[0] = last
+            _sift_down(current, 0)
+        return first
+
+
+def _sift_up(heap: list[Entry], place: int) -> None:
+    """Move an entry that was appended up to where it belongs."""
+    entry = heap[place]
+    at, order = entry.at, entry.order
+    while place > 0:
+        above = (place - 1) // 2
+        parent = heap[above]
+        if parent.at < at or (parent.at == at and parent.order < order):
+            break
+        heap[place] = parent
+        place = above
+    heap[place] = entry
+
+
+def _sift_down(heap: list[Entry], place: int) -> None:
+    """Move an entry whose halves below are heaps down to where it belongs."""
+    entry = heap[place]
+    at, order = entry.at, entry.order
+    size = len(heap)
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        lesser = heap[child]
+        if child + 1 < size:
+            other = heap[child + 1]
+            if other.at < lesser.at or (other.at == lesser.at and other.order < lesser.order):
+                lesser = other
+                child += 1
+        if at < lesser.at or (at == lesser.at and order < lesser.order):
+            break
+        heap[place] = lesser
+        place = child
+    heap[place] = entry

@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
-from typing import Protocol as Interface
 
 import grpc
 import grpc.aio
-from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 from emulator.runtime.passage import Passage
-from emulator.runtime.realtime import GATHERING, Host
+from emulator.runtime.realtime import GATHERING, Host, Wire
+from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 _BATCH_LIMIT = 2000
 """Envelopes in a batch."""
@@ -29,6 +28,9 @@ _CONNECT_LIMIT = 20.0
 """Wall seconds for a host that does not even refuse."""
 _IDLE = 30.0
 """Wall seconds without anything sent either way after which a stream is closed; an open one takes 150 KiB."""
+
+Stream = Any
+"""gRPC's: `await write(batch)` raises one of `_BROKEN` if the other host is gone."""
 
 _BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
 """What writing to a stream raises when it has ended."""
@@ -58,14 +60,6 @@ async def _connect(channel: grpc.aio.Channel) -> None:
         state = channel.get_state(try_to_connect=True)
 
 
-class _Stream(Interface):
-    """An open stream to another host."""
-
-    async def write(self, batch: wire_pb2.Batch) -> None:
-        """Raises one of `_BROKEN` if the other host is gone."""
-        ...
-
-
 class _Link:
     """The way to one host: its stream to this one if it has opened one, or else a stream of its own.
 
@@ -77,7 +71,7 @@ class _Link:
         self._address = address
         self._queue: list[Passage] = []
         self._wanted = asyncio.Event()
-        self._accepted: _Stream | None = None
+        self._accepted: Stream | None = None
         self._answering = asyncio.Lock()
         self._heard = False
         self._up = True
@@ -95,12 +89,12 @@ class _Link:
             if self._task is None:
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def accept(self, stream: _Stream) -> None:
+    def accept(self, stream: Stream) -> None:
         """The other host has opened this stream."""
         self._accepted = stream
         self._up = True
 
-    async def release(self, stream: _Stream) -> None:
+    async def release(self, stream: Stream) -> None:
         """The other host closes its stream; what is being written to it is still written."""
         if self._accepted is stream:
             self._accepted = None
@@ -200,7 +194,7 @@ class _Link:
             self._heard = True
             self._host.receive(batch)
 
-    async def _write(self, stream: _Stream) -> None:
+    async def _write(self, stream: Stream) -> None:
         """Send what waits, or a part of it."""
         passages = self._queue[:_BATCH_LIMIT]
         batch = wire_pb2.Batch(host=self._host.index)
@@ -210,7 +204,7 @@ class _Link:
         del self._queue[: len(passages)]
 
 
-class Links:
+class Links(Wire):
     """All links of a host to others."""
 
     def __init__(
@@ -229,7 +223,7 @@ class Links:
     def offer(self, host: int, passage: Passage) -> None:
         self._link(host).offer(passage)
 
-    def accept(self, host: int, stream: _Stream) -> _Link | None:
+    def accept(self, host: int, stream: Stream) -> _Link | None:
         """A host has opened this stream. None if there is no such host."""
         if host >= len(self._addresses):
             return None

@@ -1,4 +1,4 @@
-"""What a host measures of itself while it runs, and what it tells of that."""
+"""The observer of a host: it measures the host while that runs, and tells of it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from random import Random
 
 import psutil
-from trellis.v1 import control_pb2
 
 from emulator.experiment.spec import TrialSpec
 from emulator.runtime.controller import Controller
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
+from trellis.v1 import control_pb2
 
 _PROBE_PERIOD = 0.05
 """Trial seconds between probes from one host, at least."""
@@ -49,7 +49,7 @@ class Observer:
         host.recorder.write_interval(host.clock.now_ns(), len(host.sessions), host.dropped.total())
 
     def fidelity(self, controller: Controller) -> control_pb2.HostFidelity:
-        """What the emulation did at this host, at the end of the trial."""
+        """Sum up what the emulation did at this host, at the end of the trial."""
         host = self._host
         return control_pb2.HostFidelity(
             timer_lateness=_encode(host.agenda.lateness),
@@ -83,8 +83,7 @@ class Observer:
     def _write_snapshot(self) -> None:
         host = self._host
         up = sorted(host.sessions)
-        protocols = ((peer, host.sessions[peer].component) for peer in up if peer in host.sessions)
-        peers = ((peer, protocol, protocol.neighbours()) for peer, protocol in protocols)
+        peers = ((peer, host.sessions[peer].components()) for peer in up if peer in host.sessions)
         self._write_records(host.recorder.write_snapshot(host.clock.now_ns(), peers))
 
     def _write_records(self, records: Iterator[None]) -> None:
@@ -95,7 +94,7 @@ class Observer:
 
 
 def progress_of(host: Host) -> control_pb2.HostProgress:
-    """How far the host is."""
+    """The progress of the host."""
     return control_pb2.HostProgress(
         peers_up=len(host.sessions),
         published=host.published,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from google.protobuf.message import Message
-from trellis.v1 import wire_pb2
-
+from emulator.messages.message import Message
 from emulator.telemetry.context import TraceContext
+from trellis.v1 import wire_pb2
 
 PROBE = ""
 """The type of an envelope without a message, which measures the way."""
+
+
+class Parcel:
+    """A message and its bytes, which are made once, however many other hosts it goes to."""
+
+    __slots__ = ("_payload", "message")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self._payload: bytes | None = None
+
+    def payload(self) -> bytes:
+        """The message encoded. Raises what a field raises that does not fit its type."""
+        if self._payload is None:
+            self._payload = self.message.encode()
+        return self._payload
 
 
 class Passage:
@@ -16,23 +31,23 @@ class Passage:
 
     __slots__ = (
         "bounced",
+        "channel",
         "context",
         "due_ns",
-        "message",
-        "payload",
+        "parcel",
         "receiver",
+        "request",
         "sender",
         "sent_ns",
-        "type",
     )
 
     def __init__(
         self,
         sender: int,
         receiver: int,
-        message: Message | None,
-        payload: bytes,
-        type: str,
+        parcel: Parcel | None,
+        channel: str,
+        request: int,
         sent_ns: int,
         due_ns: int,
         context: TraceContext | None,
@@ -40,29 +55,33 @@ class Passage:
     ) -> None:
         self.sender = sender
         self.receiver = receiver
-        self.message = message
-        """None for a probe, and if only `payload` is at hand."""
-        self.payload = payload
-        """The message encoded."""
-        self.type = type
+        self.parcel = parcel
+        """None for a probe and on the way back."""
+        self.channel = channel
+        """The channel of the component that sent the message."""
+        self.request = request
+        """The number of a request, the negative of the one that a reply answers, or 0."""
         self.sent_ns = sent_ns
         """Trial time, like `due_ns`."""
         self.due_ns = due_ns
         self.context = context
         """The operation at the sender."""
         self.bounced = bounced
-        """On its way back to the sender, because the receiver was down."""
+        """Whether it is on its way back to the sender, because the receiver was down."""
 
     def add_to(self, batch: wire_pb2.Batch) -> None:
         """Append the envelope of this passage."""
+        parcel = self.parcel
         envelope = batch.envelopes.add(
             sender=self.sender,
             receiver=self.receiver,
-            type=self.type,
-            payload=self.payload,
+            type=PROBE if parcel is None else parcel.message.NAME,
+            payload=b"" if parcel is None else parcel.payload(),
             sent_ns=self.sent_ns,
             due_ns=self.due_ns,
             bounced=self.bounced,
+            channel=self.channel,
+            request=self.request,
         )
         context = self.context
         if context is not None:
@@ -76,7 +95,8 @@ def write_context(context: TraceContext, trace: wire_pb2.TraceContext) -> None:
     trace.depth = context.depth + 1
     if context.topic is not None:
         trace.topic = context.topic
-        trace.has_topic = True
+    if context.event >= 0:
+        trace.event = context.event
 
 
 def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
@@ -84,5 +104,10 @@ def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
     if not envelope.HasField("trace"):
         return None
     trace = envelope.trace
-    topic = trace.topic if trace.has_topic else None
-    return TraceContext(trace.trace_id, trace.span_id, trace.depth - 1, topic)
+    return TraceContext(
+        trace.trace_id,
+        trace.span_id,
+        trace.depth - 1,
+        trace.topic if trace.HasField("topic") else None,
+        trace.event if trace.HasField("event") else -1,
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from emulator import identifiers
 from emulator.experiment.plan import Plan
 from emulator.protocol import Event, Interest, RangeInterest, TopicInterest
 from emulator.runtime.script import (
+    PLAIN,
     Held,
     Join,
     Leave,
@@ -25,11 +27,8 @@ from emulator.runtime.script import (
 
 
 def script_of(plan: Plan, trial_end: float, peers: Collection[int] | None = None) -> Script:
-    """What all peers do, or `peers` alone. Ends of sessions at `trial_end` are no leaves."""
-    interests = [
-        Held(row["peer"], row["start_s"], row["end_s"], row["interest"], _interest(row))
-        for row in _rows(plan.subscriptions, "peer", peers)
-    ]
+    """The script of all peers, or of `peers` alone. Ends of sessions at `trial_end` are no leaves."""
+    interests = [*_interests(_rows(plan.subscriptions, "peer", peers))]
     steps: list[Step] = []
     for row in _rows(plan.sessions, "peer", peers):
         steps.append(Step(row["start_s"], row["peer"], Join(row["session"])))
@@ -48,7 +47,35 @@ def script_of(plan: Plan, trial_end: float, peers: Collection[int] | None = None
         Step(row["at_s"], row["peer"], LookUp(row["lookup"], identifiers.decode(row["key"])))
         for row in _rows(plan.lookups, "peer", peers)
     ]
-    return Script(steps, interests)
+    return Script(steps, interests, _roles(plan.peers, peers))
+
+
+def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:
+    """The roles of those that are not plain peers."""
+    if "role" not in table.column_names:
+        return {}
+    return {row["peer"]: row["role"] for row in _rows(table, "peer", peers) if row["role"] != PLAIN}
+
+
+def _interests(rows: list[dict[str, Any]]) -> Iterator[Held]:
+    """Interests of peers. A server asks once for equal interests of its clients, while any of them has it."""
+    of_clients: dict[tuple[int, str], list[Held]] = {}
+    for row in rows:
+        held = Held(row["peer"], row["start_s"], row["end_s"], row["interest"], _interest(row))
+        if row["client"] is None:
+            yield held
+        else:
+            of_clients.setdefault((held.peer, repr(held.interest)), []).append(held)
+    for equal in of_clients.values():
+        equal.sort(key=lambda held: (held.start, held.number))
+        first = equal[0]
+        for held in equal[1:]:
+            if held.start > first.end:
+                yield first
+                first = held
+            elif held.end > first.end:
+                first = replace(first, end=held.end)
+        yield first
 
 
 def _interest(row: dict[str, Any]) -> Interest:

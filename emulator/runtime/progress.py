@@ -1,4 +1,4 @@
-"""What a running trial tells about itself while it runs."""
+"""The progress that a trial tells of while it runs."""
 
 from __future__ import annotations
 

@@ -1,46 +1,54 @@
 """The real-time runtime: the peers of one host, their clock, timers and messages.
 
-One-way delay is enforced at the sender: a message waits in the agenda until it is due, then goes to
-the receiving peer by reference, or to its host over a link.
+The sending host enforces the one-way delay: a message waits in the agenda until it is due, then goes to the
+receiving peer by reference, or to its host over a link.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
-from typing import Protocol as Interface
+from typing import Final
 
-from google.protobuf.message import DecodeError, Message
-from trellis.v1 import control_pb2, wire_pb2
-
-from emulator.messages import message_class
+from emulator.messages.catalogue import decode
+from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.model import Network
-from emulator.protocol import Contact
+from emulator.protocol import Installation, Outcome
 from emulator.runtime.agenda import Agenda
+from emulator.runtime.channels import Channel, NoHandler
 from emulator.runtime.clock import TrialClock
-from emulator.runtime.passage import PROBE, Passage, read_context
-from emulator.runtime.session import Session
+from emulator.runtime.passage import PROBE, Parcel, Passage, read_context
+from emulator.runtime.session import Session, Surroundings
+from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
+from trellis.v1 import control_pb2, wire_pb2
 
-GATHERING = 0.008
+GATHERING: Final = 0.008
 """Wall seconds for which a batch of messages to one host is gathered."""
 _WAITING_LIMIT = 500_000
 """Messages and timers of a host that may wait at a time; messages beyond are dropped and counted."""
-_PROBE_LIMIT = 100_000
+_PROBE_LIMIT: Final = 100_000
 """Probes that a host keeps."""
+_NAME_LIMIT: Final = 200
+"""Characters of a channel's name or a message type's."""
+_TIME_LIMIT: Final = 1 << 62
+"""Nanoseconds of trial time that an envelope may tell; with the trial's start they fit into 64 bits."""
+_TRACE_ID_BYTES: Final = 16
 
 
-class Wire(Interface):
+class Wire(ABC):
     """Takes messages to other hosts."""
 
+    @abstractmethod
     def offer(self, host: int, passage: Passage) -> None:
         """Send without waiting; what cannot be sent goes to `Host.give_up` or is counted as dropped."""
-        ...
 
 
-class Host:
+class Host(Surroundings):
     """The peers of one process and the messages between them and others."""
 
     def __init__(
@@ -65,14 +73,11 @@ class Host:
         self.recorder = recorder
         self.agenda = Agenda(clock, failed)
         self.wire: Wire | None = None
-        self.find_contacts: Callable[[int, Callable[[Sequence[Contact]], None]], None] = _no_contacts
-        """Asks the bootstrap service on behalf of a peer that is up."""
+        self.find_contacts = _no_contacts
         self.sessions: dict[int, Session] = {}
         """The peers of this host that are up."""
         self.context: TraceContext | None = None
-        """The operation that is being handled."""
-        self.delivered_hops: int | None = None
-        """Hops of what the call being made delivered."""
+        self.recovery: TraceContext | None = None
         self.sent = self.sent_to_other_hosts = self.bounced = 0
         self.joined = self.published = self.lookups = self.delivered = 0
         self.dropped: Counter[str] = Counter()
@@ -83,51 +88,59 @@ class Host:
         self._in_kernel = in_kernel
         self._random = random
         self._failed = failed
-        self._last: Message | None = None
-        self._payload = b""
-        self._type = ""
+        self._parcel: Parcel | None = None
+        """The parcel of the message that was sent last."""
+        self._recovered = -1, -1
+        """The event and topic of the last recovery."""
+        self._handling = False
+        """A message with a span is being handled."""
+        self._marked: Outcome | None = None
+        """The first outcome that handling it handed to the application."""
 
-    def send(self, session: Session, receiver: int, message: Message) -> None:
-        """Start a message on its way."""
-        if message is not self._last:
-            self._last = message
-            self._payload = message.SerializeToString()
-            self._type = message.__class__.__name__
-        sender = session.peer
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        sender = channel.peer
         context = self.context
+        if context is None and message.kind() <= NOTIFICATION:
+            context = self._recovery(sender, message)
+        channel.count(message, context is not None, self.recorder)
         self.sent += 1
-        traced = context is not None
-        counters = session.counters[traced]
-        counter = counters.get(self._type)
-        if counter is None:
-            counter = counters[self._type] = self.recorder.counter(sender, self._type, traced)
-        counter[0] += 1
-        counter[1] += len(self._payload)
-        delay = self.network.delay(sender, receiver, self._random)
+        delay = self.network.delay(sender, peer, self._random)
         if delay is None:
             return
         if len(self.agenda) >= _WAITING_LIMIT:
             self.dropped["delay line full"] += 1
             return
+        parcel = self._parcel
+        if parcel is None or parcel.message is not message:
+            parcel = self._parcel = Parcel(message)
         now = self.clock.now()
         due = now + delay
-        passage = Passage(
-            sender, receiver, message, self._payload, self._type, int(now * 1e9), int(due * 1e9), context
+        self._take(
+            Passage(sender, peer, parcel, channel.name, request, int(now * 1e9), int(due * 1e9), context), due
         )
-        self._take(passage, due)
+
+    def hand_over(self, peer: int, outcome: Outcome) -> None:
+        self.delivered += not isinstance(outcome, Installation)
+        if self._handling and self._marked is None:
+            self._marked = outcome
+        else:
+            self.recorder.delivery(self.context, peer, self.clock.now_ns(), outcome)
 
     def probe(self, sender: int, receiver: int) -> None:
         """Measure the way from a peer of this host to another peer; nothing of it reaches a protocol."""
         now = self.clock.now()
         due = now + self.network.one_way(sender, receiver)
-        passage = Passage(sender, receiver, None, b"", PROBE, int(now * 1e9), int(due * 1e9), None)
-        self._take(passage, due)
+        self._take(Passage(sender, receiver, None, "", 0, int(now * 1e9), int(due * 1e9), None), due)
 
     def receive(self, batch: wire_pb2.Batch) -> None:
         """Handle what another host sent."""
         try:
             for envelope in batch.envelopes:
-                self._open(envelope)
+                fault = self._fault_of(envelope)
+                if fault:
+                    self.dropped[fault] += 1
+                else:
+                    self._open(envelope)
         except Exception as error:
             self.agenda.stop()
             self._failed(error)
@@ -135,7 +148,7 @@ class Host:
     def give_up(self, passages: Sequence[Passage]) -> None:
         """The receivers' host cannot be reached: their senders learn it after the network's time-out."""
         for passage in passages:
-            if not passage.bounced and passage.type != PROBE:
+            if passage.parcel is not None:
                 self._report_unreachable(passage)
 
     def _take(self, passage: Passage, due: float) -> None:
@@ -150,108 +163,128 @@ class Host:
 
     def _depart(self, passage: Passage) -> None:
         self.sent_to_other_hosts += 1
+        if passage.parcel is not None:
+            passage.parcel.payload()  # a message that cannot be encoded is its protocol's error, and stops it
         if self.wire is not None:
             self.wire.offer(self.host_of[passage.receiver], passage)
 
     def _arrive(self, passage: Passage) -> None:
-        if passage.type == PROBE:
+        parcel = passage.parcel
+        if parcel is None:
             self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
             return
         session = self.sessions.get(passage.receiver)
         if session is None:
             self._report_unreachable(passage)
-            return
-        assert passage.message is not None
-        self._handle(
-            session,
-            passage.sender,
-            passage.message,
-            passage.type,
-            len(passage.payload),
-            passage.sent_ns,
-            passage.context,
-        )
+        else:
+            self._handle(session, parcel.message, passage)
+
+    def _fault_of(self, envelope: wire_pb2.Envelope) -> str:
+        """Why an envelope cannot be used, or ""."""
+        sender, own = envelope.sender, self.index
+        if sender >= len(self.host_of) or (self.host_of[sender] == own) is not envelope.bounced:
+            return "unknown sender"
+        if len(envelope.type) > _NAME_LIMIT or len(envelope.channel) > _NAME_LIMIT:
+            return "a name too long"
+        if envelope.sent_ns >= _TIME_LIMIT or envelope.due_ns >= _TIME_LIMIT:
+            return "a time out of range"
+        if envelope.HasField("trace") and len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
+            return "no trace's identifier"
+        return ""
 
     def _open(self, envelope: wire_pb2.Envelope) -> None:
         kind = envelope.type
-        context = read_context(envelope)
-        sender, receiver, sent_ns = envelope.sender, envelope.receiver, envelope.sent_ns
-        if sender >= len(self.host_of):
-            self.dropped["unknown sender"] += 1
-            return
+        passage = Passage(
+            envelope.sender,
+            envelope.receiver,
+            None,
+            envelope.channel,
+            envelope.request,
+            envelope.sent_ns,
+            envelope.due_ns,
+            read_context(envelope),
+        )
         if envelope.bounced:
-            self._report_unreachable(
-                Passage(sender, receiver, None, b"", kind, sent_ns, envelope.due_ns, context)
-            )
-            return
-        if kind == PROBE:
-            self._keep_probe(sender, sent_ns, envelope.due_ns)
-            return
-        session = self.sessions.get(receiver)
-        if session is None:
+            self._report_unreachable(passage)
+        elif kind == PROBE:
+            self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
+        elif (session := self.sessions.get(passage.receiver)) is None:
             self.bounced += 1
+            passage.bounced = True
             if self.wire is not None:
-                answer = Passage(sender, receiver, None, b"", kind, sent_ns, envelope.due_ns, context, True)
-                self.wire.offer(self.host_of[sender], answer)
-            return
-        try:
-            message = message_class(kind).FromString(envelope.payload)
-        except KeyError:
-            self.dropped[f"no handler for {kind[:80]}"] += 1
-            return
-        except DecodeError:
-            self.dropped[f"{kind} cannot be decoded"] += 1
-            return
-        self._handle(session, sender, message, kind, len(envelope.payload), sent_ns, context)
+                self.wire.offer(self.host_of[passage.sender], passage)
+        else:
+            try:
+                message = decode(kind, envelope.payload)
+            except KeyError:
+                self._drop_unheard(kind, passage.channel)
+            except (MalformedMessage, RecursionError):
+                self.dropped[f"{kind} cannot be decoded"] += 1
+            else:
+                self._handle(session, message, passage)
 
-    def _handle(
-        self,
-        session: Session,
-        sender: int,
-        message: Message,
-        kind: str,
-        size: int,
-        sent_ns: int,
-        sent_in: TraceContext | None,
-    ) -> None:
-        handler = session.handlers.get(type(message))
-        if handler is None:
-            self.dropped[f"no handler for {kind}"] += 1
-            return
+    def _handle(self, session: Session, message: Message, passage: Passage) -> None:
+        sent_in = passage.context
         if sent_in is None:
-            handler(sender, message)
+            try:
+                session.receive(passage.channel, passage.sender, message, passage.request)
+            except NoHandler:
+                self._drop_unheard(message.NAME, passage.channel)
+            self.recovery = None
             return
-        recorder = self.recorder
-        topic = sent_in.topic
-        here = TraceContext(sent_in.trace_id, recorder.next_span_id(), sent_in.depth + 1, topic)
-        interested = session.wants(topic)
+        recorder, topic = self.recorder, sent_in.topic
+        here = TraceContext(
+            sent_in.trace_id, recorder.next_span_id(), sent_in.depth + 1, topic, sent_in.event
+        )
+        interested = topic in session.topics
         self.context = here
-        self.delivered_hops = None
+        self._handling, self._marked = True, None
         try:
-            handler(sender, message)
+            session.receive(passage.channel, passage.sender, message, passage.request)
+        except NoHandler:
+            self._drop_unheard(message.NAME, passage.channel)
+            return
         finally:
             self.context = None
+            self._handling = False
         recorder.hop(
             here,
             sent_in.span_id,
-            kind,
-            sender,
+            message,
+            passage.channel,
+            passage.sender,
             session.peer,
-            sent_ns,
+            passage.sent_ns,
             self.clock.now_ns(),
-            size,
             interested,
-            self.delivered_hops,
+            self._marked,
         )
 
+    def _drop_unheard(self, kind: str, channel: str) -> None:
+        self.dropped[f"no handler for {kind} on channel {channel!r}"] += 1
+
+    def _recovery(self, peer: int, message: Message) -> TraceContext:
+        """The trace of an event's message that is sent outside of any operation.
+
+        What a peer sends of one event and topic in one call shares a trace; nothing else belongs to it.
+        """
+        topic = message.topic_number()
+        about = message.event_number(), topic
+        context = self.recovery
+        if context is None or about != self._recovered:
+            context = self.recovery = self.recorder.begin(topic if topic >= 0 else None)
+            self._recovered = about
+            self.recorder.operation(context, names.RECOVERY, peer, self.clock.now_ns(), {})
+        return context
+
     def _report_unreachable(self, passage: Passage) -> None:
+        """Tell the sender, if it is still in the session in which it sent."""
         session = self.sessions.get(passage.sender)
         if session is None or session.started_ns > passage.sent_ns:
             return
         due = passage.sent_ns * 1e-9 + self.network.unreachable_after
-        self.agenda.add(
-            max(due, self.clock.now()), session.notice_unreachable, passage.receiver, passage.context
-        )
+        tell = partial(session.notice_unreachable, passage.receiver, passage.request)
+        self.agenda.add(max(due, self.clock.now()), session.resume, passage.context, tell)
 
     def _keep_probe(self, sender: int, sent_ns: int, due_ns: int) -> None:
         if len(self.probes) < _PROBE_LIMIT:
@@ -265,5 +298,6 @@ class Host:
             )
 
 
-def _no_contacts(peer: int, callback: Callable[[Sequence[Contact]], None]) -> None:
+def _no_contacts(peer: int, callback: Callable[[Sequence[int]], None]) -> None:
+    """Tell of nobody."""
     callback(())

@@ -1,11 +1,15 @@
-"""What peers do in a trial, in order of time."""
+"""The actions of peers in a trial, in order of time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from emulator.protocol import Event, Interest
+
+PLAIN: Final = "peer"
+"""The role of a peer of which the plan says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +73,34 @@ class Held:
 
 
 class Script:
-    """What some peers do: all of a trial, or those of one host."""
+    """The actions of some peers: all of a trial, or those of one host."""
 
-    def __init__(self, steps: Iterable[Step], interests: Iterable[Held]) -> None:
+    def __init__(
+        self, steps: Iterable[Step], interests: Iterable[Held], roles: Mapping[int, str] | None = None
+    ) -> None:
+        """`roles` are those of the peers that are not plain ones."""
         self.steps = sorted(steps, key=lambda step: step.at)
-        """What a peer is to ask for while it is down is to be skipped."""
+        """Steps of a peer that is down are to be skipped."""
+        self.roles = dict(roles or {})
         self._held: dict[int, list[Held]] = {}
         for held in interests:
             self._held.setdefault(held.peer, []).append(held)
 
+    def role(self, peer: int) -> str:
+        """The role that the plan gives the peer."""
+        return self.roles.get(peer, PLAIN)
+
     def interests(self, peer: int, at: float) -> list[tuple[int, Interest]]:
-        """What the peer asks for at trial time `at`, each with its number in the plan."""
+        """The peer's interests at trial time `at`, each with its number in the plan."""
         held = self._held.get(peer, ())
         return [(each.number, each.interest) for each in held if each.start <= at < each.end]
 
     def all_interests(self) -> list[Held]:
-        """Of all peers, whenever they are held."""
+        """The interests of all peers, whenever they are held."""
         return [held for those in self._held.values() for held in those]
 
     def rest(self, at: float) -> list[Step]:
-        """What is left to do for who begins at trial time `at`, the joins of open sessions first."""
+        """The steps that are left from trial time `at` on, the joins of open sessions first."""
         open_sessions: dict[int, Step] = {}
         for step in self.steps:
             if step.at >= at:

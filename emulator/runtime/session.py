@@ -1,125 +1,129 @@
-"""One peer while it is up: what its protocol sees of the world in real time."""
+"""One peer in real time while it is up."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
 
-from google.protobuf.message import Message
-
-from emulator.protocol import (
-    Application,
-    Contact,
-    Delay,
-    Event,
-    Handler,
-    Installation,
-    Interest,
-    LookupService,
-    Outcome,
-    PubSub,
-    Timer,
-    TopicInterest,
-)
+from emulator.identifiers import IdentifierSpace
+from emulator.messages.message import Message
+from emulator.protocol import Event, Interest, LookupService, Outcome, PubSub, Timer, TopicInterest
+from emulator.runtime.agenda import Agenda
+from emulator.runtime.channels import Channel, Life
+from emulator.runtime.clock import TrialClock
 from emulator.telemetry.context import TraceContext
-
-if TYPE_CHECKING:
-    from emulator.runtime.realtime import Host
+from emulator.telemetry.recorder import Recorder
 
 
-class Session:
-    """The `Environment` of one peer from one start to the next end."""
+class Surroundings(ABC):
+    """The host of a session, as far as the session needs it."""
 
-    def __init__(self, host: Host, peer: int, number: int, random: Random) -> None:
-        self.peer = peer
-        self.number = number
-        """0, 1, ... for each peer."""
-        self.random = random
-        self.self_contact = Contact(peer)
+    clock: TrialClock
+    agenda: Agenda
+    recorder: Recorder
+    context: TraceContext | None
+    """The operation that is being handled."""
+    recovery: TraceContext | None
+    """The trace of what the call being made sends of events outside of any operation."""
+    find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
+    """Asks the bootstrap service on behalf of a peer that is up."""
+
+    @abstractmethod
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        """Put a message on its way."""
+
+    @abstractmethod
+    def hand_over(self, peer: int, outcome: Outcome) -> None:
+        """Record a delivery at a peer."""
+
+
+class Session(Life):
+    """A peer's place at its host from one start to the next end."""
+
+    def __init__(
+        self,
+        host: Surroundings,
+        peer: int,
+        session: int,
+        rng: Random,
+        role: str = "peer",
+        planned: int | None = None,
+    ) -> None:
+        """`planned` is the session's number in the plan; it is less than `session` once the host has been
+        started again in the middle of a session."""
+        super().__init__(peer, session, rng, role)
+        self.planned = session if planned is None else planned
         self.alive = True
         self.started_ns = host.clock.now_ns()
         self.interests: set[int] = set()
         """Numbers in the plan of what the peer subscribes to now."""
-        self.topics = 0
-        """Topics among these, a bit set."""
-        self.handlers: dict[type[Message], Handler] = {}
-        self.counters: tuple[dict[str, list[int]], dict[str, list[int]]] = {}, {}
-        """[messages, bytes] sent by message type, of maintenance and of operations."""
+        self.topics: set[int] = set()
+        """Topics among these."""
         self._host = host
-        self._component: Application | None = None
-
-    @property
-    def component(self) -> Application:
-        """The peer's protocol. Raises RuntimeError before `adopt`."""
-        if self._component is None:
-            raise RuntimeError(f"peer {self.peer} has no protocol yet")
-        return self._component
-
-    def adopt(self, component: Application) -> None:
-        """Give the peer its protocol."""
-        self._component = component
-        self.handlers = component.handlers()
 
     @property
     def pubsub(self) -> PubSub:
         """The peer's protocol if it is asked for events. Raises TypeError if it is not."""
-        if not isinstance(self._component, PubSub):
-            raise TypeError(f"{type(self._component).__name__} is no publish/subscribe system")
-        return self._component
+        protocol = self.protocol
+        if not isinstance(protocol, PubSub):
+            raise TypeError(f"{type(protocol).__name__} is no publish/subscribe system")
+        return protocol
 
     @property
     def lookups(self) -> LookupService:
         """The peer's protocol if it is asked for keys. Raises TypeError if it is not."""
-        if not isinstance(self._component, LookupService):
-            raise TypeError(f"{type(self._component).__name__} takes no lookups")
-        return self._component
+        protocol = self.protocol
+        if not isinstance(protocol, LookupService):
+            raise TypeError(f"{type(protocol).__name__} takes no lookups")
+        return protocol
 
-    @property
     def now(self) -> float:
         return self._host.clock.now()
 
-    def send(self, peer: int, message: Message) -> None:
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         if self.alive:
-            self._host.send(self, peer, message)
+            self._host.transmit(channel, peer, message, request)
 
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Delay:
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         timer = _Once(self, callback, self._host.context)
         if delay != math.inf:
-            self._host.agenda.add(self._host.clock.now() + delay, timer.fire)
+            self.schedule(self.now() + delay, timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
-        timer = _Periodic(self, period, callback)
-        timer.first()
-        return timer
+        return _Periodic(self, period, callback)
 
-    def find_contacts(self, callback: Callable[[Sequence[Contact]], None]) -> None:
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
         context = self._host.context
-        self._host.find_contacts(self.peer, lambda contacts: self.resume(context, lambda: callback(contacts)))
+        self._host.find_contacts(
+            self.peer, lambda contacts: self.resume(context, partial(callback, contacts))
+        )
 
     def deliver(self, outcome: Outcome) -> None:
         if isinstance(outcome, Event) and outcome.publisher == self.peer:
             return
-        self._host.delivered_hops = outcome.hops
-        self._host.delivered += outcome.__class__ is not Installation
+        self._host.hand_over(self.peer, outcome)
+
+    def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        host = self._host
+        host.recorder.take_identifier(self.peer, channel.name, host.clock.now_ns(), identifier, space.name)
 
     def subscribe(self, number: int, interest: Interest) -> None:
+        """Have the protocol subscribe to what has this number in the plan."""
         self.interests.add(number)
         if isinstance(interest, TopicInterest):
-            self.topics |= 1 << interest.topic
+            self.topics.add(interest.topic)
         self.pubsub.subscribe(interest)
 
     def unsubscribe(self, number: int, interest: Interest) -> None:
+        """Have the protocol take a subscription back."""
         self.interests.discard(number)
         if isinstance(interest, TopicInterest):
-            self.topics &= ~(1 << interest.topic)
+            self.topics.discard(interest.topic)
         self.pubsub.unsubscribe(interest)
-
-    def wants(self, topic: int | None) -> bool:
-        """Whether the peer subscribes to the topic; never to None."""
-        return topic is not None and bool(self.topics >> topic & 1)
 
     def operate(
         self,
@@ -127,52 +131,39 @@ class Session:
         attributes: Mapping[str, int | bool],
         call: Callable[[], None],
         topic: int | None = None,
+        event: int = -1,
     ) -> None:
         """Make the call in a trace of its own."""
         host = self._host
-        context, at_ns = host.recorder.begin(topic), host.clock.now_ns()
-        host.delivered_hops = None
-        self._within(context, call)
-        host.recorder.operation(context, operation, self.peer, at_ns, attributes, host.delivered_hops)
+        context, at_ns = host.recorder.begin(topic, event), host.clock.now_ns()
+        self.resume(context, call)
+        host.recorder.operation(context, operation, self.peer, at_ns, attributes)
 
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
-        """Make a later call of the operation that asked for it, unless the session has ended."""
+        """Make a call in the operation that it belongs to, unless the session has ended."""
         if not self.alive:
             return
-        if context is None:
-            call()
-            return
         host = self._host
-        host.delivered_hops = None
-        self._within(context, call)
-        if host.delivered_hops is not None:
-            host.recorder.timer(context, self.peer, host.clock.now_ns(), host.delivered_hops)
-
-    def _within(self, context: TraceContext, call: Callable[[], None]) -> None:
-        host = self._host
-        outer, host.context = host.context, context
+        host.context = context
         try:
             call()
         finally:
-            host.context = outer
-
-    def notice_unreachable(self, peer: int, context: TraceContext | None) -> None:
-        """Tell the protocol that a message that it sent in `context` reached nobody."""
-        self.resume(context, lambda: self.component.on_unreachable(peer))
+            host.context = host.recovery = None
 
     def stop(self) -> None:
         """Let the peer take its leave."""
-        self.component.stop(graceful=True)
+        self.protocol.stop(graceful=True)
 
     def end(self) -> None:
-        """No timer fires and nothing is sent from now on."""
+        """Make no timer's call and send nothing from now on."""
         self.alive = False
 
     def schedule(self, due: float, call: Callable[[], None]) -> None:
+        """Have the host make the call at trial time `due`."""
         self._host.agenda.add(due, call)
 
 
-class _Once:
+class _Once(Timer):
     __slots__ = ("_callback", "_context", "_session")
 
     def __init__(self, session: Session, callback: Callable[[], None], context: TraceContext | None) -> None:
@@ -185,7 +176,7 @@ class _Once:
 
     def hasten(self) -> None:
         if self._callback is not None:
-            self._session.schedule(self._session.now, self.fire)
+            self._session.schedule(self._session.now(), self.fire)
 
     def fire(self) -> None:
         callback, self._callback = self._callback, None
@@ -193,28 +184,31 @@ class _Once:
             self._session.resume(self._context, callback)
 
 
-class _Periodic:
+class _Periodic(Timer):
     __slots__ = ("_callback", "_due", "_period", "_session")
 
     def __init__(self, session: Session, period: float, callback: Callable[[], None]) -> None:
         self._session = session
         self._period = period
         self._callback: Callable[[], None] | None = callback
-        self._due = session.now
+        self._due = session.now() + session.random.random() * period
+        session.schedule(self._due, self._fire)
 
     def cancel(self) -> None:
         self._callback = None
 
-    def first(self) -> None:
-        self._due += self._session.random.random() * self._period
-        self._session.schedule(self._due, self._fire)
+    def hasten(self) -> None:
+        """Make a call at once, beside the periodic ones."""
+        self._session.schedule(self._session.now(), self._call)
+
+    def _call(self) -> None:
+        if self._callback is not None:
+            self._session.resume(None, self._callback)
 
     def _fire(self) -> None:
         session = self._session
-        if self._callback is None or not session.alive:
-            return
-        self._callback()
-        # A host that is too slow skips calls rather than making them in a burst.
-        self._due = max(self._due + self._period, session.now)
+        self._call()
         if self._callback is not None and session.alive:
+            # A host that is too slow skips calls rather than making them in a burst.
+            self._due = max(self._due + self._period, session.now())
             session.schedule(self._due, self._fire)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 CONTACTS = 3
-"""How many peers it tells of."""
+"""The number of peers that it tells of."""
 
 
 class Tracker:

@@ -67,8 +67,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
 def _progress(world: VirtualWorld, spec: TrialSpec) -> Progress:
     phases = spec.phases
     return Progress(
-        phase=phases.at(world.now),
-        trial_time=world.now,
+        phase=phases.at(world.time),
+        trial_time=world.time,
         trial_end=phases.end,
         peers_up=world.peers_up,
         published=world.published,

@@ -6,9 +6,9 @@ from __future__ import annotations
 class TraceContext:
     """The trace and the span from which the next message or timer of an operation comes."""
 
-    __slots__ = ("depth", "span_id", "topic", "trace_id")
+    __slots__ = ("depth", "event", "span_id", "topic", "trace_id")
 
-    def __init__(self, trace_id: bytes, span_id: int, depth: int, topic: int | None) -> None:
+    def __init__(self, trace_id: bytes, span_id: int, depth: int, topic: int | None, event: int = -1) -> None:
         self.trace_id = trace_id
         """16 bytes."""
         self.span_id = span_id
@@ -16,3 +16,5 @@ class TraceContext:
         """Messages between the root span and this span; 0 at the root."""
         self.topic = topic
         """What the operation is about, if it is about a topic."""
+        self.event = event
+        """The number of the publication, if the operation is one; else -1."""

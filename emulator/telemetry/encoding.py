@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
+from typing import Any
 
 _IDS_AND_TIMES = struct.Struct("<2s16s2sQ")
 _PARENT = struct.Struct("<2sQ")
@@ -50,14 +51,14 @@ def span_attribute(key: str, value: bool | int | str) -> bytes:
     return field(9, key_value(key, value))
 
 
-class Attribute(dict[int, bytes]):
+class Attribute(dict[Any, bytes]):
     """`span_attribute`s of one key by their values, those that were seen kept: for the spans of hops."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
 
-    def __missing__(self, value: int) -> bytes:
+    def __missing__(self, value: int | str) -> bytes:
         if len(self) >= _KEPT_VALUES:
             self.clear()
         encoded = self[value] = span_attribute(self._key, value)

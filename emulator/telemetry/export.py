@@ -19,6 +19,7 @@ import grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from emulator.telemetry.endpoint import open_channel
+from emulator.telemetry.otlp import Sink
 
 _METHODS = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
@@ -68,7 +69,7 @@ class Exporter:
         return GrpcSink(self.endpoint, path.stem.split("-")[-2], closing=self.closing, hold=self.hold)
 
 
-class GrpcSink:
+class GrpcSink(Sink):
     """Sends each message in a background thread, through a queue of at most `queued_bytes`.
 
     A Collector that is away or overloaded is asked again for `patience` seconds. What finds the queue full,

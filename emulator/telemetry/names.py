@@ -3,10 +3,11 @@
 Spans. An operation is a trace. Its root span, at the peer that began it, is named by the operation
 (`join`, `leave`, `subscribe`, `unsubscribe`, `publish`, `lookup`). Each message that the operation
 causes is a span at the receiver, named by the message class; start = sent, end = handled; its parent is
-the span that sent it. A later call of the operation that delivered something without a message (a timer, the
-notice that a peer is unreachable) is a span `timer`, its parent the span that asked for it. What the first
-call itself delivers is marked on the root span: a lookup of a key of one's own, a subscription stored at
-its subscriber; not an event, which its publisher has anyway.
+the span that sent it. What handling a message hands to the application is marked on the message's span:
+DELIVERED, HOPS and EVENT or LOOKUP. Whatever is handed over otherwise (by a timer, at the peer that asked, as
+the second event of one message) is a span `delivery` of its own with the same attributes, below the span of
+the operation that is being handled, or the root of a trace if there is none. Messages of the kinds event and
+notification that are sent outside of any operation (by gossip that repairs) begin a trace `recovery`.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at
@@ -31,23 +32,32 @@ BYTES = "messaging.message.body.size"  # int: encoded size (hop spans)
 TOPIC = "trellis.topic"  # int: of a publish, subscribe, unsubscribe and of all their messages
 INTERESTED = "trellis.interested"  # bool: this peer subscribes to the topic (publish and its messages)
 DELIVERED = "trellis.delivered"  # bool, only if true: an event, lookup or subscription arrived here
-HOPS = "trellis.hops"  # int: overlay hops that it took (with DELIVERED)
-EVENT = "trellis.event"  # int: the publication's number in the plan (publish)
-LOOKUP = "trellis.lookup"  # int: the lookup's number in the plan (lookup)
+HOPS = "trellis.hops"  # int: overlay hops that it took (with DELIVERED), or that an event's copy has made
+MESSAGE_KIND = "trellis.message.kind"  # "event", "notification", "control", "maintenance" (hop spans)
+CHANNEL = "trellis.channel"  # of the component that sent the message; absent at the root (hop spans)
+EVENT = (
+    "trellis.event"  # int: the publication's number in the plan (publish, deliveries, messages of recovery)
+)
+LOOKUP = "trellis.lookup"  # int: the lookup's number in the plan (lookup, deliveries)
 INTEREST = "trellis.interest"  # int: the subscription's number in the plan (subscribe, unsubscribe)
 SESSION = "trellis.session"  # int: 0, 1, ... of the peer (join, leave)
 GRACEFUL = "trellis.graceful"  # bool (leave)
+DELIVERY = "delivery"
+RECOVERY = "recovery"
 
 # Metrics
-SENT_MESSAGES = "trellis.messages.sent"  # sum by MESSAGE_TYPE and TRAFFIC, a host
-SENT_BYTES = "trellis.bytes.sent"  # sum by MESSAGE_TYPE and TRAFFIC, a host
+SENT_MESSAGES = "trellis.messages.sent"  # sum by MESSAGE_TYPE, MESSAGE_KIND, CHANNEL and TRAFFIC, a host
+SENT_BYTES = "trellis.bytes.sent"  # sum by MESSAGE_TYPE, MESSAGE_KIND, CHANNEL and TRAFFIC, a host
 LOST_SPANS = "trellis.spans.lost"  # sum, a host
 DROPPED = "trellis.envelopes.dropped"  # sum, a host
 PEERS_UP = "trellis.peers.up"  # gauge, a host
-PEER_SENT_MESSAGES = "trellis.peer.messages.sent"  # sum by PEER, MESSAGE_TYPE and TRAFFIC
+PEER_SENT_MESSAGES = "trellis.peer.messages.sent"  # sum by PEER and the same
 PEER_SENT_BYTES = "trellis.peer.bytes.sent"
-STATE = "trellis.state."  # prefix of gauges by PEER: what `Component.gauges` tells
-LINK = "trellis.link"  # gauge 1 by PEER, NEIGHBOUR and KIND
+STATE = "trellis.state."  # prefix of gauges by PEER and CHANNEL: what `Component.gauges` tells
+LINK = "trellis.link"  # gauge 1 by PEER, CHANNEL, NEIGHBOUR and KIND
+TAKEN_IDENTIFIER = "trellis.identifier"  # gauge 1 by PEER, CHANNEL, IDENTIFIER and SPACE, when it is taken
+IDENTIFIER = "trellis.identifier"  # hexadecimal
+SPACE = "trellis.space"  # name of the metric
 
 MESSAGE_TYPE = "trellis.message.type"
 TRAFFIC = "trellis.traffic"  # "operation" (traced) or "maintenance"

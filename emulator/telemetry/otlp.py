@@ -10,10 +10,10 @@ import mmap
 import queue
 import struct
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol as Interface
 
 import zstandard
 
@@ -22,22 +22,22 @@ _COMPRESSION_LEVEL = 3
 _QUEUED_RECORDS = 64
 
 
-class Sink(Interface):
-    """Takes encoded messages; `spans` is how many spans one holds (0 for metrics)."""
+class Sink(ABC):
+    """Takes encoded messages."""
 
-    @property
-    def lost_spans(self) -> int:
-        """Spans that could not be kept."""
-        ...
+    lost_spans: int
+    """Spans that could not be kept."""
 
-    def write(self, message: bytes, spans: int) -> None: ...
+    @abstractmethod
+    def write(self, message: bytes, spans: int) -> None:
+        """Keep a message that holds so many spans (0 for metrics)."""
 
+    @abstractmethod
     def close(self) -> None:
         """Raises OSError if anything could not be written."""
-        ...
 
 
-class FileSink:
+class FileSink(Sink):
     """Writes each message at once. Raises OSError, for example on a full disk, and then each time.
 
     A record that could not be written whole may be cut off; nothing follows it.
@@ -66,7 +66,7 @@ class FileSink:
         self._file.close()
 
 
-class BackgroundSink:
+class BackgroundSink(Sink):
     """Hands messages to a `FileSink` in a thread, through a bounded queue.
 
     What finds the queue full, or the disk, is counted in `lost_spans`; the first error is kept

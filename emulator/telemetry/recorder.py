@@ -6,11 +6,13 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
-from emulator.protocol import Component
+from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
+from emulator.protocol import Component, Event, Lookup, Outcome
 from emulator.telemetry import encoding, names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.otlp import FileSink, Sink
@@ -21,13 +23,26 @@ _SPANS_IN_RECORD = 250
 _POINTS_IN_RECORD = 250
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
-_PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS = map(
-    encoding.Attribute, (names.PEER, names.SENDER, names.DEPTH, names.BYTES, names.TOPIC, names.HOPS)
+_PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS, _EVENT = map(
+    encoding.Attribute,
+    (names.PEER, names.SENDER, names.DEPTH, names.BYTES, names.TOPIC, names.HOPS, names.EVENT),
 )
+_CHANNEL = encoding.Attribute(names.CHANNEL)
+_KIND = tuple(encoding.span_attribute(names.MESSAGE_KIND, kind) for kind in KINDS)
 _IS_DELIVERED = encoding.span_attribute(names.DELIVERED, True)
 _IS_INTERESTED, _IS_NOT_INTERESTED = (encoding.span_attribute(names.INTERESTED, v) for v in (True, False))
 
 SinkFactory = Callable[[Path], Sink]
+
+
+class Sent(NamedTuple):
+    """What a counter of sent messages is about."""
+
+    peer: int
+    channel: str
+    message: str
+    kind: str
+    traced: bool
 
 
 class Recorder:
@@ -70,7 +85,8 @@ class Recorder:
         self._span_ids = (int.from_bytes(identity[:4], "big") | 1) << 32
         self._trace_prefix = identity[4:12]
         self._traces_begun = 0
-        self._sent: dict[tuple[int, str, bool], list[int]] = {}
+        self._sent: dict[Sent, list[int]] = {}
+        self._identifiers: list[tuple[int, int, str, int, str]] = []
 
     @property
     def lost_spans(self) -> int:
@@ -81,11 +97,14 @@ class Recorder:
         self._span_ids += 1
         return self._span_ids
 
-    def begin(self, topic: int | None = None) -> TraceContext:
-        """Begin an operation; messages sent in its context are its children. `operation` records it."""
+    def begin(self, topic: int | None = None, event: int = -1) -> TraceContext:
+        """Begin an operation; messages sent in its context are its children. `operation` records it.
+
+        `event` is the number of the publication that the operation is, -1 for another operation.
+        """
         self._traces_begun += 1
         trace_id = self._trace_prefix + struct.pack(">Q", self._traces_begun)
-        return TraceContext(trace_id, self.next_span_id(), 0, topic)
+        return TraceContext(trace_id, self.next_span_id(), 0, topic, event)
 
     def operation(
         self,
@@ -94,120 +113,131 @@ class Recorder:
         peer: int,
         at_ns: int,
         attributes: Mapping[str, int | bool],
-        delivered_hops: int | None = None,
     ) -> None:
-        """Record the root span of an operation at `peer`.
-
-        `delivered_hops` are the overlay hops to where it ended, if it ended without a message: a lookup
-        at the peer that asked, a subscription that is stored at its subscriber.
-        """
+        """Record the root span of an operation at `peer`."""
         attribute = encoding.span_attribute
         parts = [attribute(names.PEER, peer)]
         if context.topic is not None:
             parts.append(attribute(names.TOPIC, context.topic))
         parts.extend(attribute(key, value) for key, value in attributes.items())
-        if delivered_hops is not None:
-            parts += attribute(names.DELIVERED, True), attribute(names.HOPS, delivered_hops)
         name = encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
         at = self._start + at_ns
         self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
 
-    def timer(self, context: TraceContext, peer: int, at_ns: int, delivered_hops: int) -> None:
-        """Record a later call, asked for in `context`, that delivered something without a message."""
-        attribute = encoding.span_attribute
-        attributes = (
-            attribute(names.PEER, peer)
-            + attribute(names.DELIVERED, True)
-            + attribute(names.HOPS, delivered_hops)
-        )
-        name = encoding.name_and_kind("timer", _INTERNAL)
+    def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
+        """Record what was handed to the application at `peer` without a message's span to mark it on.
+
+        In no operation's `context`, the span is the root of a trace of its own.
+        """
+        parent = 0 if context is None else context.span_id
+        context = self.begin() if context is None else context
+        span_id = context.span_id if not parent else self.next_span_id()
+        attributes = _PEER[peer] + _outcome(outcome)
+        name = encoding.name_and_kind(names.DELIVERY, _INTERNAL)
         at = self._start + at_ns
-        self._keep(
-            encoding.span(context.trace_id, self.next_span_id(), context.span_id, name, at, at, attributes)
-        )
+        self._keep(encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
 
     def hop(
         self,
         context: TraceContext,
         parent: int,
-        message_type: str,
+        message: Message,
+        channel: str,
         sender: int,
         peer: int,
         sent_ns: int,
         handled_ns: int,
-        size: int,
         interested: bool,
-        delivered_hops: int | None,
+        delivered: Outcome | None,
     ) -> None:
         """Record the span of a message that `peer` handled.
 
         `context` is the receiver's (its span id and depth are this span's), `parent` the span that
-        sent the message, `size` the encoded message in bytes, `delivered_hops` the overlay hops of
-        the event if handling the message delivered one.
+        sent the message, `delivered` what handling the message first handed to the application.
         """
-        attributes = _PEER[peer] + _SENDER[sender] + _DEPTH[context.depth] + _BYTES[size]
+        kind = message.kind()
+        attributes = (
+            _PEER[peer] + _SENDER[sender] + _DEPTH[context.depth] + _BYTES[message.byte_size()] + _KIND[kind]
+        )
+        if channel:
+            attributes += _CHANNEL[channel]
         if context.topic is not None:
             attributes += _TOPIC[context.topic] + (_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
-        if delivered_hops is not None:
-            attributes += _IS_DELIVERED + _HOPS[delivered_hops]
+        if delivered is not None:
+            attributes += _outcome(delivered)
+        elif kind in (EVENT, NOTIFICATION):
+            event = message.event_number()
+            if event >= 0 and event != context.event:
+                attributes += _EVENT[event]
+            travelled = message.travelled()
+            if travelled >= 0:
+                attributes += _HOPS[travelled]
         self._keep(
             encoding.span(
                 context.trace_id,
                 context.span_id,
                 parent,
-                encoding.name_and_kind(message_type, _CONSUMER),
+                encoding.name_and_kind(message.NAME, _CONSUMER),
                 self._start + sent_ns,
                 self._start + handled_ns,
                 attributes,
             )
         )
 
-    def counter(self, peer: int, message_type: str, traced: bool) -> list[int]:
-        """[messages, bytes] that `peer` sent so far of this type; the runtime counts in it."""
-        return self._sent.setdefault((peer, message_type, traced), [0, 0])
+    def counter(self, peer: int, channel: str, message: Message, traced: bool) -> list[int]:
+        """[messages, bytes] that `peer` sent so far of this type on the channel; the runtime counts in it."""
+        return self._sent.setdefault(Sent(peer, channel, message.NAME, KINDS[message.kind()], traced), [0, 0])
+
+    def take_identifier(self, peer: int, channel: str, at_ns: int, identifier: int, space: str) -> None:
+        """Record that the peer has this identifier from now on; `space` names the metric."""
+        self._identifiers.append((at_ns, peer, channel, identifier, space))
+        if len(self._identifiers) >= _POINTS_IN_RECORD:
+            self._write_identifiers()
 
     def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
-        """Write the metrics of the whole host."""
-        totals: dict[tuple[str, bool], list[int]] = {}
-        for (_, message_type, traced), (messages, size) in self._sent.items():
-            total = totals.setdefault((message_type, traced), [0, 0])
+        """Write the metrics of the whole host, and the identifiers that its peers took since."""
+        self._write_identifiers()
+        totals: dict[Sent, list[int]] = {}
+        for sent, (messages, size) in self._sent.items():
+            total = totals.setdefault(sent._replace(peer=0), [0, 0])
             total[0] += messages
             total[1] += size
         batch = self._batch(at_ns)
         for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
-            for (message_type, traced), total in sorted(totals.items()):
-                batch.add_sum(name, total[index], _message_attributes(message_type, traced))
+            for sent, total in sorted(totals.items()):
+                batch.add_sum(name, total[index], _message_attributes(sent))
         batch.add_sum(names.LOST_SPANS, self.lost_spans, {})
         batch.add_sum(names.DROPPED, dropped_envelopes, {})
         batch.add_gauge(names.PEERS_UP, peers_up, {})
         self._metrics.write(batch.encode(), 0)
 
     def write_snapshot(
-        self, at_ns: int, peers: Iterable[tuple[int, Component, Mapping[str, Sequence[int]]]]
+        self, at_ns: int, peers: Iterable[tuple[int, Sequence[tuple[str, Component]]]]
     ) -> Iterator[None]:
-        """Write counters, states and links of peers: (peer, protocol, neighbours by kind).
+        """Write counters, states and links of peers: (peer, its components by channel).
 
         Each step of the iterator writes one record; a runtime that must not stand still takes them
         one at a time.
         """
         batch = self._batch(at_ns)
-        for (peer, message_type, traced), counter in sorted(self._sent.items()):
+        for sent, counter in sorted(self._sent.items()):
             if not counter[0]:
                 continue
-            attributes = {names.PEER: peer} | _message_attributes(message_type, traced)
+            attributes = {names.PEER: sent.peer} | _message_attributes(sent)
             for name, value in zip((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES), counter, strict=True):
                 batch.add_sum(name, value, attributes)
             if batch.points >= _POINTS_IN_RECORD:
                 self._metrics.write(batch.encode(), 0)
                 yield
                 batch = self._batch(at_ns)
-        for peer, component, neighbours in peers:
-            for gauge, state in component.gauges().items():
-                batch.add_gauge(names.STATE + gauge, state, {names.PEER: peer})
-            for kind, others in neighbours.items():
-                for other in others:
-                    link: dict[str, int | str] = {names.PEER: peer, names.NEIGHBOUR: other, names.KIND: kind}
-                    batch.add_gauge(names.LINK, 1, link)
+        for peer, components in peers:
+            for channel, component in components:
+                of = _where(peer, channel)
+                for gauge, state in component.gauges().items():
+                    batch.add_gauge(names.STATE + gauge, state, of)
+                for kind, others in component.neighbours().items():
+                    for other in others:
+                        batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
             if batch.points >= _POINTS_IN_RECORD:
                 self._metrics.write(batch.encode(), 0)
                 yield
@@ -216,7 +246,8 @@ class Recorder:
         yield
 
     def flush(self) -> None:
-        """Write the spans that are not written yet."""
+        """Write the spans and identifiers that are not written yet."""
+        self._write_identifiers()
         if self._spans:
             spans, self._spans = self._spans, []
             self._traces.write(encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
@@ -236,12 +267,40 @@ class Recorder:
         if len(self._spans) >= _SPANS_IN_RECORD:
             self.flush()
 
+    def _write_identifiers(self) -> None:
+        if not self._identifiers:
+            return
+        batch = self._batch(0)
+        for at_ns, peer, channel, identifier, space in self._identifiers:
+            batch.at_ns = at_ns
+            attributes = _where(peer, channel) | {names.IDENTIFIER: f"{identifier:x}", names.SPACE: space}
+            batch.add_gauge(names.TAKEN_IDENTIFIER, 1, attributes)
+        self._identifiers.clear()
+        self._metrics.write(batch.encode(), 0)
+
     def _batch(self, at_ns: int) -> _MetricBatch:
         return _MetricBatch(self._resource, self._start, at_ns)
 
 
-def _message_attributes(message_type: str, traced: bool) -> dict[str, int | str]:
-    return {names.MESSAGE_TYPE: message_type, names.TRAFFIC: "operation" if traced else "maintenance"}
+def _where(peer: int, channel: str) -> dict[str, int | str]:
+    return {names.PEER: peer, names.CHANNEL: channel} if channel else {names.PEER: peer}
+
+
+def _message_attributes(sent: Sent) -> dict[str, int | str]:
+    attributes: dict[str, int | str] = {names.MESSAGE_TYPE: sent.message, names.MESSAGE_KIND: sent.kind}
+    if sent.channel:
+        attributes[names.CHANNEL] = sent.channel
+    return attributes | {names.TRAFFIC: "operation" if sent.traced else "maintenance"}
+
+
+def _outcome(outcome: Outcome) -> bytes:
+    """The attributes that mark a delivery."""
+    attributes = _IS_DELIVERED + _HOPS[outcome.hops]
+    if isinstance(outcome, Event):
+        attributes += _EVENT[outcome.number]
+    elif isinstance(outcome, Lookup):
+        attributes += encoding.span_attribute(names.LOOKUP, outcome.number)
+    return attributes
 
 
 class _MetricBatch:

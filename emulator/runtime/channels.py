@@ -1,0 +1,253 @@
+"""A peer while it is up, in every runtime: its channels, handlers and pending requests."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from mypy_extensions import mypyc_attr
+
+from emulator.identifiers import IdentifierSpace
+from emulator.messages.message import KINDS, Message
+from emulator.protocol import Application, Component, Environment, M, Outcome, Timer
+from emulator.telemetry.recorder import Recorder
+
+Handler = Callable[[int, Message], None]
+Answer = Callable[[int, Message], Message | None]
+
+
+class NoHandler(LookupError):
+    """A message came for which the peer has no handler on its channel."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Life(ABC):
+    """One peer from a start to the next end."""
+
+    def __init__(self, peer: int, session: int, rng: random.Random, role: str = "peer") -> None:
+        self.peer = peer
+        self.session = session
+        self.random = rng
+        self.role = role
+        self.channels: dict[str, Channel] = {}
+        self.requests: dict[int, PendingRequest] = {}
+        # A reply to an earlier life's request finds no request of this life.
+        self._last_request = session << 32
+
+    @property
+    def protocol(self) -> Application:
+        """The component of the root channel. Raises RuntimeError before there is one."""
+        component = self.root.component
+        if not isinstance(component, Application):
+            raise RuntimeError(f"peer {self.peer} has no protocol yet")
+        return component
+
+    @property
+    def root(self) -> Channel:
+        """The channel of the peer's protocol as a whole."""
+        root = self.channels.get("")
+        return self.open("") if root is None else root
+
+    def open(self, name: str) -> Channel:
+        """Make a channel. Raises ValueError if there is one of that name."""
+        if name in self.channels:
+            raise ValueError(f"two components have the channel {name!r}")
+        channel = self.channels[name] = Channel(self, name)
+        return channel
+
+    def components(self) -> list[tuple[str, Component]]:
+        """The components with their channels' names, the parts before what is made of them."""
+        found: list[tuple[str, Component]] = []
+        for name, channel in self.channels.items():
+            component = channel.component
+            if component is not None:
+                found.append((name, component))
+        found.reverse()
+        return found
+
+    def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
+        """Handle a message. Raises NoHandler."""
+        channel = self.channels.get(channel_name)
+        if channel is None:
+            raise NoHandler(f"peer {self.peer} has no channel {channel_name!r}")
+        if request == 0:
+            handler = channel.handlers.get(type(message))
+            if handler is None:
+                raise NoHandler(f"no handler for {message.NAME} on channel {channel_name!r}")
+            handler(sender, message)
+        elif request > 0:
+            answer = channel.answers.get(type(message))
+            if answer is None:
+                raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
+            reply = answer(sender, message)
+            if reply is not None:
+                self.transmit(channel, sender, reply, -request)
+        else:
+            pending = self.requests.pop(-request, None)
+            if pending is not None:
+                pending.end()
+                pending.replied(message)
+
+    def notice_unreachable(self, peer: int, request: int) -> None:
+        """A message to `peer` reached nobody; it was the request of that number, if not 0."""
+        for _, component in self.components():
+            component.on_unreachable(peer)
+        pending = self.requests.get(request)
+        if pending is not None:
+            pending.hasten()
+
+    def begin_request(self, pending: PendingRequest) -> int:
+        """Keep the request until it has ended; its number."""
+        self._last_request += 1
+        self.requests[self._last_request] = pending
+        return self._last_request
+
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since the trial began."""
+
+    @abstractmethod
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        """Send. `request` numbers a request, its negative the reply to it; 0 is neither."""
+
+    @abstractmethod
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """As `Environment.set_timer`."""
+
+    @abstractmethod
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        """As `Environment.every`."""
+
+    @abstractmethod
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        """As `Environment.find_contacts`."""
+
+    @abstractmethod
+    def deliver(self, outcome: Outcome) -> None:
+        """As `Environment.deliver`."""
+
+    @abstractmethod
+    def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        """As `Environment.take_identifier`."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Channel(Environment):
+    """The environment of one component of one peer."""
+
+    def __init__(self, life: Life, name: str) -> None:
+        self.life = life
+        self.name = name
+        """The names from the root to here, joined by slashes; empty at the root."""
+        self.peer = life.peer
+        self.session = life.session
+        self.role = life.role
+        self.random = life.random
+        self.component: Component | None = None
+        self.handlers: dict[type[Message], Handler] = {}
+        self.answers: dict[type[Message], Answer] = {}
+        self._counters: list[dict[type[Message], list[int]] | None] = [None] * (2 * len(KINDS))
+        """[messages, bytes] sent by message class, for each kind, of maintenance and of operations.
+
+        A message that encloses another one is of the other one's kind.
+        """
+
+    @property
+    def now(self) -> float:
+        return self.life.now()
+
+    def channel(self, name: str) -> Channel:
+        return self.life.open(f"{self.name}/{name}" if self.name else name)
+
+    def attach(self, component: Component) -> None:
+        if self.component is not None:
+            raise ValueError(f"two components have the channel {self.name!r}")
+        self.component = component
+
+    def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
+        if kind in self.handlers or kind in self.answers:
+            raise ValueError(f"{kind.NAME} has two handlers on channel {self.name!r}")
+        self.handlers[kind] = handler  # type: ignore[assignment]
+
+    def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
+        if kind in self.handlers or kind in self.answers:
+            raise ValueError(f"{kind.NAME} has two handlers on channel {self.name!r}")
+        self.answers[kind] = answer  # type: ignore[assignment]
+
+    def send(self, peer: int, message: Message) -> None:
+        self.life.transmit(self, peer, message, 0)
+
+    def request(
+        self,
+        peer: int,
+        message: Message,
+        timeout: float,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+    ) -> Timer:
+        pending = PendingRequest(self.life, replied, failed, timeout)
+        self.life.transmit(self, peer, message, pending.number)
+        return pending
+
+    def count(self, message: Message, traced: bool, recorder: Recorder) -> None:
+        """Count a message that is sent in an operation (`traced`) or in none."""
+        at = 2 * message.kind() + traced
+        counters = self._counters[at]
+        if counters is None:
+            counters = self._counters[at] = {}
+        counter = counters.get(type(message))
+        if counter is None:
+            counter = counters[type(message)] = recorder.counter(self.peer, self.name, message, traced)
+        counter[0] += 1
+        counter[1] += message.byte_size()
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        return self.life.set_timer(delay, callback)
+
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        return self.life.every(period, callback)
+
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        self.life.find_contacts(callback)
+
+    def deliver(self, outcome: Outcome) -> None:
+        self.life.deliver(outcome)
+
+    def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
+        self.life.take_identifier(self, identifier, space)
+
+    def report_gone(self, peer: int) -> None:
+        self.life.notice_unreachable(peer, 0)
+
+
+class PendingRequest(Timer):
+    """A request that waits for its reply."""
+
+    def __init__(
+        self,
+        life: Life,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+        timeout: float,
+    ) -> None:
+        self.replied = replied
+        self._failed = failed
+        self._life = life
+        self.number = life.begin_request(self)
+        self._timer = life.set_timer(timeout, self._overdue)
+
+    def cancel(self) -> None:
+        self._life.requests.pop(self.number, None)
+        self.end()
+
+    def hasten(self) -> None:
+        self._timer.hasten()
+
+    def end(self) -> None:
+        """The request was answered or given up."""
+        self._timer.cancel()
+
+    def _overdue(self) -> None:
+        if self._life.requests.pop(self.number, None) is not None:
+            self._failed()
