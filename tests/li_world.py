@@ -1,4 +1,4 @@
-"""Li's system at several peers over an overlay that routes in one step, in lockstep."""
+"""Li's system at several peers over an overlay of which everybody knows who is in it, in lockstep."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from fake_environment import FakeEnvironment, Lockstep
-from google.protobuf.message import Message
-from trellis.v1.overlay_pb2 import Routed
 
-from emulator import identifiers
-from emulator.messages import message_class
-from emulator.protocol import Contact, Environment, Event, Handler, Installation, Overlay, RangeInterest
+from emulator.identifiers import BITS, RING, hash_of_peer
+from emulator.messages.message import Message
+from emulator.protocol import Contact, Environment, Event, Installation, Overlay, RangeInterest
 from emulator.pubsub.li.node import Name, TreeNode
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.system import Li
+from trellis.v1.overlay import Routed
+
+DIGIT_BITS = 4
 
 
 class Ring:
@@ -22,68 +23,83 @@ class Ring:
 
     def __init__(self, peers: Iterable[int]) -> None:
         self.peers = sorted(peers)
-        self.version = 0
+        self._nearest: dict[int, list[int]] = {}
+        self._hops: dict[tuple[int, int], int] = {}
 
     def closest(self, key: int) -> int:
-        return min(self.peers, key=lambda peer: identifiers.distance(identifiers.of_peer(peer), key))
+        return self.nearest(key, 1)[0]
+
+    def nearest(self, key: int, count: int) -> list[int]:
+        if key not in self._nearest:
+            self._nearest[key] = sorted(self.peers, key=lambda p: RING.distance(hash_of_peer(p), key))
+        return self._nearest[key][:count]
 
     def change(self, joined: Iterable[int] = (), left: Iterable[int] = ()) -> None:
         self.peers = sorted((set(self.peers) | set(joined)) - set(left))
-        self.version += 1
+        self._nearest.clear()
+        self._hops.clear()
+
+    def hop(self, peer: int, key: int) -> int:
+        """A peer that shares one more digit with the key than `peer`, or else the closest."""
+        hop = self._hops.get((peer, key))
+        if hop is None:
+            own = shared_digits(hash_of_peer(peer), key)
+            longer = [p for p in self.peers if shared_digits(hash_of_peer(p), key) == own + 1]
+            closest = self.closest(key)
+            hop = self._hops[peer, key] = longer[0] if longer and peer != closest else closest
+        return hop
 
 
-class OneStepOverlay(Overlay):
-    """Routes to the closest peer of the ring."""
+def shared_digits(a: int, b: int) -> int:
+    return (BITS - (a ^ b).bit_length()) // DIGIT_BITS
+
+
+class RingOverlay(Overlay):
+    """Routes to a peer that shares one more digit with the key, or else to the closest."""
 
     def __init__(self, environment: Environment, ring: Ring) -> None:
-        self._environment = environment
+        super().__init__(environment, RING, hash_of_peer(environment.peer))
+        self.digit_bits = DIGIT_BITS
         self._ring = ring
-        self._peer = environment.self_contact.peer
+        self._peer = environment.peer
+        environment.handle(Routed, self._on_routed)
 
     @property
-    def routes_version(self) -> int:  # type: ignore[override]
-        return self._ring.version
+    def ready(self) -> bool:
+        return self._peer in self._ring.peers
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {Routed: self._on_routed}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        pass
+    def start(self, contacts: Sequence[int]) -> None:
+        self.move_to(self.identifier)
 
     def stop(self, graceful: bool) -> None:
         pass
 
+    def sample(self, count: int) -> list[int]:
+        return self._ring.peers[:count]
+
     def route(self, key: int, message: Message) -> None:
-        hop = self.next_hop(key)
-        assert self.application is not None
-        if hop is None:
-            self.application.deliver(key, message, self._peer, 0)
-            return
-        routed = Routed(
-            key=identifiers.encode(key),
-            origin=self._peer,
-            hops=1,
-            type=type(message).__name__,
-            payload=message.SerializeToString(),
-        )
-        self._environment.send(hop, routed)
+        self._pass_on(Routed(key, Contact(self._peer, self.identifier), 0, message, 0))
 
-    def next_hop(self, key: int) -> int | None:
-        closest = self._ring.closest(key)
-        return None if closest == self._peer else closest
+    def next_hop(self, key: int) -> Contact | None:
+        hop = self._ring.hop(self._peer, key)
+        return None if hop == self._peer else Contact(hop, hash_of_peer(hop))
 
-    def neighbour_set(self, count: int) -> list[int]:
-        own = identifiers.of_peer(self._peer)
-        others = [peer for peer in self._ring.peers if peer != self._peer]
-        return sorted(others, key=lambda p: identifiers.distance(own, identifiers.of_peer(p)))[:count]
-
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {}
+    def neighbour_set(self, count: int) -> list[Contact]:
+        others = self._ring.nearest(self.identifier, count + 1)
+        return [Contact(peer, hash_of_peer(peer)) for peer in others if peer != self._peer][:count]
 
     def _on_routed(self, sender: int, routed: Routed) -> None:
-        assert self.application is not None
-        message = message_class(routed.type).FromString(routed.payload)
-        self.application.deliver(identifiers.decode(routed.key), message, routed.origin, routed.hops)
+        self._pass_on(routed)
+
+    def _pass_on(self, routed: Routed) -> None:
+        message, origin = routed.message, routed.origin
+        assert message is not None and origin is not None
+        application = self.application_of(message)
+        hop = self.next_hop(routed.key)
+        if hop is None:
+            application.deliver(routed.key, message, origin, routed.hops)
+        elif application.forward(routed.key, message, hop.peer, routed.hops):
+            self.environment.send(hop.peer, Routed(routed.key, origin, routed.hops + 1, message, 0))
 
 
 class LiWorld:
@@ -93,7 +109,7 @@ class LiWorld:
         """`up` of the peers are in the ring from the start (default all)."""
         self.ring = Ring(range(peers if up is None else up))
         self.systems: dict[int, Li] = {}
-        self.overlays: dict[int, OneStepOverlay] = {}
+        self.overlays: dict[int, RingOverlay] = {}
         self.parameters = parameters
         self.lockstep = Lockstep(self._make, range(peers), seed)
         self.asked: list[tuple[int, RangeInterest]] = []
@@ -104,16 +120,9 @@ class LiWorld:
         self.lockstep.exchange()
 
     def _make(self, environment: FakeEnvironment) -> Li:
-        peer = environment.self_contact.peer
-        overlay = self.overlays[peer] = OneStepOverlay(environment, self.ring)
-        system = Li(
-            environment,
-            self.parameters,
-            overlay,
-            digit_bits=4,
-            is_ready=lambda: peer in self.ring.peers,
-        )
-        self.systems[peer] = system
+        peer = environment.peer
+        overlay = self.overlays[peer] = RingOverlay(environment.channel("overlay"), self.ring)
+        system = self.systems[peer] = Li(environment, self.parameters, overlay)
         return system
 
     def subscribe(self, peer: int, ranges: Mapping[str, tuple[float, float]]) -> RangeInterest:
@@ -164,14 +173,36 @@ class LiWorld:
             for outcome in environment.delivered
         )
 
+    def home(self, name: Name) -> int:
+        return self.ring.closest(self.systems[self.ring.peers[0]].schema.key(*name))
+
+    def holders(self, name: Name) -> list[int]:
+        """Peers that are to hold the node, the nearest first."""
+        key = self.systems[self.ring.peers[0]].schema.key(*name)
+        return self.ring.nearest(key, self.parameters.replicas + 1)
+
     def nodes(self) -> dict[Name, TreeNode]:
-        """All tree nodes, each at one peer only."""
-        found: dict[Name, TreeNode] = {}
-        for peer in self.lockstep.protocols:
+        """All tree nodes, as their homes have them."""
+        return {
+            name: node
+            for peer in self.lockstep.protocols
+            for name, node in self.systems[peer].tree.nodes.items()
+            if self.home(name) == peer
+        }
+
+    def check_copies(self) -> None:
+        """Each node is at the peers nearest to its key and nowhere else, and all hold the same of it."""
+        everywhere: dict[Name, dict[int, int]] = {}
+        for peer in self.ring.peers:
             for name, node in self.systems[peer].tree.nodes.items():
-                assert name not in found, f"{name} is at two peers"
-                found[name] = node
-        return found
+                everywhere.setdefault(name, {})[peer] = node.digest
+        for name, digests in everywhere.items():
+            assert sorted(digests) == sorted(self.holders(name)), name
+            assert len(set(digests.values())) == 1, name
+
+    def identities(self) -> set[tuple[int, int, int]]:
+        """What is in force."""
+        return {entry.identity for node in self.nodes().values() for entry in node.live()}
 
     def crash(self, peers: Sequence[int]) -> None:
         """Without a word; the overlay notices at once and tells everybody."""
@@ -179,21 +210,22 @@ class LiWorld:
         self.ring.change(left=peers)
         for peer in self.lockstep.protocols:
             for gone in peers:
-                self.systems[peer].update(gone, False)
+                self.systems[peer].neighbour_changed(Contact(gone, hash_of_peer(gone)), False)
 
     def come_back(self, peer: int) -> None:
         """Crash and start again at once, before anybody notices."""
-        lockstep = self.lockstep
-        environment = FakeEnvironment(peer, seed=1)
-        environment.now = lockstep.environments[peer].now
-        lockstep.environments[peer] = environment
-        system = lockstep.protocols[peer] = self._make(environment)
-        lockstep._handlers[peer] = system.handlers()
-        system.start([Contact(0)])
+        former = self.lockstep.environments[peer]
+        environment = FakeEnvironment(peer, seed=1, session=former.session + 1)
+        environment.fake.clock = former.now
+        self.lockstep.environments[peer] = environment
+        system = self.lockstep.protocols[peer] = self._make(environment)
+        system.start([0])
 
     def join(self, peer: int) -> None:
+        environment = self.lockstep.environments[peer]
         self.ring.change(joined=[peer])
-        self.systems[peer].start([Contact(0)])
+        self.systems[peer].start([0])
+        assert environment.peer == peer
         for other in self.ring.peers:
             if other != peer:
-                self.systems[other].update(peer, True)
+                self.systems[other].neighbour_changed(Contact(peer, hash_of_peer(peer)), True)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from fake_environment import FakeEnvironment, hand_over
-from google.protobuf.message import Message
+from fake_environment import FakeEnvironment
 from pydantic import BaseModel
-from trellis.v1.overlay_pb2 import LookupRequest
-from trellis.v1.pubsub_pb2 import EventData
-from trellis.v1.scribe_pb2 import (
-    TreeAcceptance,
-    TreeJoin,
-)
 
-from emulator.identifiers import distance, of_peer, of_topic
-from emulator.protocol import Contact, Handler, Overlay, TopicInterest
-from emulator.pubsub.scribe.parameters import over
+from emulator.identifiers import RING, hash_of_peer, hash_of_topic
+from emulator.protocol import Contact, Environment, Message, Overlay, TopicInterest
+from emulator.pubsub.scribe.parameters import parameters_over
 from emulator.pubsub.scribe.scribe import Scribe
+from trellis.v1.overlay import LookupRequest
+from trellis.v1.pubsub import EventData
+from trellis.v1.scribe import TreeAcceptance, TreeHeartbeat, TreeJoin
 
 SELF = 50
 HEARTBEAT = 4.0
@@ -28,6 +24,21 @@ TOPIC = 7
 M = TypeVar("M", bound=Message)
 
 
+def contact(peer: int) -> Contact:
+    return Contact(peer=peer, identifier=hash_of_peer(peer))
+
+
+def topics(*numbers: int) -> int:
+    """The bit set of these."""
+    return sum(1 << number for number in numbers)
+
+
+def beat(*, children: Iterable[int] = (), parents: Iterable[int] = (), sender: int = 60) -> TreeHeartbeat:
+    """A heartbeat that `sender` sends: its identifier is in it if the receiver is a child."""
+    identifier = hash_of_peer(sender) if children else 0
+    return TreeHeartbeat(children=topics(*children), parents=topics(*parents), identifier=identifier)
+
+
 class NoParameters(BaseModel):
     pass
 
@@ -35,12 +46,16 @@ class NoParameters(BaseModel):
 class LaidOut(Overlay):
     """Every topic is routed to `hops[topic]`, or else ends here."""
 
-    def __init__(self, environment: FakeEnvironment, hops: dict[int, int], closest: list[int]) -> None:
-        self.environment = environment
+    def __init__(self, environment: Environment, hops: dict[int, int], closest: list[int]) -> None:
+        super().__init__(environment, RING, hash_of_peer(SELF))
         self.hops = hops
         self.closest = closest
+        self.joined = True
         self.left: bool | None = None
-        self.gone: list[int] = []
+
+    @property
+    def ready(self) -> bool:
+        return self.joined
 
     def lay(self, topic: int, hop: int | None) -> None:
         self.hops.pop(topic, None)
@@ -49,37 +64,32 @@ class LaidOut(Overlay):
         self.routes_version += 1
 
     def route(self, key: int, message: Message) -> None:
-        assert self.application is not None
+        application = self.application_of(message)
         hop = self.next_hop(key)
         if hop is None:
-            self.application.deliver(key, message, SELF, 0)
-        elif self.application.forward(key, message, hop, 0):
-            self.environment.send(hop, message)
+            application.deliver(key, message, contact(SELF), 0)
+        elif application.forward(key, message, hop.peer, 0):
+            self.environment.send(hop.peer, message)
 
-    def next_hop(self, key: int) -> int | None:
-        return next((hop for topic, hop in self.hops.items() if of_topic(topic) == key), None)
+    def next_hop(self, key: int) -> Contact | None:
+        hop = next((hop for topic, hop in self.hops.items() if hash_of_topic(topic) == key), None)
+        return None if hop is None else contact(hop)
 
-    def neighbour_set(self, count: int) -> Sequence[int]:
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
+        return [contact(peer) for peer in self.closest[:count]]
+
+    def sample(self, count: int) -> Sequence[int]:
         return self.closest[:count]
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
         return {"leaf": self.closest}
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {LookupRequest: lambda sender, message: None}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
+    def start(self, contacts: Sequence[int]) -> None:
         self.environment.send(99, LookupRequest())
 
     def stop(self, graceful: bool) -> None:
         self.left = graceful
         self.environment.send(99, LookupRequest())
-
-    def on_unreachable(self, peer: int) -> None:
-        self.gone.append(peer)
-
-    def gauges(self) -> dict[str, float]:
-        return {"leaves": 1.0}
 
 
 class Peer:
@@ -90,35 +100,45 @@ class Peer:
         hops: dict[int, int] | None = None,
         subscribed: Iterable[int] = (),
         closest: Sequence[int] = (1, 2, 3),
+        ready: bool = True,
         **parameters: Any,
     ) -> None:
         self.environment = FakeEnvironment(SELF)
-        self.overlay = LaidOut(self.environment, hops or {}, list(closest))
         given = {"heartbeat": "4 s", "silent_heartbeats": SILENT, "join_timeout": "1 s"} | parameters
-        self.scribe = Scribe(
-            self.environment, over(NoParameters).model_validate(given), lambda environment: self.overlay
-        )
+        made: list[LaidOut] = []
+
+        def create(part: Environment) -> Overlay:
+            made.append(LaidOut(part, hops or {}, list(closest)))
+            return made[0]
+
+        self.scribe = Scribe(self.environment, parameters_over(NoParameters).model_validate(given), create)
+        self.overlay = made[0]
+        self.overlay.joined = ready
         for topic in subscribed:
             self.scribe.subscribe(TopicInterest(topic))
-        self.scribe.start([Contact(1)])
+        self.scribe.start([1])
 
-    def hand(self, sender: int, message: Message) -> None:
-        hand_over(self.scribe, sender, message)
+    def hand(self, sender: int, message: Message, request: int = 0) -> None:
+        self.environment.hand_over(sender, message, request=request)
+
+    def fail(self, peer: int) -> None:
+        self.environment.fail(peer)
 
     def route_through(self, message: Message, topic: int, hops: int = 1, origin: int = 9) -> bool:
         """The overlay's upcall for a message that came here; true if it goes on."""
-        hop = self.overlay.next_hop(of_topic(topic))
+        key = hash_of_topic(topic)
+        hop = self.overlay.next_hop(key)
         if hop is None:
-            self.scribe.deliver(of_topic(topic), message, origin, hops)
+            self.scribe.deliver(key, message, contact(origin), hops)
             return False
-        return self.scribe.forward(of_topic(topic), message, hop, hops)
+        return self.scribe.forward(key, message, hop.peer, hops)
 
     def joined_by(self, child: int, topic: int = TOPIC) -> bool:
         return self.route_through(TreeJoin(topic=topic, child=child), topic)
 
     def accepted_by(self, parent: int, *topics: int) -> None:
         for topic in topics or (TOPIC,):
-            self.hand(parent, TreeAcceptance(topic=topic))
+            self.hand(parent, TreeAcceptance(topic=topic, identifier=hash_of_peer(parent)))
 
     def sent(self, kind: type[M]) -> list[tuple[int, M]]:
         return self.environment.take(kind)
@@ -156,10 +176,12 @@ def forwarder(*children: int, parent: int = 60) -> Peer:
 
 def nearer(topic: int, than: int = SELF, count: int = 1) -> list[int]:
     """Peers whose identifiers are closer to the topic."""
-    away = distance(of_peer(than), of_topic(topic))
-    return [peer for peer in range(1000, 2000) if distance(of_peer(peer), of_topic(topic)) < away][:count]
+    key = hash_of_topic(topic)
+    away = RING.distance(hash_of_peer(than), key)
+    return [peer for peer in range(1000, 2000) if RING.distance(hash_of_peer(peer), key) < away][:count]
 
 
 def further(topic: int) -> int:
-    away = distance(of_peer(SELF), of_topic(topic))
-    return next(peer for peer in range(1000, 2000) if distance(of_peer(peer), of_topic(topic)) > away)
+    key = hash_of_topic(topic)
+    away = RING.distance(hash_of_peer(SELF), key)
+    return next(peer for peer in range(1000, 2000) if RING.distance(hash_of_peer(peer), key) > away)

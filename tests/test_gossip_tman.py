@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from fake_environment import FakeEnvironment
-from trellis.v1.overlay_pb2 import TManExchange
 
-from emulator.gossip.descriptor import Descriptor, Sighting, decode
+from emulator.gossip.profiles import make_profile
+from emulator.gossip.sightings import Sighting
 from emulator.gossip.tman import TMan
+from trellis.v1.overlay import Profile, TManExchange
 
 SELF = 50
 
 
-def known(*peers: int, heard: float = 0.0, version: int = 1) -> list[Sighting]:
-    return [(heard, Descriptor.make(peer, version, {})) for peer in peers]
+def profile(peer: int) -> Profile:
+    return make_profile(peer, 0, 1, 1000 + peer, {})
+
+
+def known(*peers: int, heard: float = 0.0) -> list[Sighting]:
+    return [Sighting(heard, profile(peer)) for peer in peers]
 
 
 class Table:
@@ -22,8 +29,9 @@ class Table:
     def __init__(self, environment: FakeEnvironment) -> None:
         self.entries: list[Sighting] = []
         self.random_peers: list[Sighting] = []
-        self.told: list[list[Sighting]] = []
-        own = Descriptor.make(SELF, 1, {})
+        self.told: list[Sequence[Sighting]] = []
+        self.environment = environment
+        own = profile(SELF)
         self.tman = TMan(
             environment,
             own=lambda: own,
@@ -32,12 +40,12 @@ class Table:
             select=self.select,
         )
 
-    def select(self, told: list[Sighting]) -> None:
+    def select(self, told: Sequence[Sighting]) -> None:
         self.told.append(told)
-        self.entries = self.entries + self.random_peers + told
+        self.entries = [*self.entries, *self.random_peers, *told]
 
     def receive(self, sender: int, message: TManExchange) -> None:
-        self.tman.handlers()[TManExchange](sender, message)
+        self.environment.hand_over(sender, message)
 
 
 @pytest.fixture
@@ -53,13 +61,13 @@ def table(environment: FakeEnvironment) -> Table:
 def from_peer(*peers: int, reply: bool = False, age_ms: int = 0) -> TManExchange:
     return TManExchange(
         reply=reply,
-        profiles=[Descriptor.make(peer, 1, {}).encoded for peer in peers],
+        profiles=[profile(peer) for peer in peers],
         ages_ms=[age_ms] * len(peers),
     )
 
 
 def named(message: TManExchange) -> set[int]:
-    return {decode(profile).peer for profile in message.profiles}
+    return {told.peer for told in message.profiles}
 
 
 def test_sends_table_sample_and_itself_to_a_random_neighbour(
@@ -72,6 +80,7 @@ def test_sends_table_sample_and_itself_to_a_random_neighbour(
         ((partner, message),) = environment.take(TManExchange)
         assert not message.reply
         assert named(message) == {SELF, 1, 2, 3, 4}
+        assert len(message.profiles) == len(message.ages_ms) == 5
         partners.add(partner)
     assert partners == {1, 2, 3}
 
@@ -104,10 +113,10 @@ def test_never_answers_a_reply(environment: FakeEnvironment, table: Table) -> No
 @pytest.mark.parametrize("reply", [False, True])
 def test_both_sides_select_anew_from_what_came(table: Table, reply: bool) -> None:
     table.receive(7, from_peer(7, 8, reply=reply))
-    assert [[descriptor.peer for _, descriptor in told] for told in table.told] == [[7, 8]]
+    assert [[sighting.profile.peer for sighting in told] for told in table.told] == [[7, 8]]
 
 
 def test_what_is_told_says_when_each_peer_was_heard_from(environment: FakeEnvironment, table: Table) -> None:
-    environment.now = 20.0
+    environment.advance(20.0)
     table.receive(7, from_peer(1, 2, age_ms=5000))
-    assert [(heard, descriptor.peer) for heard, descriptor in table.told[-1]] == [(15.0, 1), (15.0, 2)]
+    assert [(sighting.heard, sighting.profile.peer) for sighting in table.told[-1]] == [(15.0, 1), (15.0, 2)]

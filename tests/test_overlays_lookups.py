@@ -2,84 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fake_environment import FakeEnvironment
-from google.protobuf.message import Message
-from trellis.v1.overlay_pb2 import Goodbye, LookupRequest
+from pydantic import BaseModel
 
-from emulator.overlays.lookups import Lookups
-from emulator.protocol import Contact, Environment, Handler, Lookup, Overlay
+from emulator.identifiers import RING
+from emulator.overlays.lookups import Lookups, lookups
+from emulator.overlays.small_world_ring import SMALL_WORLD
+from emulator.protocol import Environment, Lookup, Message, Overlay
+from emulator.system import OverlayKind
+from trellis.v1.overlay import Contact, LookupRequest
 
 
 class NotedOverlay(Overlay):
     """Takes note of what it is asked."""
 
     def __init__(self, environment: Environment) -> None:
+        super().__init__(environment, RING, 5)
         self.calls: list[tuple[object, ...]] = []
+
+    @property
+    def ready(self) -> bool:
+        return True
 
     def route(self, key: int, message: Message) -> None:
         self.calls.append(("route", key, message))
 
-    def next_hop(self, key: int) -> int | None:
+    def next_hop(self, key: int) -> Contact | None:
         return None
 
-    def neighbour_set(self, count: int) -> Sequence[int]:
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
         return []
 
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {"leaf": [4, 5]}
+    def sample(self, count: int) -> Sequence[int]:
+        return []
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {Goodbye: lambda sender, message: None}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self.calls.append(("start", *bootstrap))
+    def start(self, contacts: Sequence[int]) -> None:
+        self.calls.append(("start", *contacts))
 
     def stop(self, graceful: bool) -> None:
         self.calls.append(("stop", graceful))
-
-    def on_unreachable(self, peer: int) -> None:
-        self.calls.append(("unreachable", peer))
-
-    def gauges(self) -> dict[str, float]:
-        return {"leaves": 2.0}
 
 
 class Peer:
     def __init__(self) -> None:
         self.environment = FakeEnvironment(3)
-        self.overlays: list[NotedOverlay] = []
-        self.lookups = Lookups(self.environment, self._create)
-
-    def _create(self, environment: Environment) -> Overlay:
-        assert environment is self.environment
-        self.overlays.append(NotedOverlay(environment))
-        return self.overlays[-1]
+        self.overlay = NotedOverlay(self.environment.channel("overlay"))
+        self.lookups = Lookups(self.environment, self.overlay)
 
 
 def test_a_lookup_is_a_request_routed_to_the_key() -> None:
     tested = Peer()
     tested.lookups.lookup(7, 1 << 100)
-    assert tested.overlays[0].calls == [("route", 1 << 100, LookupRequest(number=7))]
+    assert tested.overlay.calls == [("route", 1 << 100, LookupRequest(number=7))]
 
 
 def test_the_peer_where_it_ends_tells_its_origin_key_and_hops() -> None:
     tested = Peer()
-    application = tested.overlays[0].application
-    assert application is not None
-    assert application.forward(9, LookupRequest(number=7), next_hop=4, hops=1)
+    request = LookupRequest(number=7)
+    application = tested.overlay.application_of(request)
+    assert application.forward(9, request, next_hop=4, hops=1)
     assert not tested.environment.delivered
-    application.deliver(9, LookupRequest(number=7), origin=8, hops=2)
+    application.deliver(9, request, origin=Contact(8, 88), hops=2)
     assert tested.environment.delivered == [Lookup(number=7, origin=8, key=9, hops=2)]
 
 
-def test_everything_else_is_the_overlays() -> None:
+def test_the_overlay_starts_and_stops_with_it() -> None:
     tested = Peer()
-    tested.lookups.start([Contact(1)])
-    tested.lookups.on_unreachable(1)
+    tested.lookups.start([1])
     tested.lookups.stop(graceful=True)
-    assert tested.overlays[0].calls == [("start", Contact(1)), ("unreachable", 1), ("stop", True)]
-    assert tested.lookups.gauges() == {"leaves": 2.0}
-    assert tested.lookups.neighbours() == {"leaf": [4, 5]}
-    assert tested.lookups.handlers().keys() == {Goodbye}
+    assert tested.overlay.calls == [("start", 1), ("stop", True)]
+
+
+class Nothing(BaseModel):
+    pass
+
+
+def test_an_overlay_alone_is_a_system_that_serves_lookups() -> None:
+    kind = OverlayKind(
+        "noted", "A noted overlay", "none", Nothing, lambda environment, _: NotedOverlay(environment)
+    )
+    system = lookups(kind)
+    assert (system.name, system.title, system.parameters) == ("noted", "A noted overlay", Nothing)
+    assert system.serves == "lookups"
+    environment = FakeEnvironment(3)
+    system.create(environment, Nothing())
+    assert isinstance(environment.life.channels["overlay"].component, NotedOverlay)
+
+
+def test_the_small_world_alone_is_such_a_system() -> None:
+    system = lookups(SMALL_WORLD)
+    environment = FakeEnvironment(3)
+    system.create(environment, system.parameters()).start([])
+    assert environment.fake.identifiers.keys() == {"overlay"}

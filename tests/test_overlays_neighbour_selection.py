@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.gossip.descriptor import Descriptor, Sighting
-from emulator.identifiers import HALF, SPACE, distance, of_peer
+from emulator.gossip.profiles import make_profile, utility
+from emulator.gossip.sightings import Sighting
+from emulator.identifiers import RING, hash_of_peer
 from emulator.overlays.neighbour_selection import (
     FRIEND,
     PREDECESSOR,
@@ -20,18 +21,20 @@ from emulator.overlays.neighbour_selection import (
     SUCCESSOR,
     NeighbourSelection,
 )
+from trellis.v1.overlay import Profile
 
 SELF = 0
+SPACE, HALF, distance = RING.size, RING.size // 2, RING.distance
 profiles = st.dictionaries(st.integers(1, 500), st.sets(st.integers(0, 20), max_size=8), max_size=40)
-draws = st.sampled_from(["distance", "candidates"])
+draws = st.sampled_from(["distance", "anew", "candidates"])
 
 
-def descriptor(peer: int, topics: Iterable[int] = ()) -> Descriptor:
-    return Descriptor.make(peer, 1, dict.fromkeys(topics, 1.0))
+def profile(peer: int, topics: Iterable[int] = ()) -> Profile:
+    return make_profile(peer, 0, 1, hash_of_peer(peer), dict.fromkeys(topics, 1.0))
 
 
 def candidates(profiles: dict[int, set[int]]) -> dict[int, Sighting]:
-    return {peer: (0.0, descriptor(peer, topics)) for peer, topics in profiles.items()}
+    return {peer: Sighting(0.0, profile(peer, topics)) for peer, topics in profiles.items()}
 
 
 def strangers(peers: Iterable[int]) -> dict[int, Sighting]:
@@ -39,20 +42,20 @@ def strangers(peers: Iterable[int]) -> dict[int, Sighting]:
 
 
 def selection(size: int, links: int, draw: str = "distance", seed: int = 1) -> NeighbourSelection:
-    return NeighbourSelection(descriptor(SELF), size, links, draw, random.Random(seed))
+    return NeighbourSelection(RING, hash_of_peer(SELF), size, links, draw, random.Random(seed))
 
 
 def peers(sightings: Iterable[Sighting]) -> list[int]:
-    return [known.peer for _, known in sightings]
+    return [sighting.profile.peer for sighting in sightings]
 
 
 def clockwise(peer: int) -> int:
-    return (of_peer(peer) - of_peer(SELF)) % SPACE
+    return (hash_of_peer(peer) - hash_of_peer(SELF)) % SPACE
 
 
 @given(profiles, draws)
 def test_ring_neighbours_are_the_nearest_of_all_candidates(known: dict[int, set[int]], draw: str) -> None:
-    chosen = selection(15, 1, draw).select(descriptor(SELF), candidates(known), {})
+    chosen = selection(15, 1, draw).select(profile(SELF), candidates(known).values(), {})
     assert peers(chosen[SUCCESSOR]) == sorted(known, key=clockwise)[:1]
     assert peers(chosen[PREDECESSOR]) == (sorted(known, key=clockwise)[-1:] if len(known) > 1 else [])
 
@@ -62,7 +65,7 @@ def test_a_table_is_full_and_never_more_than_full(
     known: dict[int, set[int]], draw: str, size: int, data: st.DataObject
 ) -> None:
     links = data.draw(st.integers(0, size - 2))
-    chosen = selection(size, links, draw).select(descriptor(SELF), candidates(known), {})
+    chosen = selection(size, links, draw).select(profile(SELF), candidates(known).values(), {})
     selected = [peer for sightings in chosen.values() for peer in peers(sightings)]
     assert len(selected) == len(set(selected)) == min(size, len(known))
     assert len(chosen[SMALL_WORLD]) <= links
@@ -73,11 +76,11 @@ def test_a_table_is_full_and_never_more_than_full(
 def test_friends_are_the_most_alike_of_those_that_are_left(
     known: dict[int, set[int]], interests: set[int], draw: str
 ) -> None:
-    own = descriptor(SELF, interests)
-    chosen = selection(8, 2, draw).select(own, candidates(known), {})
+    own = profile(SELF, interests)
+    chosen = selection(8, 2, draw).select(own, candidates(known).values(), {})
     friends = peers(chosen[FRIEND])
     elsewhere = {peer for kind, s in chosen.items() if kind != FRIEND for peer in peers(s)}
-    left = {peer: own.utility(descriptor(peer, known[peer])) for peer in known.keys() - elsewhere}
+    left = {peer: utility(own, profile(peer, known[peer])) for peer in known.keys() - elsewhere}
     assert sorted((left[peer] for peer in friends), reverse=True) == sorted(left.values(), reverse=True)[:4]
 
 
@@ -85,16 +88,41 @@ def test_among_equals_the_neighbours_of_now_stay_friends() -> None:
     known = strangers(range(1, 60))
     for start in (1, 20, 40):
         current = dict.fromkeys(range(start, start + 12))
-        chosen = selection(15, 1).select(descriptor(SELF), known, current)
+        chosen = selection(15, 1).select(profile(SELF), known.values(), current)
         elsewhere = {peer for kind, s in chosen.items() if kind != FRIEND for peer in peers(s)}
         assert current.keys() - elsewhere <= set(peers(chosen[FRIEND]))
 
 
+def test_equally_good_friends_are_free_when_all_is_drawn_anew() -> None:
+    known = strangers(range(1, 60))
+    tested = selection(15, 1, "anew")
+    current = dict.fromkeys(range(1, 13))
+    friends = [
+        frozenset(peers(tested.select(profile(SELF), known.values(), current)[FRIEND])) for _ in range(9)
+    ]
+    assert len(set(friends)) == 9
+
+
+def test_a_changed_profile_is_rated_anew() -> None:
+    tested = selection(4, 0)
+    own = profile(SELF, {1, 2})
+    known = candidates({peer: {1} for peer in range(1, 20)})
+    before = peers(tested.select(own, known.values(), {})[FRIEND])
+    ring = {
+        peer
+        for kind in (SUCCESSOR, PREDECESSOR)
+        for peer in peers(tested.select(own, known.values(), {})[kind])
+    }
+    better = next(peer for peer in known if peer not in before and peer not in ring)
+    known[better] = Sighting(0.0, make_profile(better, 0, 2, hash_of_peer(better), {1: 1.0, 2: 1.0}))
+    assert peers(tested.select(own, known.values(), dict.fromkeys(before))[FRIEND])[0] == better
+
+
 def test_a_better_friend_replaces_a_neighbour_of_now() -> None:
     known = strangers(range(1, 40)) | candidates({77: {1, 2}})
-    own = descriptor(SELF, {1, 2})
+    own = profile(SELF, {1, 2})
     current = dict.fromkeys(range(1, 40))
-    chosen = selection(5, 0).select(own, known, current)
+    chosen = selection(5, 0).select(own, known.values(), current)
     everyone = [peer for sightings in chosen.values() for peer in peers(sightings)]
     assert 77 in everyone
 
@@ -102,23 +130,26 @@ def test_a_better_friend_replaces_a_neighbour_of_now() -> None:
 def test_a_link_at_a_drawn_distance_stays_while_the_candidates_are_the_same() -> None:
     known = strangers(range(1, 300))
     tested = selection(7, 5)
-    first = peers(tested.select(descriptor(SELF), known, {})[SMALL_WORLD])
+    first = peers(tested.select(profile(SELF), known.values(), {})[SMALL_WORLD])
     shuffled = dict(sorted(known.items(), key=lambda item: -item[0]))
     assert len(first) == 5
-    assert all(peers(tested.select(descriptor(SELF), shuffled, {})[SMALL_WORLD]) == first for _ in range(10))
+    assert all(
+        peers(tested.select(profile(SELF), shuffled.values(), {})[SMALL_WORLD]) == first for _ in range(10)
+    )
 
 
-def test_a_link_drawn_among_the_candidates_changes_all_the_time() -> None:
+@pytest.mark.parametrize("draw", ["anew", "candidates"])
+def test_a_link_that_is_drawn_each_time_changes_all_the_time(draw: str) -> None:
     known = strangers(range(1, 300))
-    tested = selection(3, 1, "candidates")
-    drawn = {peers(tested.select(descriptor(SELF), known, {})[SMALL_WORLD])[0] for _ in range(50)}
+    tested = selection(3, 1, draw)
+    drawn = {peers(tested.select(profile(SELF), known.values(), {})[SMALL_WORLD])[0] for _ in range(50)}
     assert len(drawn) > 5
 
 
 @pytest.fixture(scope="module")
 def neighbourhood() -> dict[int, Sighting]:
     """What gossip hands a peer: its surroundings on the ring, and few from afar."""
-    near = sorted(range(1, 4000), key=lambda peer: distance(of_peer(SELF), of_peer(peer)))
+    near = sorted(range(1, 4000), key=lambda peer: distance(hash_of_peer(SELF), hash_of_peer(peer)))
     return strangers([*near[:60], *near[60::400]])
 
 
@@ -126,17 +157,18 @@ def shares(known: dict[int, Sighting], draw: str) -> list[float]:
     """Link lengths in shares of half the ring, over many draws."""
     lengths = []
     for seed in range(400):
-        chosen = selection(3, 1, draw, seed).select(descriptor(SELF), known, {})
+        chosen = selection(3, 1, draw, seed).select(profile(SELF), known.values(), {})
         (peer,) = peers(chosen[SMALL_WORLD])
-        lengths.append(distance(of_peer(SELF), of_peer(peer)) / HALF)
+        lengths.append(distance(hash_of_peer(SELF), hash_of_peer(peer)) / HALF)
     return lengths
 
 
-def test_drawn_distances_are_harmonic() -> None:
+@pytest.mark.parametrize("draw", ["distance", "anew"])
+def test_drawn_distances_are_harmonic(draw: str) -> None:
     """Symphony's density 1/(x ln n): equally many links in each factor of distance."""
     peers_known = 2000
-    lengths = shares(strangers(range(1, peers_known)), "distance")
-    chosen = selection(3, 1).select(descriptor(SELF), strangers(range(1, peers_known)), {})
+    lengths = shares(strangers(range(1, peers_known)), draw)
+    chosen = selection(3, 1).select(profile(SELF), strangers(range(1, peers_known)).values(), {})
     near = (clockwise(peers(chosen[SUCCESSOR])[0]) + SPACE - clockwise(peers(chosen[PREDECESSOR])[0])) / 2
     octaves = math.log(HALF / near)
     spread = [math.log(length * HALF / near) / octaves for length in lengths]
@@ -150,7 +182,7 @@ def test_drawn_distances_are_harmonic() -> None:
 def test_drawn_distances_lie_on_both_sides() -> None:
     known = strangers(range(1, 2000))
     sides = [
-        clockwise(peers(selection(3, 1, seed=seed).select(descriptor(SELF), known, {})[SMALL_WORLD])[0])
+        clockwise(peers(selection(3, 1, seed=seed).select(profile(SELF), known.values(), {})[SMALL_WORLD])[0])
         < HALF
         for seed in range(200)
     ]
@@ -174,7 +206,7 @@ def test_the_peer_nearest_to_the_drawn_point_is_taken() -> None:
     near, far = peer_at(0.01), peer_at(0.5)
     known = strangers([peer_at(0.001), near, far, peer_at(0.999)])
     taken = [
-        peers(selection(3, 1, seed=seed).select(descriptor(SELF), known, {})[SMALL_WORLD])[0]
+        peers(selection(3, 1, seed=seed).select(profile(SELF), known.values(), {})[SMALL_WORLD])[0]
         for seed in range(400)
     ]
     assert set(taken) == {near, far}

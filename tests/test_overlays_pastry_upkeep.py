@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
-from fake_environment import FakeEnvironment, hand_over
-from google.protobuf.message import Message
+from fake_environment import FakeEnvironment
 from pastry_world import PastryWorld, Place
-from trellis.v1.overlay_pb2 import Goodbye, LookupRequest, Routed
-from trellis.v1.pastry_pb2 import (
+
+from emulator.identifiers import RING, hash_of_peer
+from emulator.messages.message import Message
+from emulator.overlays.pastry import Pastry, PastryParameters
+from emulator.overlays.pastry.routing_table import RoutingTable
+from trellis.v1.overlay import Contact, Goodbye, Routed
+from trellis.v1.pastry import (
+    JoinRequest,
     JoinState,
     LeafSetHeartbeat,
     LeafSetProbe,
@@ -21,10 +27,13 @@ from trellis.v1.pastry_pb2 import (
     SlotRequest,
 )
 
-from emulator import identifiers
-from emulator.overlays.pastry import Pastry, PastryParameters
-from emulator.overlays.pastry.routing_table import RoutingTable
-from emulator.protocol import Contact
+
+def contacts(*peers: int) -> list[Contact]:
+    return [Contact(peer, hash_of_peer(peer)) for peer in peers]
+
+
+def numbers(told: Iterable[Contact]) -> list[int]:
+    return [contact.peer for contact in told]
 
 
 class Watched(PastryWorld):
@@ -34,9 +43,9 @@ class Watched(PastryWorld):
         super().__init__(parameters=PastryParameters.model_validate(parameters))
         self.sent: dict[type[Message], list[tuple[int, int, Message]]] = defaultdict(list)
 
-    def carry(self, sender: Place, receiver: int, message: Message) -> None:
-        self.sent[type(message)].append((sender.self_contact.peer, receiver, message))
-        super().carry(sender, receiver, message)
+    def carry(self, sender: Place, channel: str, receiver: int, message: Message, request: int) -> None:
+        self.sent[type(message)].append((sender.peer, receiver, message))
+        super().carry(sender, channel, receiver, message, request)
 
 
 def grown(peers: int, **parameters: object) -> Watched:
@@ -48,69 +57,133 @@ def grown(peers: int, **parameters: object) -> Watched:
     return world
 
 
-def fresh(*contacts: int, **parameters: object) -> tuple[FakeEnvironment, Pastry]:
-    """Peer 0, which begins to join through the contacts."""
-    environment = FakeEnvironment(0)
-    pastry = Pastry(environment, PastryParameters.model_validate(parameters))
-    pastry.start([Contact(contact) for contact in contacts])
-    return environment, pastry
+class Peer:
+    """Peer 0, which begins to join through the contacts, or is the first if there are none."""
+
+    def __init__(self, *through: int, **parameters: object) -> None:
+        self.environment = FakeEnvironment(0)
+        self.pastry = Pastry(self.environment, PastryParameters.model_validate(parameters))
+        self.pastry.start(through)
+
+    def take(self, sender: int, message: Message, request: int = 0) -> None:
+        self.environment.hand_over(sender, message, request=request)
+
+    def meet(self, *peers: int) -> None:
+        """Each peer probes this one, and knows nobody."""
+        for peer in peers:
+            self.take(peer, LeafSetProbe(identifier=hash_of_peer(peer)), request=1)
+
+    def shown(self, peer: int, milliseconds: float = 1) -> None:
+        """The peer shows this one a row that it is in, and how far they are apart."""
+        message = RowAnnouncement(identifier=hash_of_peer(peer), round_trip_us=round(milliseconds * 1000))
+        self.take(peer, message)
+
+    def asked(self, kind: type[Message]) -> list[int]:
+        """The peers that requests of this class went to and that have not been answered."""
+        return [
+            sent.peer for sent in self.environment.outbox if type(sent.message) is kind and sent.request > 0
+        ]
+
+    def answer(self, peer: int, reply: Message, to: type[Message]) -> None:
+        """The peer answers the first request of the class that was sent to it."""
+        outbox = self.environment.outbox
+        place = next(i for i, sent in enumerate(outbox) if sent.peer == peer and type(sent.message) is to)
+        self.take(peer, reply, request=-outbox.pop(place).request)
+
+    def pong(self, peer: int, ready: bool = True) -> None:
+        self.answer(peer, Pong(identifier=hash_of_peer(peer), ready=ready), to=Ping)
+
+    def describe(self, peer: int, *leaves: int) -> None:
+        """The peer answers a probe with its leaves."""
+        reply = LeafSetProbe(identifier=hash_of_peer(peer), leaves=contacts(*leaves))
+        self.answer(peer, reply, to=LeafSetProbe)
+
+    def describe_all(self) -> None:
+        """All peers that are probed answer that they know nobody, until nothing is asked any more."""
+        while probed := self.asked(LeafSetProbe):
+            for peer in probed:
+                self.describe(peer)
+
+    def requests(self, kind: type[Message]) -> list[tuple[int, Message]]:
+        """The requests of a class that were sent; they stay to be answered."""
+        return [(sent.peer, sent.message) for sent in self.environment.outbox if type(sent.message) is kind]
+
+    def forget_sent(self) -> None:
+        self.environment.outbox.clear()
+
+    def leaves(self) -> list[int]:
+        return list(self.pastry.neighbours()["leaf"])
+
+    def entries(self) -> list[int]:
+        return list(self.pastry.neighbours()["routing table"])
+
+
+def test_a_peer_tells_its_identifier_when_it_starts() -> None:
+    peer = Peer()
+    assert peer.environment.fake.identifiers == {"": hash_of_peer(0)} == {"": peer.pastry.identifier}
 
 
 def test_the_first_contact_that_answers_is_searched_from() -> None:
-    environment, pastry = fresh(1, 2, 3)
-    assert [to for to, _ in environment.take(Ping)] == [1, 2, 3]
-    hand_over(pastry, 3, Pong(ready=False))
-    hand_over(pastry, 2, Pong(ready=True))
-    hand_over(pastry, 1, Pong(ready=True))
-    assert environment.take(RowRequest) == [(2, RowRequest(leaf_set=True))]
+    peer = Peer(1, 2, 3)
+    assert peer.asked(Ping) == [1, 2, 3]
+    peer.pong(3, ready=False)
+    peer.pong(2)
+    peer.pong(1)
+    assert peer.requests(RowRequest) == [(2, RowRequest(leaf_set=True))]
 
 
 def test_the_search_goes_to_whoever_is_nearer_and_up_the_rows() -> None:
-    environment, pastry = fresh(1)
-    environment.advance(0.1)
-    environment.outbox.clear()
-    hand_over(pastry, 1, Pong(ready=True))
-    hand_over(pastry, 1, RowReply(leaf_set=True, rows=2, peers=[0, 4, 5]))
-    assert [to for to, _ in environment.take(Ping)] == [4, 5]
-    environment.advance(0.05)
-    hand_over(pastry, 5, Pong(ready=True))
-    environment.advance(0.04)
-    assert not environment.take(RowRequest)
-    environment.advance(0.02)
-    assert environment.take(RowRequest) == [(5, RowRequest(row=1))]
-    hand_over(pastry, 5, RowReply(row=1, rows=2, peers=[6]))
-    environment.advance(0.06)
-    assert environment.take(RowRequest) == [(5, RowRequest(row=0))]
-    hand_over(pastry, 5, RowReply(row=0, rows=2, peers=[]))
-    environment.advance(0.06)
-    [(hop, routed)] = environment.take(Routed)
-    assert (hop, routed.type, routed.hops) == (5, "JoinRequest", 1)
-    assert identifiers.decode(routed.key) == identifiers.of_peer(0)
+    peer = Peer(1)
+    peer.environment.advance(0.1)
+    peer.pong(1)
+    peer.answer(1, RowReply(rows=2, peers=contacts(0, 4, 5)), to=RowRequest)
+    assert peer.asked(Ping) == [4, 5]
+    peer.environment.advance(0.05)
+    peer.pong(5)
+    peer.environment.advance(0.04)
+    assert not peer.asked(RowRequest)
+    peer.environment.advance(0.02)
+    assert peer.requests(RowRequest) == [(5, RowRequest(row=1))]
+    peer.answer(5, RowReply(rows=2, peers=contacts(6)), to=RowRequest)
+    peer.environment.advance(0.06)
+    assert peer.requests(RowRequest) == [(5, RowRequest(row=0))]
+    peer.answer(5, RowReply(rows=2), to=RowRequest)
+    peer.environment.advance(0.06)
+    [(hop, routed)] = peer.environment.take(Routed)
+    assert (hop, routed.message, routed.hops) == (5, JoinRequest(), 1)
+    assert routed.key == hash_of_peer(0) and routed.origin == Contact(0, hash_of_peer(0))
 
 
 def test_a_peer_has_joined_when_its_leaves_answered() -> None:
-    environment, pastry = fresh(1, search_steps=0)
-    hand_over(pastry, 1, Pong(ready=True))
-    environment.outbox.clear()
-    hand_over(pastry, 1, JoinState(last=True, leaves=[2, 0]))
-    assert sorted(to for to, _ in environment.take(LeafSetProbe)) == [1, 2]
-    hand_over(pastry, 1, LeafSetProbe(reply=True, leaves=[0, 2]))
-    assert not pastry.ready
-    hand_over(pastry, 2, LeafSetProbe(reply=True, leaves=[0, 1]))
-    for _ in range(3):  # both sides are short, so the last on each is asked again
-        for to, _message in environment.take(LeafSetProbe):
-            hand_over(pastry, to, LeafSetProbe(reply=True))
-    assert pastry.ready
-    assert sorted(pastry.neighbours()["leaf"]) == [1, 2]
+    peer = Peer(1, search_steps=0)
+    peer.pong(1)
+    peer.take(1, JoinState(identifier=hash_of_peer(1), last=True, leaves=contacts(2, 0)))
+    assert sorted(peer.asked(LeafSetProbe)) == [1, 2]
+    peer.describe(1, 0, 2)
+    assert not peer.pastry.ready
+    peer.describe(2, 0, 1)
+    peer.describe_all()  # both sides are short, so the last on each is asked again
+    assert peer.pastry.ready
+    assert sorted(peer.leaves()) == [1, 2]
 
 
 def test_a_contact_that_never_answers_is_replaced() -> None:
-    environment, _ = fresh(1)
-    environment.advance(5)
-    assert len(environment.asked_for_contacts) == 1
-    environment.outbox.clear()
-    environment.asked_for_contacts.pop()([Contact(2)])
-    assert [to for to, _ in environment.take(Ping)] == [2]
+    peer = Peer(1)
+    peer.environment.advance(5)
+    assert len(peer.environment.asked_for_contacts) == 1
+    peer.forget_sent()
+    peer.environment.asked_for_contacts.pop()([2])
+    assert peer.asked(Ping) == [2]
+
+
+def test_a_near_peer_that_does_not_answer_for_its_row_is_replaced() -> None:
+    peer = Peer(1)
+    peer.pong(1)
+    assert peer.asked(RowRequest) == [1]
+    peer.environment.advance(4.9)
+    assert not peer.environment.asked_for_contacts
+    peer.environment.advance(0.2)
+    assert len(peer.environment.asked_for_contacts) == 1
 
 
 def test_peers_join_through_a_near_one() -> None:
@@ -123,7 +196,7 @@ def test_peers_join_through_a_near_one() -> None:
         [first] = [
             to
             for by, to, message in world.sent[Routed]
-            if by == newcomer and isinstance(message, Routed) and message.type == "JoinRequest"
+            if by == newcomer and isinstance(message, Routed) and isinstance(message.message, JoinRequest)
         ]
         by_delay = sorted((p for p in world.places if p != newcomer), key=lambda p: world.delay(newcomer, p))
         ranks.append(by_delay.index(first))
@@ -134,35 +207,47 @@ def test_a_peer_that_joined_shows_each_row_to_those_in_it() -> None:
     world = grown(60)
     world.join(60)
     world.run(5)
-    table = RoutingTable(identifiers.of_peer(60), 4)
+    table = RoutingTable(hash_of_peer(60), 4)
     shown = [(to, m) for by, to, m in world.sent[RowAnnouncement] if by == 60]
     assert {to for to, _ in shown} >= set(world.places[60].pastry.neighbours()["routing table"]) - {60}
     for to, message in shown:
         assert isinstance(message, RowAnnouncement)
-        assert table.place(identifiers.of_peer(to))[0] == message.row
+        assert message.identifier == hash_of_peer(60)
+        rows = {table.place(contact.identifier)[0] for contact in message.peers}
+        assert rows == {table.place(hash_of_peer(to))[0]}
         assert abs(message.round_trip_us / 1e6 - 2 * world.delay(60, to)) < 0.001
 
 
 def test_only_left_neighbours_get_heartbeats() -> None:
     world = grown(20)
     world.run(31)
-    ring = sorted(world.places, key=identifiers.of_peer)
+    ring = sorted(world.places, key=hash_of_peer)
     expected = {(peer, ring[index - 1]) for index, peer in enumerate(ring)}
     assert {(by, to) for by, to, _ in world.sent[LeafSetHeartbeat]} == expected
 
 
+def heartbeat(sender: int, *leaves: int) -> LeafSetHeartbeat:
+    return LeafSetHeartbeat(identifier=hash_of_peer(sender), leaves=contacts(*leaves))
+
+
 def test_a_leaf_that_two_peers_disagree_on_is_asked_itself() -> None:
-    environment, pastry = fresh()
-    right, beyond = sorted(
-        range(1, 30), key=lambda p: (identifiers.of_peer(p) - identifiers.of_peer(0)) & identifiers.MASK
-    )[:2]
-    for peer in (right, beyond):
-        hand_over(pastry, peer, LeafSetProbe(reply=True))
-        hand_over(pastry, peer, LeafSetProbe(reply=True))
-    environment.advance(32)
-    environment.outbox.clear()
-    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0]))
-    assert beyond in [to for to, _ in environment.take(LeafSetProbe)]
+    peer = Peer()
+    right, beyond = clockwise(range(1, 30))[:2]
+    peer.meet(right, beyond)
+    peer.describe_all()
+    peer.environment.advance(32)
+    peer.forget_sent()
+    peer.take(right, heartbeat(right, 0))
+    assert beyond in peer.asked(LeafSetProbe)
+
+
+def test_a_heartbeat_of_a_peer_that_is_not_the_right_neighbour_is_answered_by_a_probe() -> None:
+    peer = Peer(leaf_set=2, heartbeat="1000 s", table_probe="1000 s")
+    right, beyond = clockwise(range(1, 30))[:2]
+    peer.meet(right)
+    peer.describe_all()
+    peer.take(beyond, heartbeat(beyond, 0, right))
+    assert peer.asked(LeafSetProbe) == [beyond]
 
 
 def test_a_dead_entry_is_found_by_probes_and_its_slot_filled_again() -> None:
@@ -173,40 +258,58 @@ def test_a_dead_entry_is_found_by_probes_and_its_slot_filled_again() -> None:
     world.run(60)
     for place in world.places.values():
         assert set(place.pastry.neighbours()["routing table"]) <= world.places.keys()
-        assert set(place.pastry.neighbours()["neighbourhood"]) <= world.places.keys()
-    assert before < world.filled_slots() > 0.97
+    assert before < 0.92 and world.filled_slots() > 0.95
 
 
 def test_an_entry_that_spoke_is_not_probed() -> None:
-    environment, pastry = fresh(leaf_set=2, table_probe="60 s", heartbeat="1000 s")
-    for peer in range(1, 30):
-        hand_over(pastry, peer, RowAnnouncement(round_trip_us=1000))
-    silent, *others = pastry.neighbours()["routing table"]
-    environment.advance(60)
-    for peer in others:
-        hand_over(pastry, peer, Ping())
-    environment.outbox.clear()
-    environment.advance(31)
-    assert silent in [to for to, _ in environment.outbox]
-    assert not set(others) & {to for to, _ in environment.outbox}
+    peer = Peer(leaf_set=2, table_probe="60 s", heartbeat="1000 s")
+    for other in range(1, 30):
+        peer.shown(other)
+    silent, *others = peer.entries()
+    peer.environment.advance(60)
+    for other in others:
+        peer.take(other, Ping(), request=1)
+    peer.forget_sent()
+    peer.environment.advance(31)
+    assert peer.asked(Ping) == [silent]
+
+
+def test_a_round_trip_that_another_peer_measured_counts() -> None:
+    peer = Peer(table_probe="1000 s")
+    table = RoutingTable(hash_of_peer(0), 4)
+    place = table.place(hash_of_peer(1))
+    nearer, farther = [p for p in range(2, 99) if table.place(hash_of_peer(p)) == place][:2]
+    peer.shown(1, milliseconds=20)
+    peer.shown(farther, milliseconds=30)
+    assert peer.entries() == [1]
+    peer.shown(nearer, milliseconds=10)
+    assert peer.entries() == [nearer]
+
+
+def test_an_entry_that_never_answers_is_asked_three_times() -> None:
+    peer = Peer(leaf_set=2, table_probe="60 s", heartbeat="1000 s")
+    peer.shown(1)
+    peer.environment.advance(90 + 8.9)
+    assert peer.asked(Ping) == [1, 1, 1] and peer.entries() == [1]
+    peer.environment.advance(0.2)
+    assert peer.entries() == []
 
 
 def test_rows_are_compared_and_nearer_peers_taken_in() -> None:
-    environment, pastry = fresh(table_maintenance="100 s", table_probe="1000 s")
-    table = RoutingTable(identifiers.of_peer(0), 4)
-    place = table.place(identifiers.of_peer(1))
-    nearer, farther = [p for p in range(2, 99) if table.place(identifiers.of_peer(p)) == place][:2]
-    hand_over(pastry, 1, RowAnnouncement(round_trip_us=200_000))
-    environment.outbox.clear()
-    environment.advance(51)
-    assert environment.take(RowRequest) == [(1, RowRequest(row=place[0]))]
-    hand_over(pastry, 1, RowReply(row=place[0], peers=[nearer, farther]))
-    assert [to for to, _ in environment.take(Ping)] == [nearer, farther]
-    environment.advance(0.1)
-    hand_over(pastry, nearer, Pong(ready=True))
-    environment.advance(0.3)
-    hand_over(pastry, farther, Pong(ready=True))
-    assert pastry.neighbours()["routing table"] == [nearer]
+    peer = Peer(table_maintenance="100 s", table_probe="1000 s")
+    table = RoutingTable(hash_of_peer(0), 4)
+    place = table.place(hash_of_peer(1))
+    nearer, farther = [p for p in range(2, 99) if table.place(hash_of_peer(p)) == place][:2]
+    peer.shown(1, milliseconds=200)
+    peer.environment.advance(51)
+    assert peer.requests(RowRequest) == [(1, RowRequest(row=place[0]))]
+    peer.answer(1, RowReply(peers=contacts(nearer, farther)), to=RowRequest)
+    assert peer.asked(Ping) == [nearer, farther]
+    peer.environment.advance(0.1)
+    peer.pong(nearer)
+    peer.environment.advance(0.3)
+    peer.pong(farther)
+    assert peer.entries() == [nearer]
 
 
 def test_an_empty_slot_on_the_way_of_a_message_is_asked_for_at_the_next_hop() -> None:
@@ -217,25 +320,11 @@ def test_an_empty_slot_on_the_way_of_a_message_is_asked_for_at_the_next_hop() ->
     entry = next(p for p in pastry.neighbours()["routing table"] if p not in leaves)
     pastry._state.table.remove(entry)
     for number in range(2):
-        world.lookup(number, peer, identifiers.of_peer(entry))
+        world.lookup(number, peer, hash_of_peer(entry))
     world.run(3)
     assert len([by for by, _, _ in world.sent[SlotRequest] if by == peer]) == 1
     assert [to for _, to, _ in world.sent[SlotReply]] == [peer]
-    assert pastry._state.table.lookup(identifiers.of_peer(entry)) is not None
-
-
-def test_numbers_of_messages_do_not_repeat_after_a_restart() -> None:
-    def first_number(now: float) -> int:
-        environment = FakeEnvironment(0)
-        environment.now = now
-        pastry = Pastry(environment, PastryParameters())
-        pastry.start([])
-        hand_over(pastry, 1, LeafSetProbe(reply=True))
-        environment.outbox.clear()
-        pastry.route(identifiers.of_peer(1), LookupRequest())
-        return environment.take(Routed)[0][1].sequence
-
-    assert first_number(10.0) > first_number(5.0) > 0
+    assert pastry._state.table.lookup(hash_of_peer(entry)) is not None
 
 
 def test_gauges_count_what_is_known() -> None:
@@ -244,133 +333,162 @@ def test_gauges_count_what_is_known() -> None:
         gauges, neighbours = place.pastry.gauges(), place.pastry.neighbours()
         assert gauges["routing_table_entries"] == len(neighbours["routing table"]) > 0
         assert gauges["leaf_set_size"] == len(neighbours["leaf"]) == 16
-        assert gauges["neighbourhood_size"] == len(neighbours["neighbourhood"]) == 16
+        assert set(gauges) == {"routing_table_entries", "leaf_set_size"}
 
 
 def test_replicas_belong_on_the_peers_next_on_the_ring() -> None:
     world = grown(40)
-    own = identifiers.of_peer(0)
-    by_distance = sorted(
-        (p for p in world.places if p), key=lambda p: identifiers.distance(own, identifiers.of_peer(p))
-    )
-    assert list(world.places[0].pastry.neighbour_set(5)) == by_distance[:5]
+    own = hash_of_peer(0)
+    by_distance = sorted((p for p in world.places if p), key=lambda p: RING.distance(own, hash_of_peer(p)))
+    assert world.places[0].pastry.neighbour_set(5) == contacts(*by_distance[:5])
 
 
-def ready_with_leaves(*leaves: int) -> tuple[FakeEnvironment, Pastry]:
+def test_a_sample_is_of_different_known_peers() -> None:
+    world = grown(40)
+    pastry = world.places[0].pastry
+    known = {*pastry.neighbours()["leaf"], *pastry.neighbours()["routing table"]}
+    assert len(set(pastry.sample(5))) == 5 and set(pastry.sample(5)) <= known
+    assert set(pastry.sample(1000)) == known
+
+
+def ready_with_leaves(*leaves: int) -> Peer:
     """Peer 0 alone, then the others answer as leaves until it has nothing left to ask."""
-    environment, pastry = fresh(leaf_set=4, heartbeat="1000 s", table_probe="1000 s")
-    for leaf in leaves:
-        hand_over(pastry, leaf, LeafSetProbe(reply=True))
-    answer_probes(environment, pastry)
-    return environment, pastry
-
-
-def answer_probes(environment: FakeEnvironment, pastry: Pastry) -> None:
-    """Let all leaves say that they know nobody, until nothing is asked any more."""
-    while probes := environment.take(LeafSetProbe):
-        for to, _message in probes:
-            hand_over(pastry, to, LeafSetProbe(reply=True))
+    peer = Peer(leaf_set=4, heartbeat="1000 s", table_probe="1000 s")
+    peer.meet(*leaves)
+    peer.describe_all()
+    peer.forget_sent()
+    return peer
 
 
 def test_the_death_of_a_neighbour_is_told_to_all_leaves() -> None:
-    environment, pastry = ready_with_leaves(*range(1, 20))
-    left, *others = pastry.neighbours()["leaf"][1::-1] + pastry.neighbours()["leaf"][2:]
-    hand_over(pastry, left, Goodbye())
-    probes = [(to, m) for to, m in environment.outbox if isinstance(m, LeafSetProbe)]
+    peer = ready_with_leaves(*range(1, 20))
+    left, *others = peer.leaves()[1::-1] + peer.leaves()[2:]
+    peer.take(left, Goodbye())
+    probes = peer.requests(LeafSetProbe)
     assert {to for to, _ in probes} >= set(others)
-    assert all(list(message.failed) == [left] for _, message in probes)
+    assert all(isinstance(message, LeafSetProbe) and message.failed == [left] for _, message in probes)
 
 
 def test_the_farthest_leaf_of_a_side_that_lost_one_is_asked_for_the_next() -> None:
-    environment, pastry = ready_with_leaves(*range(1, 20))
-    farthest, neighbour, *_ = pastry.neighbours()["leaf"]
-    hand_over(pastry, farthest, Goodbye())
-    assert [(to, m.search) for to, m in environment.take(LeafSetProbe)] == [(neighbour, True)]
+    peer = ready_with_leaves(*range(1, 20))
+    farthest, neighbour, *_ = peer.leaves()
+    peer.take(farthest, Goodbye())
+    assert [(to, m.search) for to, m in peer.environment.take(LeafSetProbe)] == [(neighbour, True)]
+
+
+def test_a_peer_that_is_searched_from_tells_the_nearest_that_it_knows() -> None:
+    peer = ready_with_leaves(*range(1, 20))
+    known = {0, *peer.leaves(), *peer.entries()}
+    asker = next(p for p in range(20, 60) if peer.pastry.next_hop(hash_of_peer(p)) is not None)
+    peer.take(asker, LeafSetProbe(identifier=hash_of_peer(asker), search=True), request=1)
+    [(to, answer)] = [(to, m) for to, m in peer.environment.take(LeafSetProbe) if m.nearest]
+    near = sorted(known, key=lambda p: RING.distance(hash_of_peer(p), hash_of_peer(asker)))
+    assert to == asker and near[0] in numbers(answer.nearest) and len(answer.nearest) == 4
 
 
 def test_failures_that_others_tell_of_are_checked_first() -> None:
-    environment, pastry = ready_with_leaves(*range(1, 20))
-    suspect, teller, *_ = pastry.neighbours()["leaf"]
-    hand_over(pastry, teller, LeafSetProbe(failed=[suspect]))
-    assert suspect in pastry.neighbours()["leaf"]
-    assert suspect in [to for to, _ in environment.take(LeafSetProbe)]
+    peer = ready_with_leaves(*range(1, 20))
+    suspect, teller, *_ = peer.leaves()
+    peer.take(teller, LeafSetProbe(identifier=hash_of_peer(teller), failed=[suspect]), request=1)
+    assert suspect in peer.leaves()
+    assert suspect in peer.asked(LeafSetProbe)
+
+
+def test_a_candidate_that_did_not_answer_is_told_to_who_named_it() -> None:
+    peer = ready_with_leaves(1)
+    peer.take(1, heartbeat(1, 0, 2))
+    assert 2 in peer.asked(LeafSetProbe)
+    peer.environment.fail(2)
+    peer.forget_sent()
+    peer.meet(1)
+    [(_, answer)] = peer.environment.take(LeafSetProbe)
+    assert answer.failed == [2]
 
 
 def test_an_empty_side_is_sought_among_all_known_peers() -> None:
-    environment, pastry = ready_with_leaves(*range(1, 20))
-    known = {p for p in range(1, 20) if p in pastry.neighbours()["routing table"]}
-    first, second, third, fourth = pastry.neighbours()["leaf"]
-    hand_over(pastry, first, Goodbye())
-    answer_probes(environment, pastry)
-    hand_over(pastry, second, Goodbye())
+    peer = ready_with_leaves(*range(1, 20))
+    known = set(peer.entries())
+    first, second, third, fourth = peer.leaves()
+    peer.take(first, Goodbye())
+    peer.describe_all()
+    peer.take(second, Goodbye())
     for leaf in (third, fourth):
-        hand_over(pastry, leaf, LeafSetProbe(reply=True))
-    asked = {to for to, m in environment.take(LeafSetProbe)} - {third, fourth}
+        peer.describe(leaf)
+    asked = set(peer.asked(LeafSetProbe)) - {third, fourth}
     assert asked and asked <= known
 
 
 def test_a_right_neighbour_that_was_silent_for_longer_than_a_heartbeat_is_probed() -> None:
-    environment, pastry = fresh(leaf_set=4, table_probe="1000 s")
+    peer = Peer(leaf_set=4, table_probe="1000 s")
     right, *_ = clockwise(range(1, 20))
-    hand_over(pastry, right, LeafSetProbe(reply=True))
-    hand_over(pastry, right, LeafSetProbe(reply=True))
-    environment.advance(32)
-    environment.outbox.clear()
-    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0]))
-    environment.advance(32)
-    assert right not in [to for to, _ in environment.take(LeafSetProbe)]
-    environment.advance(6)
-    assert right in [to for to, _ in environment.take(LeafSetProbe)]
+    peer.meet(right)
+    peer.describe_all()
+    peer.environment.advance(32)
+    peer.forget_sent()
+    peer.take(right, heartbeat(right, 0))
+    peer.environment.advance(32)
+    assert right not in peer.asked(LeafSetProbe)
+    peer.environment.advance(6)
+    assert right in peer.asked(LeafSetProbe)
 
 
 def test_a_neighbour_that_lacks_a_live_leaf_is_told() -> None:
-    environment, pastry = fresh(leaf_set=4, table_probe="1000 s", heartbeat="1000 s")
+    peer = Peer(leaf_set=4, table_probe="1000 s", heartbeat="1000 s")
     right, beyond = clockwise(range(1, 30))[:2]
-    for peer in (right, beyond):
-        hand_over(pastry, peer, LeafSetProbe(reply=True))
-    for to, _ in environment.take(LeafSetProbe):
-        hand_over(pastry, to, LeafSetProbe(reply=True))
-    environment.advance(20)
-    environment.outbox.clear()
-    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0, beyond]))
-    assert not environment.take(LeafSetProbe)
-    hand_over(pastry, right, LeafSetHeartbeat(leaves=[0]))
-    [(told, message)] = environment.take(LeafSetProbe)
-    assert told == right and beyond in message.leaves
+    peer.meet(right, beyond)
+    peer.describe_all()
+    peer.environment.advance(20)
+    peer.forget_sent()
+    peer.take(right, heartbeat(right, 0, beyond))
+    assert not peer.asked(LeafSetProbe)
+    peer.take(right, heartbeat(right, 0))
+    [(told, message)] = peer.environment.take(LeafSetProbe)
+    assert told == right and beyond in numbers(message.leaves)
+
+
+def test_what_a_search_found_is_asked_itself() -> None:
+    peer = ready_with_leaves(1)
+    answer = LeafSetProbe(identifier=hash_of_peer(1), nearest=contacts(2))
+    peer.take(1, answer, request=1)
+    assert 2 in peer.asked(LeafSetProbe)
+
+
+def test_a_neighbour_whose_heartbeat_leaves_this_peer_out_is_told() -> None:
+    peer = ready_with_leaves(*clockwise(range(1, 30))[:2])
+    right, beyond = clockwise(range(1, 30))[:2]
+    peer.take(right, heartbeat(right, beyond))
+    assert peer.asked(LeafSetProbe) == [right]
 
 
 def test_a_peer_that_everybody_left_asks_the_bootstrap_service() -> None:
-    environment, pastry = fresh()
-    assert pastry.ready
-    hand_over(pastry, 1, LeafSetProbe(reply=True))
-    hand_over(pastry, 1, Goodbye())
-    assert not pastry.ready and len(environment.asked_for_contacts) == 1
+    peer = Peer()
+    assert peer.pastry.ready
+    peer.meet(1)
+    peer.take(1, Goodbye())
+    assert not peer.pastry.ready and len(peer.environment.asked_for_contacts) == 1
 
 
-def test_a_join_request_collects_rows_near_peers_and_at_the_end_leaves() -> None:
-    environment, pastry = fresh(leaf_set=4)
-    for peer in range(1, 40):
-        hand_over(pastry, peer, RowAnnouncement(round_trip_us=1000 * peer))
-    table = RoutingTable(identifiers.of_peer(0), 4)
-    joining = next(p for p in range(40, 400) if table.place(identifiers.of_peer(p))[0] == 1)
-    for hops, rows in ((1, [0, 1]), (2, [1])):
-        environment.outbox.clear()
+def test_a_join_request_collects_rows_and_at_the_end_leaves() -> None:
+    peer = Peer(leaf_set=4)
+    for other in range(1, 40):
+        peer.shown(other, milliseconds=other)
+    table = RoutingTable(hash_of_peer(0), 4)
+    joining = next(p for p in range(40, 400) if table.place(hash_of_peer(p))[0] == 1)
+    for hops, rows in ((1, {0, 1}), (2, {1})):
+        peer.forget_sent()
         request = Routed(
-            key=identifiers.encode(identifiers.of_peer(joining)),
-            origin=joining,
+            key=hash_of_peer(joining),
+            origin=contacts(joining)[0],
             hops=hops,
-            type="JoinRequest",
+            message=JoinRequest(),
             sequence=hops,
         )
-        hand_over(pastry, 5, request)
-        [(to, state)] = environment.take(JoinState)
+        peer.take(5, request, request=1)
+        [(to, state)] = peer.environment.take(JoinState)
         assert to == joining
-        assert [row.row for row in state.rows] == rows
-        for row in state.rows:
-            assert all(table.place(identifiers.of_peer(peer))[0] == row.row for peer in row.peers)
-        assert bool(state.neighbourhood) == (hops == 1)
+        assert {table.place(entry.identifier)[0] for entry in state.entries} == rows
+        assert state.last == (state.leaves != [])
 
 
 def clockwise(peers: range) -> list[int]:
-    own = identifiers.of_peer(0)
-    return sorted(peers, key=lambda peer: (identifiers.of_peer(peer) - own) & identifiers.MASK)
+    return sorted(peers, key=lambda peer: (hash_of_peer(peer) - hash_of_peer(0)) & RING.mask)

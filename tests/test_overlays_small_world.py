@@ -6,18 +6,20 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from fake_environment import FakeEnvironment, hand_over
-from google.protobuf.message import Message
+from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1.overlay_pb2 import Goodbye, NewscastExchange, Routed, TManExchange
-from trellis.v1.pubsub_pb2 import EventData, ProfileExchange
 
-from emulator.gossip.descriptor import Descriptor
-from emulator.identifiers import SPACE, decode, distance, encode, of_peer
-from emulator.overlays.small_world import SmallWorld, SmallWorldParameters
+from emulator.gossip.profiles import make_profile, newer
+from emulator.identifiers import RING, hash_of_peer
+from emulator.messages.message import Message
+from emulator.overlays.small_world import Link, SmallWorld
+from emulator.overlays.small_world_parameters import SmallWorldParameters
+from trellis.v1.overlay import Contact, Goodbye, NewscastExchange, Profile, Routed, TManExchange
+from trellis.v1.pubsub import EventData, ProfileExchange, Proposals
 
 SELF = 50
+SPACE, distance = RING.size, RING.distance
 KEYS = st.integers(0, SPACE - 1)
 PEERS = st.sets(st.integers(100, 400), max_size=20)
 
@@ -28,18 +30,27 @@ class Application:
     def __init__(self) -> None:
         self.passes = True
         self.forwarded: list[tuple[int, Message, int]] = []
-        self.delivered: list[tuple[int, Message, int, int]] = []
+        self.delivered: list[tuple[int, Message, Contact, int]] = []
         self.changes: list[tuple[int, bool]] = []
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         self.forwarded.append((key, message, next_hop))
         return self.passes
 
-    def deliver(self, key: int, message: Message, origin: int, hops: int) -> None:
+    def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
         self.delivered.append((key, message, origin, hops))
 
-    def update(self, peer: int, joined: bool) -> None:
-        self.changes.append((peer, joined))
+    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        assert contact.identifier == hash_of_peer(contact.peer)
+        self.changes.append((contact.peer, joined))
+
+
+def profile(peer: int, version: int = 1, topics: Iterable[int] = (), session: int = 0) -> Profile:
+    return make_profile(peer, session, version, hash_of_peer(peer), dict.fromkeys(topics, 1.0))
+
+
+def contact(peer: int) -> Contact:
+    return Contact(peer, hash_of_peer(peer))
 
 
 class Peer:
@@ -47,29 +58,25 @@ class Peer:
 
     def __init__(self, **parameters: Any) -> None:
         self.environment = FakeEnvironment(SELF)
-        own = Descriptor.make(SELF, 1, {})
+        self.proposals = Proposals()
         self.overlay = SmallWorld(
             self.environment,
             SmallWorldParameters.model_validate({"routing_table": 40, "view": 40} | parameters),
             small_world_links=2,
-            own=lambda: own,
-            make_profile=lambda reply: ProfileExchange(reply=reply, profile=own.encoded, revision=1),
-            round_begins=lambda: None,
+            proposals=lambda: self.proposals,
         )
         self.application = Application()
-        self.overlay.application = self.application
+        self.overlay.carry(self.application, EventData)
         self.overlay.start([])
 
-    def hear_from(self, peers: Iterable[int], revision: int = 1, reply: bool = True) -> None:
+    def hear_from(self, peers: Iterable[int], reply: bool = True) -> None:
         for peer in peers:
-            profile = Descriptor.make(peer, revision, {}).encoded
-            hand_over(self.overlay, peer, ProfileExchange(reply=reply, profile=profile, revision=revision))
+            self.environment.hand_over(peer, ProfileExchange(reply, profile(peer)))
 
     def hear_of(self, peers: Iterable[int], age: float = 0.0, teller: int = 999) -> None:
         """Another peer's table says that these were heard from `age` seconds ago."""
-        profiles = [Descriptor.make(peer, 1, {}).encoded for peer in peers]
-        ages = [int(age * 1000)] * len(profiles)
-        hand_over(self.overlay, teller, TManExchange(reply=True, profiles=profiles, ages_ms=ages))
+        profiles = [profile(peer) for peer in peers]
+        self.environment.hand_over(teller, TManExchange(True, profiles, [int(age * 1000)] * len(profiles)))
 
     def table(self) -> set[int]:
         kinds = self.overlay.neighbours()
@@ -89,30 +96,34 @@ def knowing(peers: Iterable[int], **parameters: Any) -> Peer:
 
 
 def routed(key: int, hops: int = 3, origin: int = 9) -> Routed:
-    event = EventData(event=1, topic=2, publisher=3)
-    payload = event.SerializeToString()
-    return Routed(key=encode(key), origin=origin, hops=hops, type="EventData", payload=payload)
+    return Routed(key, contact(origin), hops, EventData(event=1, topic=2, publisher=3))
+
+
+def hop_of(overlay: SmallWorld, key: int) -> int | None:
+    hop = overlay.next_hop(key)
+    assert hop is None or hop.identifier == hash_of_peer(hop.peer)
+    return None if hop is None else hop.peer
 
 
 @given(PEERS, st.lists(KEYS, min_size=1, max_size=20))
 def test_next_hop_is_the_closest_known_peer(known: set[int], keys: list[int]) -> None:
     tested = knowing(known)
     for key in keys * 2:
-        hop = tested.overlay.next_hop(key)
-        away = distance(of_peer(SELF if hop is None else hop), key)
-        assert away == min(distance(of_peer(peer), key) for peer in {SELF, *known})
+        hop = hop_of(tested.overlay, key)
+        away = distance(hash_of_peer(SELF if hop is None else hop), key)
+        assert away == min(distance(hash_of_peer(peer), key) for peer in {SELF, *known})
 
 
 @given(PEERS)
 def test_next_hop_is_right_up_to_the_border_between_two_peers(known: set[int]) -> None:
     tested = knowing(known)
-    ring = sorted(of_peer(peer) for peer in {SELF, *known})
+    ring = sorted(hash_of_peer(peer) for peer in {SELF, *known})
     for index, after in enumerate(ring):
         before = ring[index - 1]
         half_way = before + (after - before) % SPACE // 2
         for key in ((half_way + step) % SPACE for step in (-1, 0, 1, 2)):
-            hop = tested.overlay.next_hop(key)
-            away = distance(of_peer(SELF if hop is None else hop), key)
+            hop = hop_of(tested.overlay, key)
+            away = distance(hash_of_peer(SELF if hop is None else hop), key)
             assert away == min(distance(identifier, key) for identifier in ring)
 
 
@@ -120,13 +131,13 @@ def test_next_hop_is_right_up_to_the_border_between_two_peers(known: set[int]) -
 def test_next_hop_forgets_who_is_gone(known: set[int], gone: set[int], keys: list[int]) -> None:
     tested = knowing(known)
     for key in keys:
-        tested.overlay.next_hop(key)
+        hop_of(tested.overlay, key)
     for peer in gone:
-        tested.overlay.on_unreachable(peer)
+        tested.environment.fail(peer)
     for key in keys:
-        hop = tested.overlay.next_hop(key)
-        away = distance(of_peer(SELF if hop is None else hop), key)
-        assert away == min(distance(of_peer(peer), key) for peer in {SELF, *(known - gone)})
+        hop = hop_of(tested.overlay, key)
+        away = distance(hash_of_peer(SELF if hop is None else hop), key)
+        assert away == min(distance(hash_of_peer(peer), key) for peer in {SELF, *(known - gone)})
 
 
 def test_routes_version_changes_with_the_neighbours() -> None:
@@ -134,7 +145,7 @@ def test_routes_version_changes_with_the_neighbours() -> None:
     versions = [tested.overlay.routes_version]
     tested.hear_of([103])
     versions.append(tested.overlay.routes_version)
-    tested.overlay.on_unreachable(101)
+    tested.environment.fail(101)
     versions.append(tested.overlay.routes_version)
     assert len(set(versions)) == 3
     tested.hear_of([103])
@@ -144,18 +155,18 @@ def test_routes_version_changes_with_the_neighbours() -> None:
 def test_routes_to_the_next_hop_and_asks_the_application_first() -> None:
     tested = knowing([101, 102, 103])
     event = EventData(event=1, topic=2, publisher=3)
-    tested.overlay.route(of_peer(102), event)
+    tested.overlay.route(hash_of_peer(102), event)
     ((hop, message),) = tested.environment.take(Routed)
     assert hop == 102
-    assert (decode(message.key), message.origin, message.hops) == (of_peer(102), SELF, 1)
-    assert EventData.FromString(message.payload) == event
-    assert tested.application.forwarded == [(of_peer(102), event, 102)]
+    assert (message.key, message.origin, message.hops) == (hash_of_peer(102), contact(SELF), 1)
+    assert message.message is event
+    assert tested.application.forwarded == [(hash_of_peer(102), event, 102)]
 
 
 def test_the_forward_upcall_can_stop_a_message() -> None:
     tested = knowing([101, 102, 103])
     tested.application.passes = False
-    hand_over(tested.overlay, 9, routed(of_peer(102)))
+    tested.environment.hand_over(9, routed(hash_of_peer(102)))
     assert len(tested.application.forwarded) == 1
     assert not tested.environment.take(Routed)
     assert not tested.application.delivered
@@ -163,16 +174,16 @@ def test_the_forward_upcall_can_stop_a_message() -> None:
 
 def test_passes_on_and_counts_the_hop() -> None:
     tested = knowing([101, 102, 103])
-    hand_over(tested.overlay, 9, routed(of_peer(102), hops=3, origin=7))
+    tested.environment.hand_over(9, routed(hash_of_peer(102), hops=3, origin=7))
     ((hop, message),) = tested.environment.take(Routed)
-    assert (hop, message.hops, message.origin) == (102, 4, 7)
+    assert (hop, message.hops, message.origin) == (102, 4, contact(7))
 
 
 def test_a_route_ends_at_the_closest_peer() -> None:
     tested = knowing([101, 102, 103])
-    hand_over(tested.overlay, 9, routed(of_peer(SELF), hops=3, origin=7))
+    tested.environment.hand_over(9, routed(hash_of_peer(SELF), hops=3, origin=7))
     ((key, message, origin, hops),) = tested.application.delivered
-    assert (key, origin, hops) == (of_peer(SELF), 7, 3)
+    assert (key, origin, hops) == (hash_of_peer(SELF), contact(7), 3)
     assert message == EventData(event=1, topic=2, publisher=3)
     assert not tested.application.forwarded
 
@@ -210,7 +221,7 @@ def test_two_peers_do_not_play_ping_pong() -> None:
     one.hear_from([200], reply=False)
     answers = one.environment.take(ProfileExchange)
     for _, answer in answers:
-        hand_over(other.overlay, 300, answer)
+        other.environment.hand_over(300, answer)
     assert len(answers) == 1
     assert not other.environment.outbox
 
@@ -219,7 +230,7 @@ def test_who_sends_a_profile_is_an_incoming_link() -> None:
     tested = knowing([101])
     tested.hear_from([200])
     assert tested.overlay.neighbours()["incoming"] == [200]
-    assert tested.overlay.links().keys() == {101, 200}
+    assert {link.profile.peer for link in tested.overlay.links()} == {101, 200}
 
 
 def test_silent_neighbours_are_dropped_after_their_time() -> None:
@@ -240,7 +251,7 @@ def test_silent_incoming_links_are_dropped_too() -> None:
     for _ in range(6):
         tested.hear_from([101])
         tested.rounds(1)
-    assert 200 not in tested.overlay.links()
+    assert 200 not in tested.overlay.neighbours()["incoming"]
 
 
 def test_a_peer_heard_of_long_ago_is_no_neighbour() -> None:
@@ -257,25 +268,25 @@ def test_goodbye_drops_at_once(incoming: bool) -> None:
     if incoming:
         tested.hear_from([200])
     leaver = 200 if incoming else 101
-    hand_over(tested.overlay, leaver, Goodbye())
-    assert leaver not in tested.overlay.links()
+    tested.environment.hand_over(leaver, Goodbye())
+    assert all(link.profile.peer != leaver for link in tested.overlay.links())
     assert leaver not in tested.table()
-    assert tested.overlay.next_hop(of_peer(leaver)) != leaver
+    assert hop_of(tested.overlay, hash_of_peer(leaver)) != leaver
     assert ((leaver, False) in tested.application.changes) == (not incoming)
 
 
 def test_an_unreachable_peer_is_dropped_at_once() -> None:
     tested = knowing([101, 102])
-    tested.overlay.on_unreachable(101)
+    tested.environment.fail(101)
     assert tested.table() == {102}
-    assert tested.overlay.next_hop(of_peer(101)) != 101
+    assert hop_of(tested.overlay, hash_of_peer(101)) != 101
     assert (101, False) in tested.application.changes
 
 
 def test_an_unreachable_peer_does_not_come_back_by_older_hearsay() -> None:
     tested = knowing([101, 102])
     tested.rounds(2)
-    tested.overlay.on_unreachable(101)
+    tested.environment.fail(101)
     tested.rounds(1)
     tested.hear_of([101], age=1.5)
     assert 101 not in tested.table()
@@ -284,7 +295,7 @@ def test_an_unreachable_peer_does_not_come_back_by_older_hearsay() -> None:
 def test_an_unreachable_peer_comes_back_when_heard_of_later() -> None:
     tested = knowing([101, 102])
     tested.rounds(2)
-    tested.overlay.on_unreachable(101)
+    tested.environment.fail(101)
     tested.rounds(2)
     tested.hear_of([101], age=0.5)
     assert 101 in tested.table()
@@ -292,7 +303,7 @@ def test_an_unreachable_peer_comes_back_when_heard_of_later() -> None:
 
 def test_an_unreachable_peer_comes_back_when_it_speaks() -> None:
     tested = knowing([101, 102])
-    tested.overlay.on_unreachable(101)
+    tested.environment.fail(101)
     tested.rounds(1)
     tested.hear_from([101])
     tested.hear_of([102])
@@ -301,9 +312,8 @@ def test_an_unreachable_peer_comes_back_when_it_speaks() -> None:
 
 def test_an_unreachable_peer_leaves_the_random_sample() -> None:
     tested = Peer()
-    profiles = [Descriptor.make(101, 1, {}).encoded]
-    hand_over(tested.overlay, 101, NewscastExchange(reply=True, profiles=profiles, ages_ms=[0]))
-    tested.overlay.on_unreachable(101)
+    tested.environment.hand_over(101, NewscastExchange(True, [profile(101)], [0]), channel="newscast")
+    tested.environment.fail(101)
     tested.rounds(1)
     assert tested.table() == set()
     assert not tested.environment.outbox
@@ -337,11 +347,127 @@ def test_the_table_is_never_larger_than_asked(known: set[int], size: int) -> Non
     assert len(tested.table()) == min(size, len(known))
 
 
-def test_a_newer_profile_of_a_neighbour_replaces_the_older() -> None:
+def link_to(tested: Peer, peer: int) -> Link:
+    (link,) = [link for link in tested.overlay.links() if link.profile.peer == peer]
+    return link
+
+
+def test_what_a_neighbour_says_last_is_its_profile() -> None:
     tested = Peer()
-    own_topics = Descriptor.make(101, 1, {5: 1.0})
-    changed = Descriptor.make(101, 2, {6: 1.0})
-    for revision, descriptor in enumerate((own_topics, changed)):
-        message = ProfileExchange(reply=True, profile=descriptor.encoded, revision=revision)
-        hand_over(tested.overlay, 101, message)
-        assert tested.overlay.links()[101].descriptor == descriptor
+    for version, topic in ((1, 5), (2, 6)):
+        said = profile(101, version, [topic])
+        tested.environment.hand_over(101, ProfileExchange(True, said))
+        assert link_to(tested, 101).profile is said
+
+
+def test_a_newer_profile_in_hearsay_replaces_a_neighbours() -> None:
+    tested = knowing([101])
+    newer, older = profile(101, 2, session=1), profile(101, 9, session=0)
+    for told in (newer, older):
+        tested.environment.hand_over(999, TManExchange(True, [told], [0]))
+        assert link_to(tested, 101).profile is newer
+
+
+def test_links_have_a_version_that_changes_with_who_they_are_and_what_they_say() -> None:
+    tested = knowing([101])
+    version = tested.overlay.links_version
+
+    def changed() -> bool:
+        nonlocal version
+        before, version = version, tested.overlay.links_version
+        return version != before
+
+    heartbeat = ProfileExchange(True, profile(101))
+    tested.environment.hand_over(101, heartbeat)
+    assert changed()
+    tested.environment.hand_over(101, heartbeat)
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101)))
+    assert not changed()
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101), Proposals(hops=[1])))
+    assert changed()
+    tested.hear_from([200])
+    assert changed()
+    assert tested.overlay.neighbours()["incoming"] == [200]
+    tested.environment.fail(200)
+    assert changed()
+    tested.hear_of([201])
+    assert changed()
+    tested.environment.fail(101)
+    assert changed()
+
+
+def test_what_a_silent_neighbour_said_counts_no_more_after_two_and_a_half_rounds() -> None:
+    tested = knowing([101, 102])
+    tested.hear_from([101, 102])
+    for _ in range(4):
+        tested.hear_from([102])
+        tested.rounds(1)
+    assert link_to(tested, 101).said is None
+    assert link_to(tested, 102).said is not None
+    version = tested.overlay.links_version
+    tested.hear_from([101])
+    assert link_to(tested, 101).said is not None
+    assert tested.overlay.links_version != version
+
+
+def test_a_heartbeat_is_the_same_object_as_long_as_it_says_the_same() -> None:
+    tested = knowing([101])
+    said = []
+    for change in (False, False, True, False):
+        if change:
+            tested.proposals = Proposals(hops=[1])
+        tested.environment.outbox.clear()
+        tested.hear_from([101])
+        tested.rounds(1)
+        ((_, message),) = tested.environment.take(ProfileExchange)
+        said.append(message)
+    assert said[0] is said[1]
+    assert said[1] is not said[2]
+    assert said[2] is said[3]
+    assert said[3].proposals is tested.proposals
+    tested.overlay.describe({4: 1.0})
+    tested.rounds(1)
+    ((_, message),) = tested.environment.take(ProfileExchange)
+    assert message.profile == profile(SELF, 2, [4])
+
+
+def test_a_dropped_neighbour_counts_as_long_as_it_may_count_on_this_peer() -> None:
+    tested = Peer(routing_table=4)
+    near = sorted(range(100, 200), key=lambda peer: distance(hash_of_peer(SELF), hash_of_peer(peer)))
+    far, close = near[40:44], near[:4]
+    tested.hear_of(far)
+    tested.hear_from(far)
+    tested.hear_of(close)
+    dropped = set(far) - tested.table()
+    assert dropped
+    assert dropped <= set(tested.overlay.neighbours()["incoming"])
+    tested.rounds(7)
+    assert not dropped & {link.profile.peer for link in tested.overlay.links()}
+
+
+def test_its_identifier_is_taken_when_it_starts_and_told_in_its_profile() -> None:
+    tested = Peer()
+    assert tested.environment.fake.identifiers == {"": hash_of_peer(SELF)}
+    assert tested.overlay.profile.identifier == tested.overlay.identifier == hash_of_peer(SELF)
+
+
+def test_a_later_session_has_a_newer_profile() -> None:
+    sessions = []
+    for session in (0, 4):
+        overlay = SmallWorld(FakeEnvironment(3, session=session), SmallWorldParameters(), small_world_links=1)
+        sessions.append(overlay.profile)
+    assert newer(sessions[1], sessions[0])
+
+
+def test_is_ready_when_it_is_the_first_or_has_a_neighbour() -> None:
+    assert Peer().overlay.ready
+    overlay = SmallWorld(FakeEnvironment(3), SmallWorldParameters(), small_world_links=1)
+    overlay.start([5])
+    assert not overlay.ready
+    assert knowing([101]).overlay.ready
+
+
+def test_its_neighbour_set_is_the_closest_peers_that_it_knows() -> None:
+    tested = knowing(range(100, 120))
+    by_distance = sorted(range(100, 120), key=lambda peer: distance(hash_of_peer(SELF), hash_of_peer(peer)))
+    assert tested.overlay.neighbour_set(4) == [contact(peer) for peer in by_distance[:4]]

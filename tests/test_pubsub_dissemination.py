@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from fake_environment import FakeEnvironment
-from google.protobuf.message import Message
+from fake_environment import FakeEnvironment, Sent
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
 
+from emulator.messages.message import Message
 from emulator.protocol import Event
 from emulator.pubsub.dissemination import Dissemination
+from trellis.v1.pubsub import EventData, Notification, Pull
 
 SELF, PUBLISHER, TOPIC, EVENT = 50, 9, 7, 33
 PULL_TIMEOUT = 2.0
@@ -31,10 +31,13 @@ class Peer:
         )
 
     def receive(self, sender: int, message: Message) -> None:
-        self.dissemination.handlers()[type(message)](sender, message)
+        self.environment.hand_over(sender, message)
 
     def pulled_from(self) -> list[int]:
         return [peer for peer, _ in self.environment.take(Pull)]
+
+    def sent(self) -> list[tuple[int, Message]]:
+        return [(sent.peer, sent.message) for sent in self.environment.outbox]
 
     @property
     def delivered(self) -> list[Event]:
@@ -52,14 +55,14 @@ def data(hops: int = 1, event: int = EVENT) -> EventData:
 def test_a_publisher_notifies_its_targets_and_delivers_to_itself() -> None:
     peer = Peer(targets=[1, 2])
     peer.dissemination.publish(data(hops=0))
-    assert peer.environment.outbox == [(1, notification(hops=1)), (2, notification(hops=1))]
+    assert peer.sent() == [(1, notification(hops=1)), (2, notification(hops=1))]
     assert peer.delivered == [Event(EVENT, PUBLISHER, TOPIC, payload=b"news", hops=0)]
 
 
 def test_a_notified_peer_pulls_from_the_sender_and_notifies_the_others() -> None:
     peer = Peer(targets=[1, 2, 3])
     peer.receive(2, notification(hops=4))
-    assert peer.environment.outbox == [
+    assert peer.sent() == [
         (2, Pull(event=EVENT)),
         (1, notification(hops=5)),
         (3, notification(hops=5)),
@@ -157,6 +160,31 @@ def test_a_later_notification_is_a_source_when_all_others_failed() -> None:
     assert peer.pulled_from() == [3]
 
 
+def test_what_cannot_be_pulled_now_is_pulled_from_whoever_notifies_later() -> None:
+    """The notice that the source is gone comes in whatever context; the event is had all the same."""
+    peer = Peer(targets=[1])
+    peer.receive(2, notification())
+    peer.receive(1, Pull(event=EVENT))
+    peer.dissemination.on_unreachable(2)
+    peer.environment.outbox.clear()
+    peer.receive(3, notification())
+    assert peer.pulled_from() == [3]
+    peer.receive(3, data())
+    assert len(peer.delivered) == 1
+    assert peer.environment.take(EventData) == [(1, data(hops=2))]
+
+
+def test_an_event_that_comes_whole_is_not_pulled_any_more() -> None:
+    """It was notified of and then routed here."""
+    peer = Peer(targets=[1])
+    peer.receive(2, notification())
+    peer.environment.outbox.clear()
+    peer.dissemination.publish(data(hops=3))
+    peer.environment.advance(10 * PULL_TIMEOUT)
+    assert not peer.environment.outbox
+    assert [event.hops for event in peer.delivered] == [3]
+
+
 def test_no_pull_is_repeated_once_the_event_is_here() -> None:
     peer = Peer()
     for sender in (2, 3):
@@ -213,7 +241,7 @@ def test_an_event_is_delivered_at_most_once_in_any_order_of_messages(steps: list
             case "time":
                 peer.environment.advance(1.0)
     assert len(peer.delivered) == came
-    sent = peer.environment.outbox
+    sent = peer.sent()
     notified = [receiver for receiver, message in sent if isinstance(message, Notification)]
     assert len(notified) == len(set(notified))
     assert {receiver for receiver, message in sent if isinstance(message, EventData)} == (
@@ -242,15 +270,15 @@ class Crowd:
         }
 
     def run(self, draw: st.DataObject) -> None:
-        flying: list[tuple[int, int, Message]] = []
+        flying: list[tuple[int, Sent]] = []
         while True:
             for sender, environment in self.environments.items():
-                flying += [(sender, receiver, message) for receiver, message in environment.outbox]
+                flying += [(sender, sent) for sent in environment.outbox]
                 environment.outbox.clear()
             if not flying:
                 break
-            sender, receiver, message = flying.pop(draw.draw(st.integers(0, min(len(flying) - 1, 9))))
-            self.parts[receiver].handlers()[type(message)](sender, message)
+            sender, sent = flying.pop(draw.draw(st.integers(0, min(len(flying) - 1, 9))))
+            self.environments[sent.peer].hand_over(sender, sent.message)
 
 
 @st.composite

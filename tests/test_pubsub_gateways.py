@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 import pytest
-from fake_environment import FakeEnvironment, Lockstep, hand_over
+from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trellis.v1.pubsub_pb2 import ProfileExchange, RelayRequest
 
-from emulator.gossip.descriptor import Descriptor, decode
-from emulator.identifiers import distance, of_peer, of_topic
-from emulator.protocol import TopicInterest
-from emulator.pubsub.vitis import Vitis, VitisParameters
+from emulator.bit_sets import bits
+from emulator.gossip.profiles import make_profile
+from emulator.identifiers import RING, hash_of_peer, hash_of_topic
+from emulator.protocol import Event, TopicInterest
+from emulator.pubsub.vitis import Vitis
+from emulator.pubsub.vitis_parameters import VitisParameters
+from trellis.v1.overlay import Contact, Profile
+from trellis.v1.pubsub import Notification, ProfileExchange, Proposals, RelayRequest
 
 TOPIC = 7
 SELF = 50
 D = 5
-BY_CLOSENESS = sorted(range(100), key=lambda peer: distance(of_peer(peer), of_topic(TOPIC)))
+OVERLAY = "overlay"
+distance = RING.distance
+BY_CLOSENESS = sorted(range(100), key=lambda peer: distance(hash_of_peer(peer), hash_of_topic(TOPIC)))
 Proposal = tuple[int, int, int]
 """(gateway, parent, hops)"""
 
@@ -32,23 +37,31 @@ def closer_than(peer: int) -> list[int]:
     return BY_CLOSENESS[: BY_CLOSENESS.index(peer)]
 
 
-def profile(peer: int, revision: int, proposals: dict[int, Proposal]) -> ProfileExchange:
-    """A heartbeat of `peer` with its proposals by topic."""
+def profile_of(peer: int, topics: Iterable[int], version: int = 1) -> Profile:
+    return make_profile(peer, 0, version, hash_of_peer(peer), dict.fromkeys(topics, 1.0))
+
+
+def heartbeat(peer: int, version: int, proposals: dict[int, Proposal]) -> ProfileExchange:
+    """What `peer` says, with its proposals by topic."""
     topics = sorted(proposals)
-    rates = dict.fromkeys(topics, 1.0)
-    return ProfileExchange(
-        reply=True,
-        profile=Descriptor.make(peer, revision, rates).encoded,
-        gateways=[proposals[topic][0] for topic in topics],
-        parents=[proposals[topic][1] for topic in topics],
-        hops=[proposals[topic][2] for topic in topics],
-        revision=revision,
+    gateways = sorted({proposals[topic][0] for topic in topics})
+    proposed = Proposals(
+        [Contact(gateway, hash_of_peer(gateway)) for gateway in gateways],
+        [gateways.index(proposals[topic][0]) for topic in topics],
+        [proposals[topic][1] for topic in topics],
+        [proposals[topic][2] for topic in topics],
     )
+    return ProfileExchange(True, profile_of(peer, topics, version), proposed)
 
 
 def proposal_in(message: ProfileExchange, topic: int = TOPIC) -> Proposal:
-    position = decode(message.profile).topics.index(topic)
-    return message.gateways[position], message.parents[position], message.hops[position]
+    assert message.profile is not None
+    assert message.proposals is not None
+    position = bits(message.profile.topics).index(topic)
+    proposed = message.proposals
+    gateway = proposed.gateways[proposed.places[position]]
+    assert gateway.identifier == hash_of_peer(gateway.peer)
+    return gateway.peer, proposed.parents[position], proposed.hops[position]
 
 
 class Subscriber:
@@ -61,11 +74,11 @@ class Subscriber:
         for topic in topics:
             self.vitis.subscribe(TopicInterest(topic))
         self.vitis.start([])
-        self._revision = 0
+        self._version = 0
 
     def hear(self, peer: int, proposals: dict[int, Proposal]) -> None:
-        self._revision += 1
-        hand_over(self.vitis, peer, profile(peer, self._revision, proposals))
+        self._version += 1
+        self.environment.hand_over(peer, heartbeat(peer, self._version, proposals), OVERLAY)
 
     def round(self, proposals: dict[int, Proposal], topic: int = TOPIC) -> Proposal:
         """The neighbours (by peer) say what they propose; the answer of the round after."""
@@ -76,7 +89,7 @@ class Subscriber:
     def proposes(self, topic: int = TOPIC) -> Proposal:
         self.environment.outbox.clear()
         self.environment.advance(1.0)
-        self.sent = list(self.environment.outbox)
+        self.sent = [(sent.peer, sent.message) for sent in self.environment.outbox]
         profiles = {
             proposal_in(message, topic) for _, message in self.sent if isinstance(message, ProfileExchange)
         }
@@ -141,7 +154,7 @@ def test_a_neighbour_that_does_not_share_the_topic_has_no_say() -> None:
 def test_each_topic_has_a_gateway_of_its_own() -> None:
     tested = Subscriber(topics=(3, TOPIC, 11))
     closest = {
-        topic: min(range(100), key=lambda peer: distance(of_peer(peer), of_topic(topic)))
+        topic: min(range(100), key=lambda peer: distance(hash_of_peer(peer), hash_of_topic(topic)))
         for topic in (3, TOPIC, 11)
     }
     tested.hear(200, {1: (1, 1, 0), TOPIC: (closest[TOPIC], 300, 1), 11: (closest[11], 301, 2)})
@@ -166,7 +179,7 @@ def test_a_gateway_that_is_unreachable_is_given_up_at_once() -> None:
     best = closer_than(SELF)[0]
     tested = Subscriber()
     assert tested.round({best: (best, best, 0), 200: (200, 200, 0)})[0] == best
-    tested.vitis.on_unreachable(best)
+    tested.environment.fail(best)
     assert tested.round({200: (200, 200, 0)})[0] != best
 
 
@@ -217,7 +230,9 @@ class Cluster:
             vitis.start([])
         for one, other in links:
             for here, there in ((one, other), (other, one)):
-                hand_over(self.world.protocols[here], there, profile(there, 0, {TOPIC: (there, there, 0)}))
+                self.world.environments[here].hand_over(
+                    there, heartbeat(there, 0, {TOPIC: (there, there, 0)}), OVERLAY
+                )
 
     def rounds(self, count: int) -> dict[int, Proposal]:
         """What each peer proposed in the last of these rounds."""
@@ -258,7 +273,9 @@ def test_an_election_ends_with_everybody_near_a_gateway(links: set[tuple[int, in
             here, (_, parent, hops) = parent, above
         assert (here, hops) == (gateway, 0)
         assert settled[peer][2] < d
-        assert distance(of_peer(gateway), of_topic(TOPIC)) <= distance(of_peer(peer), of_topic(TOPIC))
+        assert distance(hash_of_peer(gateway), hash_of_topic(TOPIC)) <= distance(
+            hash_of_peer(peer), hash_of_topic(TOPIC)
+        )
 
 
 @settings(max_examples=25, deadline=None)
@@ -266,7 +283,7 @@ def test_an_election_ends_with_everybody_near_a_gateway(links: set[tuple[int, in
 def test_a_gateway_that_disappears_is_given_up_within_d_rounds(links: set[tuple[int, int]], d: int) -> None:
     cluster = Cluster(links, d)
     settled = cluster.rounds(15)
-    gone = min(settled, key=lambda peer: distance(of_peer(peer), of_topic(TOPIC)))
+    gone = min(settled, key=lambda peer: distance(hash_of_peer(peer), hash_of_topic(TOPIC)))
     cluster.world.crash([gone])
     after = cluster.rounds(1 + d)
     assert all(gateway != gone for peer, (gateway, _, _) in after.items() if peer != gone)
@@ -281,22 +298,85 @@ def test_a_long_cluster_has_several_gateways() -> None:
 
 
 def test_a_peer_that_came_back_is_believed_over_its_earlier_life() -> None:
-    """Its first profile now is as young as the one that was heard before."""
+    """Its first profile now has the same version as the one that was heard before."""
     other, topic = 200, 23
     tested = Subscriber(topics=(TOPIC, topic))
 
-    def first_profile_of(*topics: int) -> ProfileExchange:
-        environment = FakeEnvironment(other)
-        environment.now = tested.environment.now
+    def first_heartbeat(session: int, asked: int) -> ProfileExchange:
+        environment = FakeEnvironment(other, session=session)
         vitis = Vitis(environment, VitisParameters())
-        for asked in topics:
-            vitis.subscribe(TopicInterest(asked))
+        vitis.subscribe(TopicInterest(asked))
         vitis.start([])
-        hand_over(vitis, SELF, ProfileExchange(profile=Descriptor.make(SELF, 1, {}).encoded))
+        environment.hand_over(SELF, ProfileExchange(False, profile_of(SELF, ())), OVERLAY)
         ((_, answer),) = environment.take(ProfileExchange)
         return answer
 
-    hand_over(tested.vitis, other, first_profile_of(TOPIC))
+    tested.environment.hand_over(other, first_heartbeat(0, TOPIC), OVERLAY)
     assert tested.proposes(topic) == (SELF, SELF, 0)
-    hand_over(tested.vitis, other, first_profile_of(topic))
+    tested.environment.hand_over(other, first_heartbeat(1, topic), OVERLAY)
     assert tested.proposes(topic) == (other, other, 1)
+
+
+def test_a_parent_that_goes_without_having_a_say_frees_the_proposals_that_it_held_back() -> None:
+    """Line 7 leaves a proposal to its parent as long as that is a neighbour, whatever the parent asks for."""
+    best, parent = closer_than(SELF)[0], 300
+    tested = Subscriber()
+    tested.hear(parent, {TOPIC + 1: (parent, parent, 0)})
+    said = heartbeat(200, 1, {TOPIC: (best, parent, 1)})
+    tested.environment.hand_over(200, said, OVERLAY)
+    assert tested.proposes() == (SELF, SELF, 0)
+    tested.environment.hand_over(200, said, OVERLAY)
+    tested.environment.fail(parent)
+    assert tested.proposes() == (best, 200, 2)
+
+
+def test_a_gateway_of_several_topics_is_told_once() -> None:
+    best = closer_than(SELF)[0]
+    topics = [topic for topic in range(100) if distance(hash_of_peer(best), hash_of_topic(topic)) < distance(
+        hash_of_peer(SELF), hash_of_topic(topic))][:3]  # fmt: skip
+    tested = Subscriber(topics=topics)
+    tested.hear(best, dict.fromkeys(topics, (best, best, 0)))
+    assert {tested.proposes(topic) for topic in topics} == {(best, best, 1)}
+    (message,) = {id(m): m for _, m in tested.sent if isinstance(m, ProfileExchange)}.values()
+    assert message.proposals is not None
+    assert message.proposals.gateways == [Contact(best, hash_of_peer(best))]
+
+
+def test_proposals_that_stay_are_the_same_object() -> None:
+    best = closer_than(SELF)[0]
+    tested = Subscriber()
+    said = heartbeat(best, 1, {TOPIC: (best, best, 0)})
+    told = []
+    for _ in range(4):
+        tested.environment.hand_over(best, said, OVERLAY)
+        tested.proposes()
+        told += [message for _, message in tested.sent if isinstance(message, ProfileExchange)]
+    assert all(message is told[0] for message in told)
+    tested.hear(best, {TOPIC: (best, best, 1)})
+    tested.proposes()
+    ((_, after),) = [(p, m) for p, m in tested.sent if isinstance(m, ProfileExchange)]
+    assert after.proposals is not told[0].proposals
+
+
+def test_relayed_topics_are_told_and_their_relays_notified_if_so_asked() -> None:
+    """Section III.C: those neighbours which are interested in that topic, or act as a relay node for it."""
+    for choice in ("path", "neighbours"):
+        environment = FakeEnvironment(SELF)
+        vitis = Vitis(environment, VitisParameters.model_validate({"notify_relays": choice}))
+        vitis.start([])
+        relaying = ProfileExchange(
+            True, profile_of(200, [1]), Proposals([Contact(200, 1)], [0], [200], [0], 1 << 9)
+        )
+        environment.hand_over(200, relaying, OVERLAY)
+        environment.hand_over(201, heartbeat(201, 1, {9: (201, 201, 0)}), OVERLAY)
+        environment.hand_over(202, RelayRequest(1 << 4))
+        environment.advance(1.0)
+        environment.outbox.clear()
+        vitis.publish(Event(7, SELF, 9))
+        notified = {peer for peer, _ in environment.take(Notification)}
+        assert notified == ({201} if choice == "path" else {200, 201})
+        environment.hand_over(203, ProfileExchange(False, profile_of(203, ())), OVERLAY)
+        environment.advance(1.0)
+        ((_, heard),) = {peer: m for peer, m in environment.take(ProfileExchange) if peer == 200}.items()
+        assert heard.proposals is not None
+        assert heard.proposals.relayed == (0 if choice == "path" else 1 << 4)

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from li_world import LiWorld
-from trellis.v1.content_pb2 import (
+
+from emulator.protocol import Event, Installation, TopicInterest
+from emulator.pubsub.li.parameters import LiParameters
+from emulator.pubsub.li.space import ROOT
+from trellis.v1.content import (
     EventDelivery,
     InsertSub,
     LeafUpdate,
@@ -18,11 +22,7 @@ from trellis.v1.content_pb2 import (
     ProbeSub,
     TransferSub,
 )
-from trellis.v1.overlay_pb2 import Routed
-
-from emulator.protocol import Event, Installation, TopicInterest
-from emulator.pubsub.li.parameters import LiParameters
-from emulator.pubsub.li.space import ROOT
+from trellis.v1.overlay import Routed
 
 DOMAINS = {"a": (0.0, 100.0), "b": (-50.0, 50.0)}
 PROBING = ("multicast", "multicast-throughout", "unicast")
@@ -62,7 +62,10 @@ def check(world: LiWorld, count: int, draw: random.Random) -> None:
 
 
 def sent(world: LiWorld, kind: type) -> int:
-    return sum(isinstance(message, kind) for _, _, message in world.lockstep.sent)
+    return sum(
+        isinstance(message.message if isinstance(message, Routed) else message, kind)
+        for _, _, message in world.lockstep.sent
+    )
 
 
 @pytest.mark.parametrize("cut_off", [0.0, 0.15])
@@ -108,11 +111,11 @@ def test_each_point_is_stored_in_the_leaf_that_covers_it() -> None:
     stored = 0
     for (attribute, position), node in nodes.items():
         domain = world.systems[0].schema.attributes[attribute]
-        if node.subscriptions is None:
+        if node.inner:
             assert {(attribute, 2 * position), (attribute, 2 * position + 1)} <= nodes.keys()
             continue
         assert (attribute, 2 * position) not in nodes
-        for subscription in node.subscriptions.values():
+        for subscription in node.entries.values():
             stored += 1
             assert domain.position_of(subscription.low, subscription.high, node.level) == position
     assert stored == 60 == world.installations()
@@ -123,7 +126,7 @@ def test_ancestors_learn_of_all_leaves() -> None:
     grow(world, 60, random.Random(3))
     nodes = world.nodes()
     for attribute in (0, 1):
-        inner = {p for (a, p), n in nodes.items() if a == attribute and n.subscriptions is None}
+        inner = {p for (a, p), n in nodes.items() if a == attribute and n.inner}
         assert nodes[attribute, ROOT].table.splits == inner
 
 
@@ -136,7 +139,7 @@ def test_a_leaf_splits_when_it_holds_more_than_its_capacity() -> None:
     world.subscribe(0, {"a": (91.7, 95.2)})
     world.settle()
     assert {(0, 2), (0, 3)} <= world.nodes().keys()
-    assert world.nodes()[0, ROOT].subscriptions is None
+    assert world.nodes()[0, ROOT].inner
 
 
 def test_equal_subscriptions_on_no_corner_stay_in_one_leaf() -> None:
@@ -185,7 +188,7 @@ def test_who_takes_a_subscription_back_gets_no_more_events() -> None:
     world.settle()
     world.systems[2].unsubscribe(interest)
     world.settle()
-    assert not [n for n in world.nodes().values() if n.subscriptions]
+    assert not [n for n in world.nodes().values() if n.live()]
     event = world.publish(0, {"a": 20.0, "b": 0.0})
     world.settle(0)
     assert world.delivered(event) == []
@@ -216,7 +219,7 @@ def test_a_leaf_forgets_what_its_subscriber_does_not_hold() -> None:
     event = world.publish(0, {"a": 15.0, "b": 0.0})
     world.settle(0)
     assert world.delivered(event) == []
-    assert not [n for n in world.nodes().values() if n.subscriptions]
+    assert not [n for n in world.nodes().values() if n.live()]
 
 
 def test_an_event_that_lacks_an_attribute_matches_no_range_over_it() -> None:
@@ -275,8 +278,8 @@ def test_subscriptions_in_flight_while_leaves_split_are_found() -> None:
         world.subscribe(draw.randrange(15), random_ranges(draw))
         if number % 3 == 0:
             step(world)
-    world.settle()
-    assert world.installations() == sum(len(node.subscriptions or ()) for node in world.nodes().values())
+    world.settle(3)
+    assert world.installations() == sum(len(node.live()) for node in world.nodes().values())
     check(world, 40, draw)
 
 
@@ -302,10 +305,12 @@ def step(world: LiWorld) -> None:
     """One message delay only."""
     outgoing = []
     for peer, environment in world.lockstep.environments.items():
-        outgoing += [(peer, receiver, message) for receiver, message in environment.outbox]
+        environment.advance(0.0)
+        outgoing += [(peer, sent) for sent in environment.outbox]
         environment.outbox.clear()
-    for peer, receiver, message in outgoing:
-        world.lockstep.protocols[receiver].handlers()[type(message)](peer, message)
+    for peer, sent in outgoing:
+        receiver = world.lockstep.environments[sent.peer]
+        receiver.hand_over(peer, sent.message, sent.channel, sent.request)
 
 
 def test_all_seven_messages_of_the_thesis_are_used() -> None:
@@ -334,7 +339,7 @@ def test_all_seven_messages_of_the_thesis_are_used() -> None:
 def names(world: LiWorld) -> set[str]:
     """Of the messages that were sent; of what was routed, the name inside."""
     messages = [message for _, _, message in world.lockstep.sent]
-    return {m.type if isinstance(m, Routed) else type(m).__name__ for m in messages}
+    return {type(m.message if isinstance(m, Routed) else m).__name__ for m in messages}
 
 
 def test_unicast_sends_no_multicast_and_throughout_sends_nothing_else() -> None:

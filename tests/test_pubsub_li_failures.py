@@ -1,4 +1,4 @@
-"""Copies, take-over and hand-over of tree nodes when peers come and go (section 3.6)."""
+"""Which peers hold tree nodes when peers come and go (section 3.6)."""
 
 from __future__ import annotations
 
@@ -6,45 +6,57 @@ import random
 
 import pytest
 from li_world import LiWorld
-from test_pubsub_li import check, grow, names, parameters, random_ranges, random_values
-from trellis.v1.content_pb2 import Entrusted, TransferSub
+from test_pubsub_li import check, grow, parameters, random_ranges, random_values
 
-from emulator.pubsub.li.node import Name
-from emulator.pubsub.li.space import ROOT
+from emulator.pubsub.li.node import TreeNode
+from emulator.pubsub.li.space import ROOT, Schema
 from emulator.pubsub.li.system import Li
+from trellis.v1.content import InsertSub, InsertSubAck, NodeState, NodeUpdate, SubscriptionObject, TransferSub
+
+SCHEMA = Schema.of({"a": (0.0, 100.0)})
 
 
-def home(world: LiWorld, name: Name) -> int:
-    return world.ring.closest(world.systems[world.ring.peers[0]].schema.key(*name))
+def subscription(sid: int, until: int = 100, withdrawn: bool = False) -> SubscriptionObject:
+    return SubscriptionObject(1, sid, 0, [0], [10.0 + sid], [20.0 + sid], until, withdrawn)
 
 
-def identities(world: LiWorld) -> set[tuple[int, int, int]]:
-    return {identity for node in world.nodes().values() for identity in node.subscriptions or ()}
+def alive(world: LiWorld) -> list[Li]:
+    return [world.systems[peer] for peer in world.ring.peers]
 
 
-def assert_all_at_home(world: LiWorld) -> None:
-    for peer in world.ring.peers:
-        assert all(home(world, name) == peer for name in world.systems[peer].tree.nodes)
+def test_versions_of_a_subscription_add_up_in_any_order() -> None:
+    versions = [subscription(1, 100), subscription(1, 200), subscription(1, 200, True), subscription(2)]
+    digests = set()
+    for seed in range(20):
+        draw = random.Random(seed)
+        node = TreeNode(SCHEMA, (0, ROOT))
+        for message in draw.sample(versions, 4) + draw.choices(versions, k=3):
+            node.put(message)
+        digests.add(node.digest)
+        assert [entry.message for entry in node.live()] == [subscription(2)]
+    assert len(digests) == 1
 
 
-def test_neighbours_in_identifier_space_keep_copies() -> None:
-    world = LiWorld(12, parameters(replicas=3))
-    grow(world, 60, random.Random(1))
-    for name, node in world.nodes().items():
-        owner = home(world, name)
-        keepers = world.overlays[owner].neighbour_set(3)
-        for peer in world.ring.peers:
-            copy = world.systems[peer].replication.copies.get(name)
-            assert (copy is not None) == (peer in keepers)
-            if copy is not None:
-                assert copy.inner == (node.subscriptions is None)
-                assert copy.subscriptions.keys() == (node.subscriptions or {}).keys()
+def test_an_older_copy_does_not_bring_a_withdrawn_subscription_back() -> None:
+    world = LiWorld(6, parameters(replicas=3))
+    interest = world.subscribe(2, {"a": (10.0, 20.0)})
+    world.settle()
+    name, node = next(iter(world.nodes().items()))
+    old = node.state()
+    world.systems[2].unsubscribe(interest)
+    world.settle()
+    for peer in world.holders(name):
+        world.lockstep.environments[peer].hand_over(0, NodeUpdate([old]))
+    world.settle()
+    assert not world.identities()
+    world.check_copies()
 
 
-def test_without_replication_nothing_is_copied() -> None:
-    world = LiWorld(12, parameters(replicas=0))
-    grow(world, 40, random.Random(1))
-    assert not any(system.replication.copies for system in world.systems.values())
+def test_a_node_is_at_the_peers_nearest_to_its_key() -> None:
+    for replicas in (0, 3):
+        world = LiWorld(12, parameters(replicas=replicas))
+        grow(world, 60, random.Random(1))
+        world.check_copies()
 
 
 @pytest.mark.parametrize("probing", ["multicast", "unicast"])
@@ -52,208 +64,255 @@ def test_no_subscription_is_lost_when_a_tenth_of_the_peers_crashes_at_once(probi
     draw = random.Random(2)
     world = LiWorld(40, parameters(replicas=4, probing=probing))
     grow(world, 150, draw)
-    before = identities(world)
+    before = world.identities()
     gone = draw.sample(world.ring.peers, 4)
     assert any(world.systems[peer].tree.nodes for peer in gone)
     world.crash(gone)
     world.settle(3)
-    assert identities(world) == before
-    assert_all_at_home(world)
+    assert world.identities() == before
+    world.check_copies()
     check(world, 40, draw)
 
 
-def test_copies_are_made_again_after_a_crash() -> None:
+def test_copies_are_made_again_after_each_crash() -> None:
     draw = random.Random(3)
     world = LiWorld(20, parameters(replicas=2))
     grow(world, 80, draw)
-    before = identities(world)
+    before = world.identities()
     for _ in range(8):
         world.crash([draw.choice(world.ring.peers)])
         world.settle(3)
-    assert identities(world) == before
+        world.check_copies()
+    assert world.identities() == before
     check(world, 20, draw)
 
 
-def test_a_crash_loses_subscriptions_without_copies() -> None:
-    world = LiWorld(12, parameters(replicas=0))
-    grow(world, 60, random.Random(4))
-    before = identities(world)
-    world.crash([max(world.ring.peers, key=lambda p: world.systems[p].gauges()["stored_subscriptions"])])
-    world.settle(3)
-    assert identities(world) < before
-
-
-def test_after_a_loss_what_is_installed_later_is_found() -> None:
-    draw = random.Random(5)
-    world = LiWorld(12, parameters(replicas=0))
+def test_what_a_crash_destroys_comes_back_with_the_next_renewal() -> None:
+    draw = random.Random(4)
+    world = LiWorld(12, parameters(replicas=0, renewal="20 s"))
     grow(world, 60, draw)
-    world.crash(draw.sample(world.ring.peers, 3))
+    before = world.identities()
+    gone = max(world.ring.peers, key=lambda p: world.systems[p].gauges()["stored_subscriptions"])
+    world.crash([gone])
     world.settle(3)
-    world.asked.clear()
-    grow(world, 60, draw)
-    for _ in range(30):
-        event = world.publish(draw.choice(world.ring.peers), random_values(draw))
-        world.settle(0)
-        delivered = world.delivered(event)
-        assert len(delivered) == len(set(delivered))
-    assert all(system.gauges()["pending_subscriptions"] == 0 for system in alive(world))
+    kept = {identity for identity in before if identity[0] != gone}
+    assert not kept <= world.identities()
+    world.settle(45)
+    assert kept <= world.identities()
+    check(world, 40, draw)
 
 
-def alive(world: LiWorld) -> list[Li]:
-    return [world.systems[peer] for peer in world.ring.peers]
+def test_what_is_not_renewed_ends() -> None:
+    world = LiWorld(10, parameters(replicas=2, renewal="5 s"))
+    for peer in (3, 4):
+        world.subscribe(peer, {"a": (10.0, 90.0)})
+    world.settle()
+    world.crash([3])
+    world.settle(5)
+    assert {identity[0] for identity in world.identities()} == {3, 4}
+    world.settle(35)
+    assert {identity[0] for identity in world.identities()} == {4}
+    assert not any(e.message.subscriber == 3 for n in world.nodes().values() for e in n.entries.values())
+    check(world, 5, random.Random(4))
 
 
-def test_a_new_home_of_an_inner_node_gets_its_table_from_the_parent() -> None:
+@pytest.mark.parametrize("root", [False, True])
+def test_a_new_home_of_an_inner_node_gets_its_table(root: bool) -> None:
+    """From the parent; the root has none and asks its halves."""
     draw = random.Random(6)
     world = LiWorld(30, parameters(replicas=3))
     grow(world, 150, draw)
-    inner = [name for name, node in world.nodes().items() if len(node.table.splits) > 1 and name[1] != ROOT]
-    name = inner[0]
+    inner = [n for n, node in world.nodes().items() if len(node.table.splits) > 1 and n[1] != ROOT]
+    name = (0, ROOT) if root else inner[0]
     known = set(world.nodes()[name].table.splits)
-    world.lockstep.sent = []
-    world.crash([home(world, name)])
+    assert len(known) > 1
+    world.crash([world.home(name)])
     world.settle(3)
     assert world.nodes()[name].table.splits == known
 
 
-def test_the_roots_new_home_asks_the_halves() -> None:
-    draw = random.Random(7)
-    world = LiWorld(30, parameters(replicas=3))
-    grow(world, 150, draw)
-    known = set(world.nodes()[0, ROOT].table.splits)
-    assert len(known) > 3
-    halves = {home(world, (0, 2)), home(world, (0, 3))}
-    assert home(world, (0, ROOT)) not in halves
-    world.crash([home(world, (0, ROOT))])
-    world.settle(3)
-    assert world.nodes()[0, ROOT].table.splits == known
-
-
-def test_a_joining_peer_gets_the_nodes_that_are_its_own() -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_joining_peer_gets_the_nodes_that_are_its_own(at_once: bool) -> None:
     draw = random.Random(8)
-    world = LiWorld(30, parameters(replicas=2), up=10)
+    world = LiWorld(40, parameters(replicas=2, comparison="1 s"), up=10)
     grow(world, 100, draw)
-    before = identities(world)
-    for peer in range(10, 30):
-        world.join(peer)
-        world.settle(2)
-    assert identities(world) == before
-    assert_all_at_home(world)
-    assert any(world.systems[peer].tree.nodes for peer in range(10, 30))
-    check(world, 30, draw)
-
-
-def test_many_may_join_at_once() -> None:
-    draw = random.Random(9)
-    world = LiWorld(40, parameters(replicas=2), up=10)
-    grow(world, 100, draw)
-    before = identities(world)
+    before = world.identities()
     for peer in range(10, 40):
         world.join(peer)
+        if not at_once:
+            world.settle(2)
     world.settle(4)
-    assert identities(world) == before
-    assert_all_at_home(world)
+    assert world.identities() == before
+    world.settle(40)
+    world.check_copies()
+    assert any(world.home(name) >= 10 for name in world.nodes())
     check(world, 30, draw)
 
 
-def test_a_peer_that_is_not_ready_entrusts_its_neighbours() -> None:
-    """Events and subscriptions that reach a joining peer before its nodes do are not lost."""
+def test_a_joining_peer_answers_nothing_before_it_has_compared() -> None:
+    """Events and subscriptions that reach it before its nodes do wait for these."""
     draw = random.Random(10)
-    world = LiWorld(30, parameters(replicas=0, settling="5 s"), up=6)
+    world = LiWorld(30, parameters(replicas=0, settling="2 s", patience="1 s"), up=6)
     grow(world, 100, draw)
-    kinds: set[str] = set()
     for peer in range(6, 30):
         world.join(peer)
-        world.lockstep.environments[peer].outbox.clear()  # its request to the neighbours is lost
-        events = [world.publish(draw.randrange(6), random_values(draw)) for _ in range(2)]
+        events = [world.publish(draw.randrange(6), random_values(draw)) for _ in range(3)]
         world.subscribe(draw.randrange(6), random_ranges(draw))
         late = world.asked.pop()
-        world.lockstep.sent = []
         world.lockstep.exchange()
-        kinds |= names(world)
         for event in events:
             assert set(world.interested(event)) <= set(world.delivered(event))
         world.asked.append(late)
-        world.settle(12)
-    assert Entrusted.__name__ in kinds
-    assert_all_at_home(world)
+        world.settle(6)
     check(world, 20, draw)
 
 
-def test_who_leaves_gracefully_hands_its_nodes_over() -> None:
+def test_a_joining_peer_waits_for_silent_neighbours_no_longer_than_its_patience() -> None:
+    world = LiWorld(12, parameters(patience="2 s"), up=11)
+    grow(world, 40, random.Random(12))
+    world.ring.change(joined=[11])
+    system, environment = world.systems[11], world.lockstep.environments[11]
+    system.start([0])
+    environment.outbox.clear()
+    environment.advance(2.0)
+    assert not system.tree.copies.settled
+    environment.outbox.clear()
+    environment.advance(2.0)
+    assert system.tree.copies.settled
+
+
+def test_who_leaves_gracefully_leaves_its_nodes_behind() -> None:
     draw = random.Random(11)
     world = LiWorld(20, parameters(replicas=0))
     grow(world, 100, draw)
     for peer in range(5):
-        before = identities(world)
+        before = world.identities()
         world.systems[peer].stop(graceful=True)
         world.ring.change(left=[peer])
         world.lockstep.exchange()
         world.lockstep.crash([peer])
         world.settle(2)
-        kept = {identity for identity in before if identity[0] != peer}
-        assert kept == {identity for identity in identities(world) if identity[0] != peer}
+        assert world.identities() == {identity for identity in before if identity[0] != peer}
     check(world, 20, draw)
 
 
-def test_subscriptions_of_a_peer_that_stays_away_are_forgotten() -> None:
-    world = LiWorld(10, parameters(replicas=2, retry="2 s"))
-    for peer in (3, 4):
-        world.subscribe(peer, {"a": (10.0, 90.0)})
-    world.settle()
-    world.crash([3])
-    world.settle(3)
-    assert {identity[0] for identity in identities(world)} == {3, 4}
-    for _ in range(3):
-        world.publish(0, {"a": 50.0, "b": 0.0})
-        world.publish(0, {"a": 15.0, "b": 0.0})
-        world.publish(0, {"a": 85.0, "b": 0.0})
-        world.settle(2)
-    left = [identity for identity in identities(world) if identity[0] == 3]
-    assert len(left) < sum(identity[0] == 4 for identity in identities(world))
-
-
-def test_splits_that_a_crash_interrupts_lose_nothing() -> None:
-    draw = random.Random(13)
-    for seed in range(3):
-        world = LiWorld(25, parameters(replicas=3, capacity=(2, 3), retry="2 s"), seed=seed)
-        grow(world, 60, draw)
-        for _ in range(40):
-            world.subscribe(draw.choice(world.ring.peers[:20]), random_ranges(draw))
-        world.lockstep.round(0.0)
-        world.crash(draw.sample(world.ring.peers[20:], 2))
-        world.settle(12)
-        assert all(system.gauges()["pending_subscriptions"] == 0 for system in alive(world))
-        check(world, 10, draw)
-
-
-def test_a_probe_whose_next_hop_is_gone_finds_another_way() -> None:
-    draw = random.Random(14)
+def test_a_peer_that_comes_back_before_it_is_missed_gets_everything_back() -> None:
+    """Its own nodes, which only neighbours' copies are left of, and the copies that it kept for others."""
+    draw = random.Random(16)
     world = LiWorld(20, parameters(replicas=3))
     grow(world, 80, draw)
-    victim = max(range(1, 20), key=lambda p: len(world.systems[p].tree.nodes))
-    event = world.publish(0, random_values(draw))
-    world.crash([victim])
-    world.settle(3)
-    assert set(world.delivered(event)) == set(world.interested(event))
+    before = world.identities()
+    for peer in range(20):
+        world.come_back(peer)
+        world.settle(2)
+        assert world.identities() == before
+        world.check_copies()
 
 
-def test_what_is_delivered_at_the_wrong_peer_goes_to_its_home() -> None:
+def test_a_leaf_forgets_what_its_subscribers_former_life_asked_for() -> None:
+    draw = random.Random(17)
+    world = LiWorld(10, parameters(replicas=2))
+    grow(world, 40, draw)
+    world.come_back(3)
+    world.settle(2)
+    world.asked = [(peer, interest) for peer, interest in world.asked if peer != 3]
+    former = {identity for identity in world.identities() if identity[0] == 3}
+    for _ in range(60):
+        world.publish(0, random_values(draw))
+        world.settle(0)
+    left = {identity for identity in world.identities() if identity[0] == 3}
+    assert len(left) < len(former) / 2
+    world.subscribe(3, {"a": (10.0, 90.0)})
+    world.settle(2)
+    check(world, 20, draw)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_splits_that_a_crash_interrupts_lose_nothing(seed: int) -> None:
+    draw = random.Random(13 + seed)
+    world = LiWorld(25, parameters(replicas=3, capacity=(2, 3), retry="2 s", renewal="1 h"), seed=seed)
+    grow(world, 60, draw)
+    for _ in range(40):
+        world.subscribe(draw.choice(world.ring.peers[:20]), random_ranges(draw))
+    world.lockstep.round(0.0)
+    world.crash(draw.sample(world.ring.peers[20:], 2))
+    world.settle(12)
+    assert all(system.gauges()["pending_subscriptions"] == 0 for system in alive(world))
+    world.check_copies()
+    check(world, 10, draw)
+
+
+def test_what_is_delivered_at_the_wrong_peer_reaches_all_that_hold_the_node() -> None:
     """An overlay may take the closest peer for silent and deliver at the second closest, or at both."""
     draw = random.Random(15)
     for replicas in (0, 3):
-        world = LiWorld(20, parameters(replicas=replicas))
+        world = LiWorld(20, parameters(replicas=replicas, comparison="1 s"))
         grow(world, 60, draw)
-        before = identities(world)
-        for (attribute, position), node in list(world.nodes().items()):
-            key = world.systems[0].schema.key(attribute, position)
-            second = world.overlays[home(world, node.name)].neighbour_set(1)[0]
-            transfer = TransferSub(attribute=attribute, position=position)
-            transfer.subscriptions.extend(s.message for s in (node.subscriptions or {}).values())
-            world.systems[second].deliver(key, transfer, second, 1)
-        world.settle(3)
-        assert identities(world) == before
-        assert_all_at_home(world)
-        for name in world.nodes():
-            keepers = world.overlays[home(world, name)].neighbour_set(replicas)
-            assert all(name in world.systems[peer].replication.copies for peer in keepers)
+        before = world.identities()
+        for name, node in list(world.nodes().items()):
+            second = world.overlays[world.home(name)].neighbour_set(1)[0]
+            transfer = TransferSub(*name, [entry.message for entry in node.live()], 0)
+            key = world.systems[0].schema.key(*name)
+            world.systems[second.peer].deliver(key, transfer, second, 1)
+        world.settle(40)
+        assert world.identities() == before
+        world.check_copies()
+
+
+def test_who_is_not_the_home_of_a_leaf_refuses_subscriptions() -> None:
+    world = LiWorld(12, parameters(replicas=3, capacity=(20, 20)))
+    grow(world, 20, random.Random(18))
+    name, leaf = next((name, node) for name, node in world.nodes().items() if node.live())
+    insert = InsertSub(name[1], leaf.live()[0].message, 1)
+    answers = []
+    for peer in world.ring.peers:
+        environment = world.lockstep.environments[peer]
+        environment.hand_over(0, insert, request=1)
+        ((_, ack),) = environment.take(InsertSubAck)
+        answers.append(ack.stored)
+    assert [peer for peer, stored in zip(world.ring.peers, answers, strict=True) if stored] == [
+        world.home(name)
+    ]
+
+
+def test_an_update_that_is_lost_is_made_good_by_comparing() -> None:
+    draw = random.Random(19)
+    world = LiWorld(20, parameters(replicas=3, comparison="1 s", renewal="1 h"))
+    for _ in range(60):
+        world.subscribe(draw.choice(world.ring.peers), random_ranges(draw))
+    # Nobody but the homes hears of anything.
+    original = [environment.fake.transmit for environment in world.lockstep.environments.values()]
+    for environment in world.lockstep.environments.values():
+        drop_updates(environment)
+    world.settle(3)
+    for environment, transmit in zip(world.lockstep.environments.values(), original, strict=True):
+        environment.fake.transmit = transmit  # type: ignore[method-assign]
+    with pytest.raises(AssertionError):
+        world.check_copies()
+    world.settle(60)
+    world.check_copies()
+    check(world, 10, draw)
+
+
+def drop_updates(environment: object) -> None:
+    fake = environment.fake  # type: ignore[attr-defined]
+    transmit = fake.transmit
+
+    def lossy(channel: object, peer: int, message: object, request: int) -> None:
+        if not isinstance(message, NodeUpdate):
+            transmit(channel, peer, message, request)
+
+    fake.transmit = lossy
+
+
+def test_two_peers_that_both_take_themselves_for_the_nearest_agree_in_the_end() -> None:
+    left, right = TreeNode(SCHEMA, (0, ROOT)), TreeNode(SCHEMA, (0, ROOT))
+    for sid in range(4):
+        left.put(subscription(sid))
+        right.put(subscription(sid + 2, 100 + sid))
+    states: list[tuple[TreeNode, NodeState]] = [(right, left.state()), (left, right.state())]
+    for node, state in states:
+        for message in state.subscriptions:
+            node.put(message)
+    assert left.digest == right.digest
+    assert {entry.identity[1] for entry in left.live()} == {0, 1, 2, 3, 4, 5}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator import identifiers
+from emulator.identifiers import hash_of
+from emulator.pubsub.li.leaf_table import LeafNodeRoutingTable
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.pieces import cut, widened
 from emulator.pubsub.li.probing import leaf_probe, region_probe
-from emulator.pubsub.li.routing_table import LeafNodeRoutingTable
 from emulator.pubsub.li.space import ROOT, Attribute, Schema, TargetArea, ancestor, halves, is_below, level_of
 
 ATTRIBUTE = Attribute("Attribute1", 0.0, 100.0)
@@ -204,7 +204,7 @@ def test_a_range_over_the_domain_cannot_be_widened() -> None:
 
 def test_keys_are_hashes_of_identifiers() -> None:
     schema = Schema.of({"Attribute1": (0.0, 100.0)})
-    assert schema.key(0, node("01")) == identifiers.of_name("Attribute101")
+    assert schema.key(0, node("01")) == hash_of("Attribute101")
 
 
 def test_an_unknown_attribute_is_refused() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fake_environment import FakeEnvironment
-from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1.pubsub_pb2 import RelayRequest
 
-from emulator.gossip.descriptor import bit_set
-from emulator.identifiers import of_topic
-from emulator.protocol import Contact, Overlay
+from emulator.bit_sets import bit_set, bits
+from emulator.identifiers import RING, hash_of_topic
+from emulator.messages.message import Message
+from emulator.protocol import Overlay
 from emulator.pubsub.relay_trees import RelayTrees
+from trellis.v1.overlay import Contact
+from trellis.v1.pubsub import RelayRequest
 
 SELF, ABOVE, OTHER, BELOW, BESIDE = 50, 1, 2, 3, 4
 TOPIC = 7
@@ -24,6 +25,7 @@ class Routes(Overlay):
     """An overlay whose next hops the test sets: for each topic, or for all."""
 
     def __init__(self, hop: int | None) -> None:
+        super().__init__(FakeEnvironment(SELF), RING, 0)
         self.hop = hop
         self.by_topic: dict[int, int | None] = {}
 
@@ -31,20 +33,25 @@ class Routes(Overlay):
         self.hop = hop
         self.routes_version += 1
 
-    def start(self, bootstrap: Sequence[Contact]) -> None: ...
+    def start(self, contacts: Sequence[int]) -> None: ...
 
     def stop(self, graceful: bool) -> None: ...
 
     def route(self, key: int, message: Message) -> None: ...
 
-    def next_hop(self, key: int) -> int | None:
-        return self.by_topic.get(key, self.hop)
+    @property
+    def ready(self) -> bool:
+        return True
 
-    def neighbour_set(self, count: int) -> Sequence[int]:
+    def next_hop(self, key: int) -> Contact | None:
+        hop = self.by_topic.get(key, self.hop)
+        return None if hop is None else Contact(hop, 1000 + hop)
+
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
         return ()
 
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {}
+    def sample(self, count: int) -> Sequence[int]:
+        return ()
 
 
 class Relay:
@@ -56,8 +63,7 @@ class Relay:
         self.trees = RelayTrees(self.environment, self.routes, LIFETIME)
 
     def receive(self, sender: int, *topics: int, addition: bool = False) -> None:
-        request = RelayRequest(topics=topics, addition=addition)
-        self.trees.handlers()[RelayRequest](sender, request)
+        self.environment.hand_over(sender, RelayRequest(bit_set(topics), addition))
 
     def round(self, *wanted: int) -> dict[int, set[int]]:
         """A round passes; what is asked of whom in it."""
@@ -66,7 +72,7 @@ class Relay:
         return self.asked()
 
     def asked(self) -> dict[int, set[int]]:
-        return {peer: set(message.topics) for peer, message in self.environment.take(RelayRequest)}
+        return {peer: set(bits(message.topics)) for peer, message in self.environment.take(RelayRequest)}
 
 
 def test_asks_the_next_hop_for_what_is_wanted_each_round() -> None:
@@ -78,7 +84,7 @@ def test_asks_the_next_hop_for_what_is_wanted_each_round() -> None:
 
 def test_asks_each_next_hop_for_its_own_topics() -> None:
     relay = Relay()
-    relay.routes.by_topic = {of_topic(8): OTHER, of_topic(9): None}
+    relay.routes.by_topic = {hash_of_topic(8): OTHER, hash_of_topic(9): None}
     assert relay.round(7, 8, 9) == {ABOVE: {7}, OTHER: {8}}
 
 
@@ -163,6 +169,44 @@ def test_a_link_that_is_renewed_does_not_end() -> None:
         assert BELOW in relay.trees.links(TOPIC)
 
 
+def test_what_is_asked_over_and_over_differently_does_not_keep_the_rest_alive() -> None:
+    relay = Relay()
+    relay.receive(BELOW, TOPIC, 0)
+    for number in range(1, 8):
+        relay.receive(BELOW, number * 100)
+        relay.round()
+    assert BELOW not in relay.trees.links(TOPIC)
+    assert BELOW not in relay.trees.links(0)
+    assert BELOW in relay.trees.links(600)
+    assert BELOW in relay.trees.links(700)
+
+
+def test_a_request_at_rest_is_the_same_object_each_round() -> None:
+    relay = Relay()
+    relay.receive(BELOW, 8)
+    sent = []
+    for _ in range(5):
+        relay.receive(BELOW, 8)
+        relay.environment.outbox.clear()
+        relay.environment.advance(1.0)
+        relay.trees.refresh(bit_set([TOPIC]))
+        sent += relay.environment.take(RelayRequest)
+    assert len(sent) == 5
+    assert all(message is sent[0][1] for _, message in sent)
+
+
+def test_a_topic_that_came_and_went_between_two_rounds_is_asked_no_more() -> None:
+    relay = Relay()
+    relay.round(TOPIC)
+    relay.receive(BELOW, 8)
+    relay.trees.on_unreachable(BELOW)
+    relay.asked()
+    assert relay.round(TOPIC) == {ABOVE: {TOPIC}}
+    for _ in range(6):
+        relay.round(TOPIC)
+    assert relay.trees.links(8) == set()
+
+
 def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
     """Who stops asking uses the link as long as who was asked."""
     asker, asked = Relay(peer=BELOW, hop=SELF), Relay(peer=SELF, hop=None)
@@ -172,12 +216,9 @@ def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
         asked.environment.advance(1.0)
         asker.trees.refresh(bit_set(wanted))
         for _, request in asker.environment.take(RelayRequest):
-            hand_over_to(asked, request)
+            asked.environment.hand_over(BELOW, request)
         asked.trees.refresh(0)
         return SELF in asker.trees.links(TOPIC), BELOW in asked.trees.links(TOPIC)
-
-    def hand_over_to(relay: Relay, request: RelayRequest) -> None:
-        relay.trees.handlers()[RelayRequest](BELOW, request)
 
     assert step(TOPIC, 8) == (True, True)
     assert [step(8) for _ in range(8)] == [(True, True)] * 6 + [(False, False)] * 2
@@ -258,7 +299,7 @@ def test_requests_make_a_path_from_everyone_to_the_rendezvous_node(
         while any(relay.environment.outbox for relay in relays):
             for peer, relay in enumerate(relays):
                 for receiver, request in relay.environment.take(RelayRequest):
-                    relays[receiver].trees.handlers()[RelayRequest](peer, request)
+                    relays[receiver].environment.hand_over(peer, request)
     for peer in wanting:
         here = peer
         while here:

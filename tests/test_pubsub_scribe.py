@@ -8,18 +8,21 @@ from scribe_peer import (
     SELF,
     TOPIC,
     Peer,
+    contact,
     forwarder,
     member,
+    topics,
 )
-from trellis.v1.overlay_pb2 import LookupRequest
-from trellis.v1.scribe_pb2 import (
+
+from emulator.identifiers import hash_of_peer
+from emulator.protocol import Event, RangeInterest, TopicInterest
+from trellis.v1.overlay import LookupRequest
+from trellis.v1.scribe import (
     TreeAcceptance,
     TreeHeartbeat,
     TreeJoin,
     TreeLeave,
 )
-
-from emulator.protocol import Event, RangeInterest, TopicInterest
 
 
 def test_a_subscription_routes_a_join_towards_the_topic() -> None:
@@ -33,13 +36,15 @@ def test_a_subscription_made_before_the_start_is_joined_at_the_start() -> None:
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
 
 
-def test_without_neighbours_a_join_waits_for_the_first_one() -> None:
-    tested = Peer({TOPIC: 60}, [TOPIC], closest=[])
+def test_a_join_waits_until_the_peer_has_joined_the_overlay() -> None:
+    tested = Peer({TOPIC: 60}, [TOPIC], ready=False)
     tested.environment.advance(5 * JOIN_TIMEOUT)
+    tested.scribe.neighbour_changed(contact(60), joined=True)
+    tested.environment.advance(0.0)
     assert not tested.sent(TreeJoin)
     assert not tested.scribe.gauges()["root_topics"]
-    tested.overlay.closest.append(60)
-    tested.scribe.update(60, joined=True)
+    tested.overlay.joined = True
+    tested.scribe.neighbour_changed(contact(61), joined=True)
     tested.environment.advance(0.0)
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
 
@@ -60,7 +65,7 @@ def test_a_join_whose_next_hop_is_unreachable_takes_another_way_at_once() -> Non
     tested = Peer({TOPIC: 60, TOPIC + 1: 61}, [TOPIC, TOPIC + 1])
     tested.clear()
     tested.overlay.lay(TOPIC, 62)
-    tested.scribe.on_unreachable(60)
+    tested.fail(60)
     assert not tested.environment.outbox, "it would be in the trace of whatever failed to reach the hop"
     tested.environment.advance(0.0)
     assert tested.sent(TreeJoin) == [(62, TreeJoin(topic=TOPIC, child=SELF))]
@@ -70,7 +75,7 @@ def test_a_join_waits_while_the_overlay_still_leads_to_the_unreachable_hop() -> 
     """Otherwise it would be sent to the same hop as often as that can fail."""
     tested = Peer({TOPIC: 60}, [TOPIC])
     tested.clear()
-    tested.scribe.on_unreachable(60)
+    tested.fail(60)
     tested.environment.advance(0.0)
     assert not tested.sent(TreeJoin)
     tested.environment.advance(JOIN_TIMEOUT)
@@ -92,7 +97,7 @@ def test_each_join_is_repeated_by_a_timer_of_its_own() -> None:
 def test_the_first_peer_on_the_way_adopts_and_asks_for_itself() -> None:
     tested = Peer({TOPIC: 60})
     assert not tested.joined_by(70)
-    assert tested.sent(TreeAcceptance) == [(70, TreeAcceptance(topic=TOPIC))]
+    assert tested.sent(TreeAcceptance) == [(70, TreeAcceptance(topic=TOPIC, identifier=hash_of_peer(SELF)))]
     tested = Peer({TOPIC: 60})
     tested.joined_by(70)
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
@@ -101,7 +106,7 @@ def test_the_first_peer_on_the_way_adopts_and_asks_for_itself() -> None:
 def test_a_peer_in_the_tree_adopts_and_asks_nobody() -> None:
     tested = forwarder(70)
     assert not tested.joined_by(71)
-    assert not [message for _, message in tested.environment.outbox if isinstance(message, TreeJoin)]
+    assert not tested.sent(TreeJoin)
     assert tested.receivers() == [70, 71]
 
 
@@ -117,7 +122,7 @@ def test_who_is_closest_is_the_root() -> None:
 def test_a_second_parent_is_refused() -> None:
     tested = member(parent=60)
     tested.accepted_by(61)
-    assert tested.sent(TreeLeave) == [(61, TreeLeave(topics=[TOPIC]))]
+    assert tested.sent(TreeLeave) == [(61, TreeLeave(topics=topics(TOPIC)))]
     tested.accepted_by(60)
     assert not tested.environment.outbox
 
@@ -125,13 +130,13 @@ def test_a_second_parent_is_refused() -> None:
 def test_who_is_in_no_tree_refuses_a_parent() -> None:
     tested = Peer({TOPIC: 60})
     tested.accepted_by(60)
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(TOPIC)))]
 
 
 def test_a_leaf_tells_its_parent_that_it_leaves() -> None:
     tested = member(parent=60)
     tested.scribe.unsubscribe(TopicInterest(TOPIC))
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(TOPIC)))]
     assert tested.receivers() == []
     assert not tested.environment.delivered
 
@@ -148,17 +153,17 @@ def test_a_member_with_children_stays_as_a_forwarder() -> None:
 
 def test_a_forwarder_whose_last_child_leaves_leaves_too() -> None:
     tested = forwarder(70, 71, parent=60)
-    tested.hand(70, TreeLeave(topics=[TOPIC]))
+    tested.hand(70, TreeLeave(topics=topics(TOPIC)))
     assert not tested.sent(TreeLeave)
-    tested.hand(71, TreeLeave(topics=[TOPIC]))
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+    tested.hand(71, TreeLeave(topics=topics(TOPIC)))
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(TOPIC)))]
 
 
 def test_a_member_whose_last_child_leaves_stays() -> None:
     tested = member(parent=60)
     tested.joined_by(70)
     tested.clear()
-    tested.hand(70, TreeLeave(topics=[TOPIC]))
+    tested.hand(70, TreeLeave(topics=topics(TOPIC)))
     assert not tested.sent(TreeLeave)
     tested.receivers()
     assert len(tested.environment.delivered) == 1
@@ -174,8 +179,8 @@ def test_leaving_ends_a_join_under_way() -> None:
 
 def test_a_leave_of_a_stranger_changes_nothing() -> None:
     tested = member(parent=60)
-    tested.hand(61, TreeLeave(topics=[TOPIC]))
-    tested.hand(60, TreeLeave(topics=[TOPIC]))
+    tested.hand(61, TreeLeave(topics=topics(TOPIC)))
+    tested.hand(60, TreeLeave(topics=topics(TOPIC)))
     assert not tested.environment.outbox
 
 
@@ -185,10 +190,10 @@ def test_a_graceful_stop_tells_parents_and_children_after_the_overlays_goodbye()
     tested.clear()
     tested.scribe.stop(graceful=True)
     assert tested.overlay.left is True
-    assert tested.environment.outbox == [
-        (99, LookupRequest()),
-        (60, TreeLeave(topics=[TOPIC])),
-        (70, TreeHeartbeat()),
+    assert [(sent.peer, sent.message, sent.channel) for sent in tested.environment.outbox] == [
+        (99, LookupRequest(), "overlay"),
+        (60, TreeLeave(topics=topics(TOPIC)), ""),
+        (70, TreeHeartbeat(), ""),
     ]
 
 
@@ -213,12 +218,10 @@ def test_it_counts_the_trees_that_it_is_in_for_others() -> None:
     tested.joined_by(70, topic=2)
     tested.joined_by(71, topic=3)
     assert tested.scribe.gauges() == {
-        "leaves": 1.0,
         "relayed_topics": 2.0,
         "root_topics": 1.0,
         "tree_children": 3.0,
     }
-    assert tested.scribe.neighbours() == {"leaf": [1, 2, 3]}
 
 
 def test_it_refuses_what_is_no_topic() -> None:

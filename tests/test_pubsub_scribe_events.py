@@ -10,15 +10,15 @@ from scribe_peer import (
     forwarder,
     member,
 )
-from trellis.v1.pubsub_pb2 import EventData
-from trellis.v1.scribe_pb2 import (
+
+from emulator.protocol import Event
+from trellis.v1.pubsub import EventData
+from trellis.v1.scribe import (
     GroupCreation,
     Multicast,
     RootAddress,
     RootReplica,
 )
-
-from emulator.protocol import Event
 
 
 def test_an_event_goes_to_all_children_but_its_sender_one_hop_further() -> None:
@@ -56,22 +56,37 @@ def test_the_first_event_is_routed_and_the_next_ones_go_straight_to_the_root() -
     assert tested.sent(EventData) == [(60, tested.event(1, hops=0, publisher=SELF))]
     tested.hand(88, RootAddress(topic=TOPIC))
     tested.scribe.publish(Event(2, SELF, TOPIC, payload=b"x"))
-    assert tested.sent(Multicast) == [(88, Multicast(event=tested.event(2, hops=1, publisher=SELF)))]
+    (sent,) = tested.environment.outbox
+    assert (sent.peer, sent.message) == (88, Multicast(event=tested.event(2, hops=1, publisher=SELF)))
+    tested.clear()
+    tested.hand(88, RootAddress(topic=TOPIC), request=-sent.request)
     tested.environment.advance(60.0)
     assert not tested.sent(EventData)
 
 
-def test_an_event_that_its_root_did_not_get_is_routed() -> None:
+def test_an_event_that_its_root_does_not_confirm_is_routed() -> None:
     tested = Peer({TOPIC: 60}, multicast_timeout="3 s")
     tested.hand(88, RootAddress(topic=TOPIC))
     tested.scribe.publish(Event(1, SELF, TOPIC, payload=b"x"))
     tested.clear()
-    tested.environment.advance(1.0)
-    tested.scribe.on_unreachable(88)
-    tested.environment.advance(2.0)
+    tested.environment.advance(2.9)
+    assert not tested.sent(EventData)
+    tested.environment.advance(0.2)
     assert tested.sent(EventData) == [(60, tested.event(1, hops=0, publisher=SELF))]
     tested.scribe.publish(Event(2, SELF, TOPIC, payload=b"x"))
     assert [peer for peer, _ in tested.sent(EventData)] == [60]
+
+
+def test_an_event_whose_root_is_unreachable_is_routed_at_once() -> None:
+    tested = Peer({TOPIC: 60})
+    tested.clear()
+    tested.hand(88, RootAddress(topic=TOPIC))
+    tested.scribe.publish(Event(1, SELF, TOPIC, payload=b"x"))
+    (sent,) = tested.environment.outbox
+    tested.clear()
+    tested.environment.life.notice_unreachable(88, sent.request)
+    tested.environment.advance(0.0)
+    assert tested.sent(EventData) == [(60, tested.event(1, hops=0, publisher=SELF))]
 
 
 def test_the_root_sends_a_routed_event_down_and_tells_the_publisher_who_it_is() -> None:
@@ -79,11 +94,21 @@ def test_the_root_sends_a_routed_event_down_and_tells_the_publisher_who_it_is() 
     tested.joined_by(70)
     tested.clear()
     tested.route_through(tested.event(1, hops=0, publisher=9), TOPIC, hops=3)
-    assert tested.environment.outbox == [
-        (9, RootAddress(topic=TOPIC)),
-        (70, tested.event(1, hops=4, publisher=9)),
+    assert [(sent.peer, sent.message, sent.channel) for sent in tested.environment.outbox] == [
+        (9, RootAddress(topic=TOPIC), ""),
+        (70, tested.event(1, hops=4, publisher=9), ""),
     ]
     assert [event.hops for event in tested.environment.delivered] == [3]
+
+
+def test_the_root_confirms_a_multicast_to_its_publisher() -> None:
+    tested = Peer(subscribed=[TOPIC])
+    tested.clear()
+    tested.hand(9, Multicast(event=tested.event(1, hops=1)), request=4)
+    assert [(sent.peer, sent.message, sent.request) for sent in tested.environment.outbox] == [
+        (9, RootAddress(topic=TOPIC), -4)
+    ]
+    assert [event.hops for event in tested.environment.delivered] == [1]
 
 
 def test_the_root_tells_itself_nothing() -> None:
@@ -98,11 +123,13 @@ def test_who_is_the_root_no_more_routes_a_multicast_on() -> None:
     tested = Peer()
     tested.joined_by(70)
     tested.clear()
-    tested.hand(9, Multicast(event=tested.event(1, hops=1)))
+    tested.hand(9, Multicast(event=tested.event(1, hops=1)), request=1)
     assert tested.sent(EventData) == [(70, tested.event(1, hops=2))]
     tested.overlay.lay(TOPIC, 60)
-    tested.hand(9, Multicast(event=tested.event(2, hops=1)))
-    assert tested.sent(EventData) == [(60, tested.event(2, hops=1))]
+    tested.hand(9, Multicast(event=tested.event(2, hops=1)), request=2)
+    assert [(sent.peer, sent.message) for sent in tested.environment.outbox] == [
+        (60, tested.event(2, hops=1))
+    ]
 
 
 def test_routed_hops_add_to_those_before() -> None:
@@ -117,12 +144,12 @@ def test_events_go_on_to_the_root_through_peers_in_the_tree() -> None:
     assert not tested.environment.delivered
 
 
-def test_a_publication_waits_for_the_first_neighbour() -> None:
-    tested = Peer({TOPIC: 60}, closest=[])
+def test_a_publication_waits_until_the_publisher_has_joined_the_overlay() -> None:
+    tested = Peer({TOPIC: 60}, ready=False)
     tested.scribe.publish(Event(1, SELF, TOPIC, payload=b"x"))
     tested.environment.advance(3.0)
     assert not tested.sent(EventData)
-    tested.overlay.closest.append(60)
+    tested.overlay.joined = True
     tested.environment.advance(1.0)
     assert tested.sent(EventData) == [(60, tested.event(1, hops=0, publisher=SELF))]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from google.protobuf.message import Message
 from scribe_peer import (
     HEARTBEAT,
     JOIN_TIMEOUT,
@@ -13,20 +12,24 @@ from scribe_peer import (
     SILENT,
     TOPIC,
     Peer,
+    beat,
+    contact,
     forwarder,
     further,
     member,
     nearer,
+    topics,
 )
-from trellis.v1.pubsub_pb2 import EventData
-from trellis.v1.scribe_pb2 import (
+
+from emulator.identifiers import hash_of_peer
+from emulator.protocol import Message, TopicInterest
+from trellis.v1.pubsub import EventData
+from trellis.v1.scribe import (
     TreeAcceptance,
     TreeHeartbeat,
     TreeJoin,
     TreeLeave,
 )
-
-from emulator.protocol import TopicInterest
 
 
 def test_one_heartbeat_a_period_tells_a_neighbour_of_all_shared_trees() -> None:
@@ -36,10 +39,9 @@ def test_one_heartbeat_a_period_tells_a_neighbour_of_all_shared_trees() -> None:
     tested.joined_by(60, topic=3)
     tested.clear()
     tested.environment.advance(HEARTBEAT)
-    beats = dict(tested.sent(TreeHeartbeat))
-    assert beats == {
-        60: TreeHeartbeat(children=[3], parents=[1, 2]),
-        70: TreeHeartbeat(parents=[3]),
+    assert dict(tested.sent(TreeHeartbeat)) == {
+        60: beat(children=[3], parents=[1, 2], sender=SELF),
+        70: beat(parents=[3]),
     }
 
 
@@ -52,10 +54,10 @@ def test_heartbeats_that_say_the_same_are_the_same_message() -> None:
 
 def test_an_event_stands_for_a_heartbeat_that_says_nothing_new() -> None:
     tested = forwarder(70, 71)
-    tested.hand(60, TreeHeartbeat(children=[TOPIC]))
+    tested.hand(60, beat(children=[TOPIC]))
     tested.environment.advance(HEARTBEAT)
     tested.receivers(1)
-    tested.hand(71, TreeLeave(topics=[TOPIC]))
+    tested.hand(71, TreeLeave(topics=topics(TOPIC)))
     tested.joined_by(71)
     tested.clear()
     tested.environment.advance(HEARTBEAT)
@@ -64,10 +66,10 @@ def test_an_event_stands_for_a_heartbeat_that_says_nothing_new() -> None:
     assert sorted(peer for peer, _ in tested.sent(TreeHeartbeat)) == [60, 70, 71]
 
 
-def keep_alive(tested: Peer, beats: Mapping[int, TreeHeartbeat], periods: int) -> None:
+def keep_alive(tested: Peer, words: Mapping[int, Message], periods: int) -> None:
     for _ in range(periods):
-        for peer, beat in beats.items():
-            tested.hand(peer, beat)
+        for peer, word in words.items():
+            tested.hand(peer, word)
         tested.environment.advance(HEARTBEAT)
 
 
@@ -80,12 +82,10 @@ def test_a_silent_parent_is_suspected_and_another_one_asked() -> None:
     assert tested.sent(TreeJoin)[0] == (61, TreeJoin(topic=TOPIC, child=SELF))
 
 
-@pytest.mark.parametrize(
-    "word", [TreeHeartbeat(children=[TOPIC]), EventData(event=1, topic=TOPIC, publisher=9)]
-)
+@pytest.mark.parametrize("word", [beat(children=[TOPIC]), EventData(event=1, topic=TOPIC, publisher=9)])
 def test_a_parent_that_speaks_is_kept(word: Message) -> None:
     tested = member(parent=60)
-    keep_alive(tested, {60: word}, 3 * SILENT)  # type: ignore[dict-item]
+    keep_alive(tested, {60: word}, 3 * SILENT)
     assert not tested.sent(TreeJoin)
 
 
@@ -93,37 +93,36 @@ def test_a_parent_that_does_not_know_the_child_is_left() -> None:
     tested = Peer({1: 60, 2: 60}, [1, 2])
     tested.accepted_by(60, 1, 2)
     tested.clear()
-    tested.hand(60, TreeHeartbeat(children=[1]))
+    tested.hand(60, beat(children=[1]))
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=2, child=SELF))]
 
 
 def test_an_unreachable_parent_is_replaced_at_once() -> None:
     tested = member(parent=60)
     tested.overlay.lay(TOPIC, 61)
-    tested.scribe.on_unreachable(60)
-    assert tested.overlay.gone == [60]
+    tested.fail(60)
     assert tested.sent(TreeJoin) == [(61, TreeJoin(topic=TOPIC, child=SELF))]
 
 
 def test_the_root_fails_over_to_who_is_the_closest_now() -> None:
     tested = member(parent=60)
     tested.overlay.lay(TOPIC, None)
-    tested.scribe.on_unreachable(60)
+    tested.fail(60)
     assert tested.scribe.gauges()["root_topics"] == 1
 
 
 def test_an_unreachable_child_is_dropped_and_with_it_what_was_for_it_alone() -> None:
     tested = forwarder(70, parent=60)
-    tested.scribe.on_unreachable(70)
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+    tested.fail(70)
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(TOPIC)))]
     tested = forwarder(70, 71)
-    tested.scribe.on_unreachable(70)
+    tested.fail(70)
     assert tested.receivers() == [71]
 
 
 def test_a_child_that_is_silent_is_dropped() -> None:
     tested = forwarder(70, 71)
-    keep_alive(tested, {60: TreeHeartbeat(children=[TOPIC]), 71: TreeHeartbeat(parents=[TOPIC])}, SILENT + 2)
+    keep_alive(tested, {60: beat(children=[TOPIC]), 71: beat(parents=[TOPIC])}, SILENT + 2)
     assert tested.receivers() == [71]
 
 
@@ -131,16 +130,16 @@ def test_a_child_that_does_not_refresh_a_topic_is_dropped_from_its_tree_alone() 
     tested = Peer()
     tested.joined_by(70, topic=1)
     tested.joined_by(70, topic=2)
-    keep_alive(tested, {70: TreeHeartbeat(parents=[2])}, SILENT - 1)
+    keep_alive(tested, {70: beat(parents=[2])}, SILENT - 1)
     assert tested.receivers(1, topic=1) == [70]
-    keep_alive(tested, {70: TreeHeartbeat(parents=[2])}, 3)
+    keep_alive(tested, {70: beat(parents=[2])}, 3)
     assert tested.receivers(2, topic=1) == []
     assert tested.receivers(3, topic=2) == [70]
 
 
 def test_a_refresh_adopts_a_child_that_was_forgotten() -> None:
     tested = Peer({TOPIC: 60})
-    tested.hand(70, TreeHeartbeat(parents=[TOPIC]))
+    tested.hand(70, beat(parents=[TOPIC]))
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]
     assert tested.receivers() == [70]
 
@@ -148,19 +147,18 @@ def test_a_refresh_adopts_a_child_that_was_forgotten() -> None:
 def test_who_takes_this_peer_for_its_child_is_told_otherwise_each_time() -> None:
     tested = Peer({TOPIC: 60})
     for _ in range(2):
-        tested.hand(60, TreeHeartbeat(children=[TOPIC]))
-        assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[TOPIC]))]
+        tested.hand(60, beat(children=[TOPIC]))
+        assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(TOPIC)))]
 
 
 def test_a_leave_that_was_lost_is_told_again() -> None:
     tested = Peer({1: 60, 2: 60}, [1, 2])
     tested.accepted_by(60, 1, 2)
-    beat = TreeHeartbeat(children=[1, 2])
-    tested.hand(60, beat)
+    tested.hand(60, beat(children=[1, 2]))
     tested.scribe.unsubscribe(TopicInterest(2))
     tested.clear()
-    tested.hand(60, beat)
-    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=[2]))]
+    tested.hand(60, beat(children=[1, 2]))
+    assert tested.sent(TreeLeave) == [(60, TreeLeave(topics=topics(2)))]
 
 
 def test_the_next_heartbeat_tells_what_has_changed() -> None:
@@ -170,7 +168,7 @@ def test_the_next_heartbeat_tells_what_has_changed() -> None:
     tested.accepted_by(60, 2)
     tested.clear()
     tested.environment.advance(HEARTBEAT)
-    assert tested.sent(TreeHeartbeat) == [(60, TreeHeartbeat(parents=[1, 2]))]
+    assert tested.sent(TreeHeartbeat) == [(60, beat(parents=[1, 2]))]
 
 
 def test_a_root_asks_a_closer_peer_as_soon_as_it_appears() -> None:
@@ -179,7 +177,7 @@ def test_a_root_asks_a_closer_peer_as_soon_as_it_appears() -> None:
     tested.clear()
     (closer,) = nearer(TOPIC)
     tested.overlay.lay(TOPIC, closer)
-    tested.scribe.update(closer, joined=True)
+    tested.scribe.neighbour_changed(contact(closer), joined=True)
     assert tested.sent(TreeJoin) == [(closer, TreeJoin(topic=TOPIC, child=SELF))]
     assert not tested.scribe.gauges()["root_topics"]
     assert tested.receivers() == [70]
@@ -197,8 +195,8 @@ def test_a_root_notices_at_its_heartbeat_that_routes_lead_on() -> None:
 def test_who_is_now_the_closest_becomes_the_root_and_leaves_its_parent() -> None:
     tested = forwarder(70, parent=60)
     tested.overlay.lay(TOPIC, None)
-    keep_alive(tested, {60: TreeHeartbeat(children=[TOPIC])}, 1)
-    assert (60, TreeLeave(topics=[TOPIC])) in tested.sent(TreeLeave)
+    keep_alive(tested, {60: beat(children=[TOPIC])}, 1)
+    assert (60, TreeLeave(topics=topics(TOPIC))) in tested.sent(TreeLeave)
     assert tested.scribe.gauges()["root_topics"] == 1
 
 
@@ -213,18 +211,40 @@ def test_a_closer_parent_is_kept_when_routes_change() -> None:
 def test_a_parent_that_leads_away_is_kept_only_while_the_route_does() -> None:
     away = further(TOPIC)
     tested = member(parent=away)
-    keep_alive(tested, {away: TreeHeartbeat(children=[TOPIC])}, 1)
+    keep_alive(tested, {away: beat(children=[TOPIC], sender=away)}, 1)
     assert not tested.sent(TreeJoin)
     tested.overlay.lay(TOPIC, 61)
-    keep_alive(tested, {away: TreeHeartbeat(children=[TOPIC])}, 1)
-    assert (61, TreeJoin(topic=TOPIC, child=SELF)) in tested.environment.outbox
-    assert (away, TreeLeave(topics=[TOPIC])) in tested.environment.outbox
+    keep_alive(tested, {away: beat(children=[TOPIC], sender=away)}, 1)
+    sent = [(sent.peer, sent.message) for sent in tested.environment.outbox]
+    assert (61, TreeJoin(topic=TOPIC, child=SELF)) in sent
+    assert (away, TreeLeave(topics=topics(TOPIC))) in sent
+
+
+def test_a_parent_that_moves_away_from_the_topic_is_left() -> None:
+    """Its heartbeats tell where it is now."""
+    (parent,) = nearer(TOPIC)
+    tested = member(parent=parent)
+    tested.overlay.lay(TOPIC, 61)
+    keep_alive(tested, {parent: beat(children=[TOPIC], sender=parent)}, 1)
+    assert not tested.sent(TreeJoin)
+    keep_alive(tested, {parent: beat(children=[TOPIC], sender=further(TOPIC))}, 1)
+    assert (61, TreeJoin(topic=TOPIC, child=SELF)) in tested.sent(TreeJoin)
+
+
+def test_a_peer_that_moves_tells_its_children() -> None:
+    tested = forwarder(70)
+    tested.environment.advance(HEARTBEAT)
+    tested.clear()
+    tested.overlay.move_to(hash_of_peer(61))
+    tested.environment.advance(HEARTBEAT)
+    assert dict(tested.sent(TreeHeartbeat))[70] == beat(children=[TOPIC], sender=61)
 
 
 def test_a_parent_that_asks_its_own_child_is_adopted_and_no_parent_any_more() -> None:
     tested = member(parent=60)
     assert not tested.joined_by(60)
-    assert tested.environment.outbox == [(60, TreeAcceptance(topic=TOPIC))]
+    (sent,) = tested.environment.outbox
+    assert (sent.peer, sent.message) == (60, TreeAcceptance(topic=TOPIC, identifier=hash_of_peer(SELF)))
     tested.clear()
     tested.environment.advance(JOIN_TIMEOUT)
     assert tested.sent(TreeJoin) == [(60, TreeJoin(topic=TOPIC, child=SELF))]

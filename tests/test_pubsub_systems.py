@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_trial import Outcome, Publication, Session, Subscription, expected, make_plan, run, trial_spec
+from witness import WITNESS, read_ledger
 
+from emulator.experiment.draw import draw_plan
 from emulator.experiment.plan import Plan
 from emulator.telemetry import names
 
@@ -55,12 +58,26 @@ def test_every_expected_delivery_is_made_once(system: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"links": "outgoing"}, {"friends": 0}, {"small_world_draw": "candidates"}]
+    "parameters",
+    [
+        {"friends": 0},
+        {"small_world_draw": "candidates"},
+        {"small_world_draw": "anew"},
+        {"notify_relays": "neighbours"},
+    ],
 )
 def test_vitis_delivers_with_each_of_its_choices(parameters: dict[str, Any], tmp_path: Path) -> None:
     plan = make_plan(PEERS, all_up(), subscribed(), by_subscribers(subscribed(), events=10))
     outcome = trial("vitis", plan, tmp_path, **parameters)
     assert outcome.deliveries().keys() == expected(plan)
+
+
+def test_vitis_over_outgoing_links_delivers_most(tmp_path: Path) -> None:
+    """A peer may hear of a gateway that does not forward to it."""
+    plan = make_plan(PEERS, all_up(), subscribed(), by_subscribers(subscribed(), events=10))
+    delivered = trial("vitis", plan, tmp_path, links="outgoing").deliveries().keys()
+    assert delivered <= expected(plan)
+    assert len(delivered) > 0.95 * len(expected(plan))
 
 
 @systems
@@ -128,6 +145,72 @@ def test_peers_that_come_back_get_events_again(system: str, tmp_path: Path) -> N
     plan = make_plan(PEERS, sessions, subscribed(), by_subscribers(subscribed(), events=20, start=26.0))
     deliveries = trial(system, plan, tmp_path).deliveries()
     assert deliveries.keys() == expected(plan)
+
+
+@systems
+def test_what_applications_are_handed_under_churn_is_what_is_recorded(system: str, tmp_path: Path) -> None:
+    """With lost and overtaken messages, and sources that go while they are pulled from."""
+    ledger = tmp_path / "ledger"
+    ledger.mkdir()
+    spec = trial_spec(
+        WITNESS.name,
+        PEERS,
+        60.0,
+        network={"jitter": "20 ms", "loss": 0.01},
+        workload={
+            "subscriptions": {"kind": "random", "topics": 40, "per_peer": 8, "buckets": 1},
+            "publications": {"events": 150},
+        },
+        churn={"model": {"kind": "poisson", "mean_session": "20 s", "mean_gap": "5 s"}, "graceful": 0.7},
+        phases={"join": "5 s", "settle": "10 s", "measure": "35 s", "drain": "10 s"},
+    )
+    parameters = {"of": system, "parameters": {"routing_table": 8}, "ledger": str(ledger)}
+    spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
+    plan = draw_plan(spec)
+    outcome = run(spec, plan, tmp_path)
+    handed = read_ledger(ledger)
+    recorded = [
+        (span.attributes[names.EVENT], span.attributes[names.PEER], span.attributes[names.HOPS])
+        for span in outcome.spans
+        if span.attributes.get(names.DELIVERED)
+    ]
+    assert Counter(recorded) == Counter((each.number, each.peer, each.hops) for each in handed)
+    assert len(set(handed)) == len(handed) > 300
+    got = {(each.number, each.peer) for each in handed}
+    steady = expected_of_those_that_stay(plan)
+    assert len(got & steady) > 0.9 * len(steady)
+
+
+def expected_of_those_that_stay(plan: Plan) -> set[tuple[int, int]]:
+    """Deliveries to peers that have been up and subscribed for 10 s and stay for 10 s more."""
+    at = {row["event"]: row["at_s"] for row in plan.publications.to_pylist()}
+
+    def stay(rows: list[dict[str, Any]], when: float) -> set[int]:
+        return {row["peer"] for row in rows if row["start_s"] + 10 <= when <= row["end_s"] - 10}
+
+    sessions, subscriptions = plan.sessions.to_pylist(), plan.subscriptions.to_pylist()
+    topics = {row["event"]: row["topic"] for row in plan.publications.to_pylist()}
+    return {
+        (event, peer)
+        for event, peer in expected(plan)
+        if peer in stay(sessions, at[event])
+        and peer in stay([s for s in subscriptions if s["topic"] == topics[event]], at[event])
+    }
+
+
+@systems
+def test_every_expected_delivery_is_made_with_jitter_and_loss(system: str, tmp_path: Path) -> None:
+    """What is lost is asked for again or told by another; a single missed relay request heals in a round."""
+    plan = make_plan(PEERS, all_up(), subscribed(), by_subscribers(subscribed()))
+    spec = trial_spec(system, PEERS, END, network={"jitter": "20 ms", "loss": 0.01})
+    spec = spec.model_copy(
+        update={"system": spec.system.model_copy(update={"parameters": {"routing_table": 8}})}
+    )
+    deliveries = run(spec, plan, tmp_path).deliveries()
+    assert set(deliveries.values()) == {1}
+    assert deliveries.keys() <= expected(plan)
+    least = 0.999 if system == "vitis" else 0.95
+    assert len(deliveries) >= least * len(expected(plan))
 
 
 def test_vitis_relays_less_than_rvr_where_interests_are_alike(tmp_path: Path) -> None:

@@ -6,78 +6,110 @@ the freshest entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from google.protobuf.message import Message
-from trellis.v1.overlay_pb2 import NewscastExchange
+from mypy_extensions import mypyc_attr
 
-from emulator.gossip.descriptor import Descriptor, Sighting, ages_ms, merge, told
-from emulator.protocol import Component, Contact, Environment, Handler
+from emulator.gossip.sightings import Sighting, age_ms, told
+from emulator.protocol import Environment, Membership
+from trellis.v1.overlay import Contact, NewscastExchange, Profile
 
 
-class Newscast(Component):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Newscast(Membership):
     """A view of random live peers that renews itself."""
 
     def __init__(
-        self, environment: Environment, own: Callable[[], Descriptor], *, view_size: int, period: float
+        self, environment: Environment, own: Callable[[], Profile], *, view_size: int, period: float
     ) -> None:
-        """`own` gives this peer's current descriptor; `period` is a round in seconds."""
-        self._environment = environment
+        """`own` gives this peer's current profile; `period` is a round in seconds."""
+        super().__init__(environment)
         self._own = own
         self._size = view_size
         self._period = period
         self._view: dict[int, Sighting] = {}
-        self._contacts: list[Contact] = []
+        self._contacts: Sequence[int] = ()
+        environment.handle(NewscastExchange, self._on_exchange)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {NewscastExchange: self._on_exchange}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self._join_through(bootstrap)
-        self._environment.every(self._period, self._exchange)
+    def start(self, contacts: Sequence[int]) -> None:
+        self._join_through(contacts)
+        self.environment.every(self._period, self._exchange)
 
     def stop(self, graceful: bool) -> None:
         self._view.clear()
 
     def on_unreachable(self, peer: int) -> None:
-        self._view.pop(peer, None)
-        self._contacts = [contact for contact in self._contacts if contact.peer != peer]
+        self._contacts = [contact for contact in self._contacts if contact != peer]
+        gone = self._view.pop(peer, None)
+        if gone is not None:
+            self._tell_changes([gone], joined=False)
 
-    def sample(self) -> list[Sighting]:
-        """The current view: about `view_size` random peers."""
+    def view(self) -> list[Sighting]:
+        """The current view, at most `view_size` peers. The caller does not change them."""
         return list(self._view.values())
 
-    def _join_through(self, contacts: Sequence[Contact]) -> None:
-        self._contacts = list(contacts)
+    def sample(self, count: int) -> Sequence[int]:
+        view = list(self._view)
+        return self.environment.random.sample(view, min(count, len(view)))
+
+    def _join_through(self, contacts: Sequence[int]) -> None:
+        self._contacts = contacts
         if contacts:
             exchange = self._message(reply=False)
             for contact in contacts:
-                self._environment.send(contact.peer, exchange)
+                self.environment.send(contact, exchange)
 
     def _exchange(self) -> None:
         if self._view:
-            partner = self._environment.random.choice(list(self._view))
-            self._environment.send(partner, self._message(reply=False))
+            partner = self.environment.random.choice(list(self._view))
+            self.environment.send(partner, self._message(reply=False))
         elif self._contacts:
             self._join_through(self._contacts)
         else:
-            self._environment.find_contacts(self._join_through)
+            self.environment.find_contacts(self._join_through)
 
     def _on_exchange(self, sender: int, message: NewscastExchange) -> None:
         if not message.reply:
-            self._environment.send(sender, self._message(reply=True))
-        view = self._view
-        merge(view, told(message.profiles, message.ages_ms, self._environment.now))
-        view.pop(self._environment.self_contact.peer, None)
-        if len(view) > self._size:
-            # Equal ages are common among entries that came together: peer numbers break the tie.
-            freshest = sorted(view.items(), key=lambda entry: (-entry[1][0], entry[0]))
-            self._view = dict(freshest[: self._size])
+            self.environment.send(sender, self._message(reply=True))
+        before = self._view
+        self._view = self._freshest(told(message.profiles, message.ages_ms, self.environment.now))
+        if self._listeners:
+            self._tell_changes([s for peer, s in before.items() if peer not in self._view], joined=False)
+            self._tell_changes([s for peer, s in self._view.items() if peer not in before], joined=True)
+
+    def _freshest(self, news: list[Sighting]) -> dict[int, Sighting]:
+        """The view with the news merged in; among equally fresh peers those known before stay."""
+        merged = self._view.copy()
+        own = self.environment.peer
+        for sighting in news:
+            peer = sighting.profile.peer
+            if peer == own:
+                continue
+            known = merged.get(peer)
+            if known is None:
+                merged[peer] = sighting
+            else:
+                known.add(sighting)
+        if len(merged) <= self._size:
+            return merged
+        view: dict[int, Sighting] = {}
+        for sighting in sorted(merged.values(), key=_heard, reverse=True)[: self._size]:
+            view[sighting.profile.peer] = sighting
+        return view
 
     def _message(self, *, reply: bool) -> NewscastExchange:
-        sightings = self.sample()
-        return NewscastExchange(
-            reply=reply,
-            profiles=[self._own().encoded, *(descriptor.encoded for _, descriptor in sightings)],
-            ages_ms=[0, *ages_ms(sightings, self._environment.now)],
-        )
+        now = self.environment.now
+        profiles = [self._own()]
+        ages = [0]
+        for sighting in self._view.values():
+            profiles.append(sighting.profile)
+            ages.append(age_ms(sighting, now))
+        return NewscastExchange(reply, profiles, ages)
+
+    def _tell_changes(self, sightings: Iterable[Sighting], *, joined: bool) -> None:
+        for sighting in sightings:
+            self.tell_change(Contact(sighting.profile.peer, sighting.profile.identifier), joined)
+
+
+def _heard(sighting: Sighting) -> float:
+    return sighting.heard

@@ -4,35 +4,40 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from operator import attrgetter, itemgetter
 
-from emulator.identifiers import MASK
+from emulator.identifiers import Ring
+from trellis.v1.overlay import Contact
 
 
 class GreedyRoutes:
     """The ring cut into regions: what is closest to a neighbour goes to it."""
 
-    def __init__(self, identifier: int) -> None:
-        """`identifier` of the peer that routes."""
-        self._identifier = identifier
-        self.version = 0
-        """Changes whenever `next_hop` may answer otherwise than before."""
+    def __init__(self, space: Ring, own: Contact) -> None:
+        """`own` is the peer that routes."""
+        self._space = space
+        self._own = own
+        self._starts: list[int] = []
+        self._closest: list[Contact] = []
         self.rebuild(())
 
-    def rebuild(self, neighbours: Iterable[tuple[int, int]]) -> None:
-        """Route over these neighbours, (identifier, peer) each, from now on."""
-        ring: list[tuple[int, int | None]] = [(self._identifier, None), *neighbours]
-        ring.sort(key=lambda entry: entry[0])
-        regions = sorted(
-            ((before + ((identifier - before) & MASK) // 2 + 1) & MASK, index)
-            for index, (identifier, before) in enumerate(
-                (identifier, ring[index - 1][0]) for index, (identifier, _) in enumerate(ring)
-            )
-        )
+    def rebuild(self, neighbours: Iterable[Contact]) -> None:
+        """Route over these neighbours from now on."""
+        mask = self._space.mask
+        ring = sorted([self._own, *neighbours], key=attrgetter("identifier"))
+        regions: list[tuple[int, Contact]] = []
+        before = ring[-1].identifier
+        for contact in ring:
+            gap = (contact.identifier - before) & mask
+            # A key half-way between two belongs to the first; who is alone has the whole ring.
+            regions.append(((before + gap // 2 + 1) & mask, contact))
+            before = contact.identifier
+        regions.sort(key=itemgetter(0))
         self._starts = [start for start, _ in regions]
-        self._peers = [ring[index][1] for _, index in regions]
-        self.version += 1
+        self._closest = [contact for _, contact in regions]
 
-    def next_hop(self, key: int) -> int | None:
+    def next_hop(self, key: int) -> Contact | None:
         """The closest neighbour, or None if no neighbour is closer than the peer itself."""
         # Index -1, before the first border, is the region that goes over the end of the ring.
-        return self._peers[bisect_right(self._starts, key) - 1]
+        closest = self._closest[bisect_right(self._starts, key) - 1]
+        return None if closest is self._own else closest

@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from google.protobuf.message import Message
-from trellis.v1.overlay_pb2 import LookupRequest
-
-from emulator.protocol import Contact, Environment, Handler, Lookup, LookupService, Overlay
+from emulator.messages.message import Message
+from emulator.protocol import Application, Environment, Lookup, LookupService, Overlay
+from emulator.system import OverlayKind, System
+from trellis.v1.overlay import Contact, LookupRequest
 
 
 class Lookups(LookupService):
     """One peer: the overlay alone, with a request routed through it for each lookup."""
 
-    def __init__(self, environment: Environment, create: Callable[[Environment], Overlay]) -> None:
-        """`create` makes this peer's part of the overlay."""
-        self._environment = environment
-        self._overlay = create(environment)
-        self._overlay.application = self
+    def __init__(self, environment: Environment, overlay: Overlay) -> None:
+        """`overlay` is this peer's part of it, on a channel below `environment`."""
+        super().__init__(environment)
+        self._overlay = overlay
+        overlay.carry(self, LookupRequest)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self._overlay.start(contacts)
+
+    def stop(self, graceful: bool) -> None:
+        self._overlay.stop(graceful)
 
     def lookup(self, number: int, key: int) -> None:
-        self._overlay.route(key, LookupRequest(number=number))
+        self._overlay.route(key, LookupRequest(number))
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         """Every request goes on."""
         return True
 
-    def deliver(self, key: int, message: Message, origin: int, hops: int) -> None:
+    def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
         assert isinstance(message, LookupRequest)
-        self._environment.deliver(Lookup(message.number, origin, key, hops))
+        self.environment.deliver(Lookup(message.number, origin.peer, key, hops))
 
-    def update(self, peer: int, joined: bool) -> None:
+    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
         """A lookup needs no neighbours of its own."""
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return self._overlay.handlers()
 
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self._overlay.start(bootstrap)
+def lookups(kind: OverlayKind) -> System:
+    """The system that looks keys up in an overlay of this kind."""
 
-    def stop(self, graceful: bool) -> None:
-        self._overlay.stop(graceful)
+    def create(environment: Environment, parameters: Any) -> Application:
+        return Lookups(environment, kind.create(environment.channel("overlay"), parameters))
 
-    def on_unreachable(self, peer: int) -> None:
-        self._overlay.on_unreachable(peer)
-
-    def gauges(self) -> dict[str, float]:
-        return self._overlay.gauges()
-
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return self._overlay.neighbours()
+    return System(kind.name, kind.title, kind.paper, kind.parameters, create, serves="lookups")

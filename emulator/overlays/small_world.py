@@ -6,68 +6,45 @@ the neighbour whose identifier is closest to the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
-from google.protobuf.message import Message
-from pydantic import BaseModel, ConfigDict, Field
-from trellis.v1.overlay_pb2 import Goodbye, Routed
-from trellis.v1.pubsub_pb2 import ProfileExchange
+from mypy_extensions import mypyc_attr
 
-from emulator import identifiers
-from emulator.gossip.descriptor import Descriptor, Sighting, decode, merge
 from emulator.gossip.newscast import Newscast
+from emulator.gossip.profiles import make_profile, utility
+from emulator.gossip.sightings import Sighting
 from emulator.gossip.tman import TMan
-from emulator.messages import message_class
+from emulator.identifiers import RING, hash_of_peer
+from emulator.messages.message import Message
 from emulator.overlays.greedy_routes import GreedyRoutes
 from emulator.overlays.neighbour_selection import FRIEND, NeighbourSelection
-from emulator.protocol import Contact, Environment, Handler, Overlay
-from emulator.quantities import Duration
+from emulator.overlays.small_world_parameters import SmallWorldParameters
+from emulator.protocol import Environment, Overlay
+from trellis.v1.overlay import Contact, Goodbye, Profile, Routed
+from trellis.v1.pubsub import ProfileExchange, Proposals
+
+_WORD_COUNTS: Final = 2.5
+"""Rounds of silence after which what a peer said last does not count: the link may exist in this peer's
+eyes only."""
 
 
-class SmallWorldParameters(BaseModel):
-    """What all systems over this overlay share."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    routing_table: int = Field(15, ge=3, description="neighbours of a peer, ring neighbours included")
-    small_world_draw: Literal["distance", "candidates"] = Field(
-        "distance",
-        description="how a small-world link is drawn: a fixed random distance, or among the known peers",
-    )
-    view: int = Field(20, ge=2, description="peers in the Newscast view")
-    period: Duration = Field(1.0, gt=0, description="length of a gossip round")
-    stale_after: int = Field(5, ge=2, description="rounds of silence after which a neighbour is dropped")
-
-
-class Link:
+class Link(Sighting):
     """A peer that this one exchanges profiles with."""
 
-    __slots__ = ("descriptor", "heard", "profile", "revision")
+    __slots__ = ("said",)
 
-    def __init__(self, heard: float, descriptor: Descriptor) -> None:
-        self.heard = heard
-        """When it was last heard from (s of trial time), by anybody."""
-        self.descriptor = descriptor
-        self.revision: int | None = None
-        """Of the last `ProfileExchange` that it sent to this peer."""
-        self.profile = b""
-        """That message, encoded: decoded it takes seven times as much memory."""
-
-    def hear(self, heard: float, descriptor: Descriptor) -> None:
-        """Take over what is newer."""
-        if heard > self.heard:
-            self.heard = heard
-        if descriptor.version > self.descriptor.version:
-            self.descriptor = descriptor
+    def __init__(self, heard: float, profile: Profile) -> None:
+        super().__init__(heard, profile)
+        self.said: ProfileExchange | None = None
+        """Its last heartbeat, if it has sent one and has not been silent for too long since."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SmallWorld(Overlay):
     """One peer of the overlay.
 
-    Heartbeats are `ProfileExchange` messages (Algorithms 6 and 7). What they carry beyond the
-    profile is made by `make_profile` and read by `profile_received`, so that Vitis's proposals ride
-    on them.
+    Heartbeats are `ProfileExchange` messages (Algorithms 6 and 7); Vitis's proposals ride on them.
     """
 
     def __init__(
@@ -76,231 +53,292 @@ class SmallWorld(Overlay):
         parameters: SmallWorldParameters,
         *,
         small_world_links: int,
-        own: Callable[[], Descriptor],
-        make_profile: Callable[[bool], ProfileExchange],
-        round_begins: Callable[[], None],
+        round_begins: Callable[[], None] | None = None,
+        proposals: Callable[[], Proposals | None] | None = None,
     ) -> None:
-        """`round_begins` is called each round before the profile is made and sent."""
-        self._environment = environment
-        self._peer = environment.self_contact.peer
+        """`round_begins` is called each round before heartbeats go out, `proposals` gives what rides on them.
+
+        `proposals` returns the same object as long as it says the same.
+        """
+        super().__init__(environment, RING, hash_of_peer(environment.peer))
         self._parameters = parameters
-        self._own = own
-        self._make_profile = make_profile
         self._round_begins = round_begins
+        self._proposals = proposals
         self._stale = parameters.stale_after * parameters.period
+        self._word_counts = _WORD_COUNTS * parameters.period
+        self._own = Contact(environment.peer, self.identifier)
+        self._rates: Mapping[int, float] = {}
+        self._profile: Profile | None = None
+        self._version = 0
+        self._heartbeats: dict[bool, ProfileExchange] = {}
         self.table: dict[int, Link] = {}
         """The routing table, RT."""
         self.incoming: dict[int, Link] = {}
         """Peers that have this one in their table, or lately had or were in this one's."""
+        self.links_version = 0
+        """Changes whenever a link comes, goes, or says something new."""
         self._kinds: dict[str, list[int]] = {}
         self._silent: dict[int, float] = {}
-        self._routes = GreedyRoutes(identifiers.of_peer(self._peer))
+        """The times at which peers turned out to be unreachable, or left."""
+        self._is_first = False
+        self._routes = GreedyRoutes(RING, self._own)
         self._selection = NeighbourSelection(
-            own(),
+            RING,
+            self.identifier,
             parameters.routing_table,
             small_world_links,
             parameters.small_world_draw,
             environment.random,
         )
-        self._newscast = Newscast(environment, own, view_size=parameters.view, period=parameters.period)
-        self._tman = TMan(
-            environment, own=own, sample=self._newscast.sample, table=self._sightings, select=self._select
+        self._newscast = Newscast(
+            environment.channel("newscast"),
+            self._own_profile,
+            view_size=parameters.view,
+            period=parameters.period,
         )
+        self._tman = TMan(
+            environment,
+            own=self._own_profile,
+            sample=self._newscast.view,
+            table=self._sightings,
+            select=self._select,
+        )
+        environment.handle(ProfileExchange, self._on_profile)
+        environment.handle(Goodbye, self._on_goodbye)
+        environment.handle(Routed, self._on_routed)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {
-            **self._newscast.handlers(),
-            **self._tman.handlers(),
-            ProfileExchange: self._on_profile,
-            Goodbye: self._on_goodbye,
-            Routed: self._on_routed,
-        }
+    @property
+    def profile(self) -> Profile:
+        """This peer's description of itself, as others get it."""
+        profile = self._profile
+        if profile is None:
+            self._version += 1
+            profile = self._profile = make_profile(
+                self._own.peer, self.environment.session, self._version, self.identifier, self._rates
+            )
+        return profile
 
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self._newscast.start(bootstrap)
-        self._environment.every(self._parameters.period, self._round)
-        self._rebuild_routes()
+    def describe(self, rates: Mapping[int, float]) -> None:
+        """Subscribe to the topics in `rates` (events/s), and to no others, from now on."""
+        self._rates = rates
+        self._profile = None
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self._is_first = not contacts
+        self.move_to(self.identifier)
+        self._newscast.start(contacts)
+        self.environment.every(self._parameters.period, self._round)
 
     def stop(self, graceful: bool) -> None:
         if graceful:
             goodbye = Goodbye()
-            for peer in self.links():
-                self._environment.send(peer, goodbye)
+            for link in self.links():
+                self.environment.send(link.profile.peer, goodbye)
         self._newscast.stop(graceful)
         self.table.clear()
         self.incoming.clear()
 
     def on_unreachable(self, peer: int) -> None:
-        self._newscast.on_unreachable(peer)
-        self._forget(peer)
+        self._silent[peer] = self.environment.now
+        gone = self.incoming.pop(peer, None)
+        if gone is not None:
+            self.links_version += 1
+        gone = self.table.pop(peer, None)
+        if gone is not None:
+            self._removed(gone)
 
     def gauges(self) -> dict[str, float]:
-        friends = [self.table[peer].descriptor for peer in self._kinds.get(FRIEND, ()) if peer in self.table]
         gauges = {"incoming_links": float(len(self.incoming))}
+        friends = [self.table[peer].profile for peer in self._kinds.get(FRIEND, ()) if peer in self.table]
         if friends:
-            own = self._own()
-            gauges["friend_utility"] = sum(own.utility(friend) for friend in friends) / len(friends)
+            total = sum([utility(self.profile, friend) for friend in friends])
+            gauges["friend_utility"] = total / len(friends)
         return gauges
 
-    def neighbours(self) -> dict[str, list[int]]:
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
         known = {kind: [p for p in peers if p in self.table] for kind, peers in self._kinds.items()}
-        return known | {"incoming": list(self.incoming)}
+        known["incoming"] = list(self.incoming)
+        return known
 
-    def links(self) -> dict[int, Link]:
+    def links(self) -> list[Link]:
         """Neighbours in both directions."""
-        return self.table | self.incoming
+        return [*self.table.values(), *self.incoming.values()]
 
-    def next_hop(self, key: int) -> int | None:
+    def sample(self, count: int) -> Sequence[int]:
+        return self._newscast.sample(count)
+
+    @property
+    def ready(self) -> bool:
+        return self._is_first or bool(self.table)
+
+    def next_hop(self, key: int) -> Contact | None:
         return self._routes.next_hop(key)
 
     def route(self, key: int, message: Message) -> None:
-        self._pass_on(
-            Routed(
-                key=identifiers.encode(key),
-                origin=self._peer,
-                hops=0,
-                type=type(message).__name__,
-                payload=message.SerializeToString(),
-            ),
-            message,
-        )
+        self._pass_on(key, message, self._own, 0)
 
-    def neighbour_set(self, count: int) -> list[int]:
-        own = identifiers.of_peer(self._peer)
-        return sorted(self.table, key=lambda peer: identifiers.distance(own, identifiers.of_peer(peer)))[
-            :count
-        ]
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
+        neighbours = [_contact(link) for link in self.table.values()]
+        neighbours.sort(key=lambda contact: self.space.distance(self.identifier, contact.identifier))
+        return neighbours[:count]
 
-    def _on_routed(self, sender: int, message: Routed) -> None:
-        self._pass_on(message, message_class(message.type).FromString(message.payload))
+    def _on_routed(self, sender: int, routed: Routed) -> None:
+        if routed.message is not None and routed.origin is not None:
+            self._pass_on(routed.key, routed.message, routed.origin, routed.hops)
 
-    def _pass_on(self, routed: Routed, message: Message) -> None:
-        key = identifiers.decode(routed.key)
+    def _pass_on(self, key: int, message: Message, origin: Contact, hops: int) -> None:
+        application = self.application_of(message)
         hop = self.next_hop(key)
         if hop is None:
-            if self.application is not None:
-                self.application.deliver(key, message, routed.origin, routed.hops)
-        elif self.application is None or self.application.forward(key, message, hop, routed.hops):
-            onward = Routed(
-                key=routed.key,
-                origin=routed.origin,
-                hops=routed.hops + 1,
-                type=routed.type,
-                payload=routed.payload,
-            )
-            self._environment.send(hop, onward)
+            application.deliver(key, message, origin, hops)
+        elif application.forward(key, message, hop.peer, hops):
+            self.environment.send(hop.peer, Routed(key, origin, hops + 1, message))
 
     def _round(self) -> None:
         """Algorithm 1, lines 6 and 7."""
         self._drop_stale()
         self._tman.exchange()
-        self._round_begins()
+        if self._round_begins is not None:
+            self._round_begins()
         if self.table:
-            profile = self._make_profile(False)
+            heartbeat = self._heartbeat(reply=False)
             for peer in self.table:
-                self._environment.send(peer, profile)
+                self.environment.send(peer, heartbeat)
 
     def _drop_stale(self) -> None:
-        oldest = self._environment.now - self._stale
-        for peer in [peer for peer, link in self.table.items() if link.heard < oldest]:
-            del self.table[peer]
-            self._removed(peer)
-        for peer in [peer for peer, link in self.incoming.items() if link.heard < oldest]:
-            del self.incoming[peer]
-        for peer in [peer for peer, since in self._silent.items() if since < oldest]:
+        now = self.environment.now
+        dropped = [link for link in self.table.values() if link.heard < now - self._stale]
+        for link in dropped:
+            del self.table[link.profile.peer]
+            self._removed(link)
+        for link in [link for link in self.incoming.values() if link.heard < now - self._stale]:
+            del self.incoming[link.profile.peer]
+            self.links_version += 1
+        for link in self.links():
+            if link.heard < now - self._word_counts and link.said is not None:
+                link.said = None
+                self.links_version += 1
+        for peer in [peer for peer, since in self._silent.items() if since < now - self._stale]:
             del self._silent[peer]
 
+    def _heartbeat(self, reply: bool) -> ProfileExchange:
+        """The same object as long as it says the same: who has it need not read it again."""
+        proposals = self._proposals() if self._proposals is not None else None
+        profile = self.profile
+        heartbeat = self._heartbeats.get(reply)
+        if heartbeat is None or heartbeat.profile is not profile or heartbeat.proposals is not proposals:
+            heartbeat = self._heartbeats[reply] = ProfileExchange(reply, profile, proposals)
+        return heartbeat
+
     def _on_profile(self, sender: int, message: ProfileExchange) -> None:
-        now = self._environment.now
         link = self.table.get(sender)
         if link is None:
             link = self.incoming.get(sender)
-            if link is None:
-                link = self.incoming[sender] = Link(now, decode(message.profile))
             if not message.reply:
-                self._environment.send(sender, self._make_profile(True))
-        link.heard = now
-        if link.revision != message.revision:
-            link.revision = message.revision
-            link.descriptor = decode(message.profile)
-            link.profile = message.SerializeToString()
+                self.environment.send(sender, self._heartbeat(reply=True))
+        if link is not None:
+            link.heard = self.environment.now
+            if message is link.said:
+                return
+        self._take_over(sender, link, message)
+
+    def _take_over(self, sender: int, link: Link | None, message: ProfileExchange) -> None:
+        """Note what a peer says that is not the same object as before."""
+        profile = message.profile
+        if profile is None:
+            return
+        if link is None:
+            link = self.incoming[sender] = Link(self.environment.now, profile)
+        said, link.said = link.said, message
+        if said is None or said.profile != profile or said.proposals != message.proposals:
+            link.profile = profile
+            self.links_version += 1
 
     def _on_goodbye(self, sender: int, message: Goodbye) -> None:
-        self.on_unreachable(sender)
+        self.environment.report_gone(sender)
 
-    def _forget(self, peer: int) -> None:
-        self._silent[peer] = self._environment.now
-        self.incoming.pop(peer, None)
-        if self.table.pop(peer, None) is not None:
-            self._removed(peer)
-
-    def _removed(self, peer: int) -> None:
+    def _removed(self, link: Link) -> None:
+        """A link has left the table."""
+        self.links_version += 1
         self._rebuild_routes()
-        if self.application is not None:
-            self.application.update(peer, False)
+        self.tell_change(_contact(link), False)
 
-    def _sightings(self) -> list[Sighting]:
-        return [(link.heard, link.descriptor) for link in self.table.values()]
+    def _sightings(self) -> Sequence[Sighting]:
+        return list(self.table.values())
 
-    def _select(self, told: list[Sighting]) -> None:
+    def _own_profile(self) -> Profile:
+        return self.profile
+
+    def _select(self, told: Sequence[Sighting]) -> None:
         """Algorithm 4 over all whom this peer knows of and those it was `told` of."""
-        hearsay = told + self._newscast.sample()
-        if self._keeps_table(hearsay):
-            return
-        candidates: dict[int, Sighting] = {}
-        merge(candidates, self._sightings())
-        merge(candidates, hearsay)
-        for peer, link in self.incoming.items():
-            known = candidates.get(peer)
-            if known is None or known[0] < link.heard:
-                candidates[peer] = (link.heard, link.descriptor)
-        candidates.pop(self._peer, None)
-        oldest = self._environment.now - self._stale
-        silent = self._silent
-        table = self.table
-        live = {
-            peer: sighting
-            for peer, sighting in candidates.items()
-            if sighting[0] >= oldest and (peer not in silent or sighting[0] > silent[peer])
-        }
-        chosen = self._selection.select(self._own(), live, table)
+        chosen = self._selection.select(self.profile, self._buffer(told), self.table)
         selected: dict[int, Link] = {}
         for sightings in chosen.values():
-            for heard, descriptor in sightings:
-                peer = descriptor.peer
-                former = self.incoming.pop(peer, None)
-                chosen_link = table.get(peer) or former or Link(heard, descriptor)
-                chosen_link.hear(heard, descriptor)
-                selected[peer] = chosen_link
-        self._kinds = {kind: [s[1].peer for s in sightings] for kind, sightings in chosen.items()}
-        if selected.keys() == table.keys():
-            return
-        self.table = selected
-        for peer, link in table.items():
-            if peer not in selected and link.revision is not None:
-                # It may still count on this link for a round; both sides let it fade alike.
-                self.incoming[peer] = link
-        self._rebuild_routes()
-        if self.application is not None:
-            for peer in table.keys() - selected.keys():
-                self.application.update(peer, False)
-            for peer in selected.keys() - table.keys():
-                self.application.update(peer, True)
+            for sighting in sightings:
+                link = self._link_to(sighting)
+                selected[link.profile.peer] = link
+        self._kinds = {kind: [s.profile.peer for s in sightings] for kind, sightings in chosen.items()}
+        if selected.keys() != self.table.keys():
+            self._replace_table(selected)
 
-    def _keeps_table(self, hearsay: list[Sighting]) -> bool:
-        """Whether the neighbours are sure to stay as they are; what was told of them is taken over then."""
-        table = self.table
-        known = [link.descriptor for link in self.incoming.values()]
-        known += [descriptor for _, descriptor in hearsay]
-        if not self._selection.keeps(self._own(), table, known):
-            return False
-        for heard, descriptor in hearsay:
-            link = table.get(descriptor.peer)
+    def _buffer(self, told: Sequence[Sighting]) -> Sequence[Sighting]:
+        """The candidates: the table, the sample, who links here, and hearsay; the latest word of each."""
+        hearsay = [*told, *self._newscast.view()]
+        for sighting in hearsay:
+            link = self.table.get(sighting.profile.peer)
             if link is not None:
-                link.hear(heard, descriptor)
-        oldest = self._environment.now - self._stale
-        return all(link.heard >= oldest for link in table.values())
+                link.add(sighting)
+        latest: dict[int, Sighting] = {}
+        self._add_candidates(latest, self.table.values())
+        self._add_candidates(latest, self.incoming.values())
+        self._add_candidates(latest, hearsay)
+        return list(latest.values())
+
+    def _add_candidates(self, latest: dict[int, Sighting], sightings: Iterable[Sighting]) -> None:
+        """Add those that are not known to be silent; nobody comes back by word from before its silence."""
+        oldest = self.environment.now - self._stale
+        own = self.environment.peer
+        for sighting in sightings:
+            heard = sighting.heard
+            peer = sighting.profile.peer
+            if heard < oldest or peer == own:
+                continue
+            known = latest.get(peer)
+            if known is not None and known.heard >= heard:
+                continue
+            silent = self._silent.get(peer)
+            if silent is None or heard > silent:
+                latest[peer] = sighting
+
+    def _link_to(self, sighting: Sighting) -> Link:
+        """The link to a selected peer: the one that there is, or a new one."""
+        peer = sighting.profile.peer
+        link = self.table.get(peer)
+        if link is None:
+            link = self.incoming.pop(peer, None)
+        if link is None:
+            return Link(sighting.heard, sighting.profile)
+        link.add(sighting)
+        return link
+
+    def _replace_table(self, selected: dict[int, Link]) -> None:
+        former, self.table = self.table, selected
+        self.links_version += 1
+        self._rebuild_routes()
+        for peer, link in former.items():
+            if peer not in selected:
+                if link.said is not None:
+                    # It may still count on this link for a round; both sides let it fade alike.
+                    self.incoming[peer] = link
+                self.tell_change(_contact(link), False)
+        for peer, link in selected.items():
+            if peer not in former:
+                self.tell_change(_contact(link), True)
 
     def _rebuild_routes(self) -> None:
-        self._routes.rebuild((link.descriptor.identifier, peer) for peer, link in self.table.items())
-        self.routes_version = self._routes.version
+        self._routes.rebuild([_contact(link) for link in self.table.values()])
+        self.routes_version += 1
+
+
+def _contact(link: Link) -> Contact:
+    return Contact(link.profile.peer, link.profile.identifier)

@@ -8,31 +8,31 @@ a peer that is asked for an event that it still waits for answers when it has it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
-from google.protobuf.message import Message
-from trellis.v1.pubsub_pb2 import EventData, Notification, Pull
+from emulator.protocol import Environment, Event, Timer
+from trellis.v1.pubsub import EventData, Notification, Pull
 
-from emulator.protocol import Environment, Event, Handler, Timer
+_REMEMBERED_EVENTS: Final = 10_000
+_PULLS: Final = 4
+"""Pulls of an event after which a peer that did not answer is not asked again."""
+_NOBODY: Final = -1
 
-_REMEMBERED_EVENTS = 10_000
-_PULLS = 4
-"""How often an event is pulled before it is given up."""
+V = TypeVar("V")
 
 
-class _Held:
-    """What this peer has of an event."""
+class _Awaited:
+    """An event that this peer was told of and does not have yet."""
 
-    __slots__ = ("asked", "event", "pulls", "sources", "timer", "waiting")
+    __slots__ = ("asked", "pulls", "sources", "timer", "waiting")
 
     def __init__(self) -> None:
-        self.event: Event | None = None
-        """Whole; the message that brought it takes twice as much memory."""
-        self.asked: int | None = None
+        self.asked = _NOBODY
         self.pulls = 0
         self.sources: list[int] = []
-        """Others that notified this peer, to ask if the one that was asked does not answer."""
+        """Peers that notified this one and were not asked yet, or are to be asked again."""
         self.waiting: list[int] = []
-        """Those who asked before the event was here."""
+        """Peers that asked this one for the event."""
         self.timer: Timer | None = None
 
 
@@ -52,110 +52,95 @@ class Dissemination:
         self._targets = targets
         self._interested = interested
         self._pull_timeout = pull_timeout
-        self._held: dict[int, _Held] = {}
-
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {Notification: self._on_notification, Pull: self._on_pull, EventData: self._on_event}
+        self._here: dict[int, EventData] = {}
+        """The events that this peer has, as they go to those who pull them."""
+        self._awaited: dict[int, _Awaited] = {}
+        environment.handle(Notification, self._on_notification)
+        environment.handle(Pull, self._on_pull)
+        environment.handle(EventData, self._on_event)
 
     def publish(self, data: EventData) -> None:
         """Bring in an event that this peer has whole: its own, or one routed to it."""
-        held = self._remember(data.event)
-        if held.event is None:
-            self._notify(data.event, data.topic, data.publisher, data.hops + 1, sender=None)
-            self._take(held, data)
+        if data.event in self._here:
+            return
+        if data.event not in self._awaited:
+            self._notify(Notification(data.event, data.topic, data.publisher, data.hops + 1), _NOBODY)
+        self._on_event(_NOBODY, data)
 
     def on_unreachable(self, peer: int) -> None:
         """Pull from another source what was asked of `peer`."""
-        for event, held in self._held.items():
-            if held.event is None and held.asked == peer:
-                self._pull_elsewhere(event, held)
+        for event, awaited in self._awaited.items():
+            if awaited.asked == peer:
+                self._pull(event, awaited)
 
     def _on_notification(self, sender: int, message: Notification) -> None:
         event = message.event
-        known = self._held.get(event)
-        if known is not None:
-            if known.event is None:
-                known.sources.append(sender)
-                if known.asked is None:
-                    self._pull_elsewhere(event, known)
+        if event in self._here:
             return
-        held = self._remember(event)
-        self._pull(event, held, sender)
-        self._notify(event, message.topic, message.publisher, message.hops + 1, sender)
-
-    def _on_pull(self, sender: int, message: Pull) -> None:
-        held = self._held.get(message.event)
-        if held is None:
+        awaited = self._awaited.get(event)
+        if awaited is not None:
+            awaited.sources.append(sender)
+            if awaited.asked == _NOBODY:
+                self._pull(event, awaited)
             return
-        if held.event is None:
-            held.waiting.append(sender)
-        else:
-            self._environment.send(sender, _onward(held.event))
+        awaited = self._awaited[event] = _Awaited()
+        _forget_oldest(self._awaited)
+        awaited.sources.append(sender)
+        self._pull(event, awaited)
+        onward = Notification(event, message.topic, message.publisher, message.hops + 1)
+        self._notify(onward, sender)
 
-    def _on_event(self, sender: int, message: EventData) -> None:
-        held = self._remember(message.event)
-        if held.event is None:
-            self._take(held, message)
-
-    def _take(self, held: _Held, data: EventData) -> None:
-        event = held.event = Event(
-            data.event, data.publisher, data.topic, payload=data.payload, hops=data.hops
-        )
-        if held.timer is not None:
-            held.timer.cancel()
-            held.timer = None
-        held.sources.clear()
-        if self._interested(data.topic):
-            self._environment.deliver(event)
-        if held.waiting:
-            onward = _onward(event)
-            for peer in held.waiting:
-                self._environment.send(peer, onward)
-            held.waiting.clear()
-
-    def _notify(self, event: int, topic: int, publisher: int, hops: int, sender: int | None) -> None:
-        notification = Notification(event=event, topic=topic, publisher=publisher, hops=hops)
-        for peer in self._targets(topic):
+    def _notify(self, notification: Notification, sender: int) -> None:
+        for peer in self._targets(notification.topic):
             if peer != sender:
                 self._environment.send(peer, notification)
 
-    def _pull(self, event: int, held: _Held, source: int) -> None:
-        held.asked = source
-        held.pulls += 1
-        self._environment.send(source, Pull(event=event))
-        held.timer = self._environment.set_timer(
-            self._pull_timeout, lambda: self._pull_again(event, held, source)
+    def _pull(self, event: int, awaited: _Awaited) -> None:
+        """Ask the next source; with none left, the next peer that notifies this one is asked."""
+        if awaited.timer is not None:
+            awaited.timer.cancel()
+            awaited.timer = None
+        if not awaited.sources:
+            awaited.asked = _NOBODY
+            return
+        awaited.asked = awaited.sources.pop(0)
+        awaited.pulls += 1
+        self._environment.send(awaited.asked, Pull(event))
+        awaited.timer = self._environment.set_timer(
+            self._pull_timeout, lambda: self._pull_again(event, awaited)
         )
 
-    def _pull_again(self, event: int, held: _Held, silent: int) -> None:
-        """From another source if there is one: an answer may be lost, or on a long way."""
-        if held.pulls < _PULLS:
-            held.sources.append(silent)
-        self._pull_elsewhere(event, held)
+    def _pull_again(self, event: int, awaited: _Awaited) -> None:
+        """No answer came in time: it may be lost, or on a long way."""
+        if awaited.pulls < _PULLS:
+            awaited.sources.append(awaited.asked)
+        self._pull(event, awaited)
 
-    def _pull_elsewhere(self, event: int, held: _Held) -> None:
-        if held.timer is not None:
-            held.timer.cancel()
-            held.timer = None
-        held.asked = None
-        if held.event is None and held.sources:
-            self._pull(event, held, held.sources.pop(0))
+    def _on_pull(self, sender: int, message: Pull) -> None:
+        data = self._here.get(message.event)
+        if data is not None:
+            self._environment.send(sender, data)
+        elif message.event in self._awaited:
+            self._awaited[message.event].waiting.append(sender)
 
-    def _remember(self, event: int) -> _Held:
-        held = self._held.get(event)
-        if held is None:
-            held = self._held[event] = _Held()
-            if len(self._held) > _REMEMBERED_EVENTS:
-                del self._held[next(iter(self._held))]
-        return held
+    def _on_event(self, sender: int, data: EventData) -> None:
+        if data.event in self._here:
+            return
+        onward = EventData(data.event, data.topic, data.publisher, data.hops + 1, data.payload)
+        self._here[data.event] = onward
+        _forget_oldest(self._here)
+        if self._interested(data.topic):
+            self._environment.deliver(
+                Event(data.event, data.publisher, data.topic, payload=data.payload, hops=data.hops)
+            )
+        awaited = self._awaited.pop(data.event, None)
+        if awaited is not None:
+            if awaited.timer is not None:
+                awaited.timer.cancel()
+            for peer in awaited.waiting:
+                self._environment.send(peer, onward)
 
 
-def _onward(event: Event) -> EventData:
-    """The event for those who pull it from here, one hop further."""
-    return EventData(
-        event=event.number,
-        topic=event.topic,
-        publisher=event.publisher,
-        hops=event.hops + 1,
-        payload=event.payload,
-    )
+def _forget_oldest(events: dict[int, V]) -> None:
+    if len(events) > _REMEMBERED_EVENTS:
+        del events[next(iter(events))]

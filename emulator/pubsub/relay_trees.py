@@ -8,35 +8,31 @@ the path, so a path heals where it broke and fades where nobody needs it.
 
 from __future__ import annotations
 
-from collections import deque
-
-from google.protobuf.message import Message
-from trellis.v1.pubsub_pb2 import RelayRequest
-
-from emulator import identifiers
-from emulator.gossip.descriptor import bit_set, bits
-from emulator.protocol import Environment, Handler, Overlay
+from emulator.bit_sets import bits
+from emulator.identifiers import hash_of_topic
+from emulator.protocol import Environment, Overlay
+from trellis.v1.pubsub import RelayRequest
 
 
-class _Below:
-    """What a peer below this one asks to be relayed."""
+class _RelayLink:
+    """One of two peers asks the other to relay topics."""
 
-    __slots__ = ("ends", "request", "topics")
+    __slots__ = ("ends", "peer", "request")
 
-    def __init__(self) -> None:
-        self.topics = 0
-        """A bit set."""
-        self.ends = 0.0
-        self.request: RelayRequest | None = None
-        """The request that says all this, if one does."""
+    def __init__(self, peer: int, request: RelayRequest, ends: float) -> None:
+        self.peer = peer
+        """The other end."""
+        self.request = request
+        """All that is asked over the link."""
+        self.ends = ends
+        """The time at which the link ends unless it is renewed (s of trial time)."""
 
 
 class RelayTrees:
     """This peer's part in the relay paths of all topics.
 
     A peer's request tells all the topics that it asks the receiver for. In a network at rest it is
-    the same each round, and renewing a link is comparing two messages. Sets of topics are bit sets:
-    bit t is set for topic t.
+    the same each round, and renewing a link is comparing two sets. Sets of topics are bit sets.
     """
 
     def __init__(self, environment: Environment, overlay: Overlay, lifetime: float) -> None:
@@ -44,121 +40,125 @@ class RelayTrees:
         self._environment = environment
         self._overlay = overlay
         self._lifetime = lifetime
-        self._wanted = 0
-        self._below: dict[int, _Below] = {}
-        self._above: dict[int, int] = {}
-        """Next hop -> the topics that it is asked for."""
+        self._below: dict[int, _RelayLink] = {}
+        """The links to those that ask this peer now."""
+        self._above: dict[int, _RelayLink] = {}
+        """The links to those that this peer asks now."""
+        self._fading: list[_RelayLink] = []
+        """Requests over links in either direction that are not repeated any more."""
         self._asked = 0
-        """All topics that this peer relays or wants."""
-        self._requests: dict[int, RelayRequest] = {}
+        """The topics that this peer wants or relays; all but those that it is the rendezvous node of are
+        asked of a peer above."""
         self._routes_version = -1
-        self._changed = False
-        # Links that are renewed no more: (when they end, peer, topics).
-        self._fading: deque[tuple[float, int, int]] = deque()
-
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {RelayRequest: self._on_request}
+        environment.handle(RelayRequest, self._on_request)
 
     def clear(self) -> None:
         """Forget all paths."""
-        self._wanted = self._asked = 0
-        for state in (self._below, self._above, self._requests, self._fading):
-            state.clear()
-        self._changed = True
+        self._below.clear()
+        self._above.clear()
+        self._fading.clear()
+        self._asked = 0
 
     def refresh(self, wanted: int) -> None:
         """A round: ask again for the topics that this peer wants itself, a bit set, or relays for others."""
         now = self._environment.now
-        while self._fading and self._fading[0][0] < now:
-            self._fading.popleft()
-        for peer in [peer for peer, below in self._below.items() if below.ends < now]:
-            del self._below[peer]
-            self._changed = True
-        if self._changed or wanted != self._wanted or self._overlay.routes_version != self._routes_version:
-            self._wanted = wanted
-            self._prepare_requests()
-        for hop, request in self._requests.items():
-            self._environment.send(hop, request)
+        self._drop_ended(now)
+        topics = wanted | self.relayed()
+        if topics != self._asked or self._routes_version != self._overlay.routes_version:
+            self._choose_above(topics)
+        ends = now + self._lifetime
+        for hop, link in self._above.items():
+            link.ends = ends
+            self._environment.send(hop, link.request)
+
+    def relayed(self) -> int:
+        """The topics that this peer relays for others, a bit set."""
+        relayed = 0
+        for link in self._below.values():
+            relayed |= link.request.topics
+        return relayed
 
     def links(self, topic: int) -> set[int]:
         """The peers next to this one on the topic's relay paths."""
         now = self._environment.now
         bit = 1 << topic
-        linked = {peer for peer, below in self._below.items() if below.topics & bit and below.ends >= now}
-        linked.update([peer for ends, peer, topics in self._fading if ends >= now and topics & bit])
-        linked.update([hop for hop, topics in self._above.items() if topics & bit])
+        linked: set[int] = set()
+        for link in [*self._below.values(), *self._above.values(), *self._fading]:
+            if link.request.topics & bit and link.ends >= now:
+                linked.add(link.peer)
         return linked
 
     def on_unreachable(self, peer: int) -> None:
         """Take another next hop at once for the topics that were relayed through `peer`."""
-        self._fading = deque(link for link in self._fading if link[1] != peer)
-        if self._below.pop(peer, None):
-            self._changed = True
-        self._requests.pop(peer, None)
-        self._add(self._above.pop(peer, 0))
-
-    def relayed(self) -> int:
-        """The topics that this peer relays for others, a bit set."""
-        relayed = 0
-        for below in self._below.values():
-            relayed |= below.topics
-        return relayed
-
-    def _prepare_requests(self) -> None:
-        self._changed = False
-        self._routes_version = self._overlay.routes_version
-        above, self._above = self._above, {}
-        self._asked = self._wanted | self.relayed()
-        self._requests = self._assign(self._asked, addition=False)
-        for hop, topics in above.items():
-            self._fade(hop, topics & ~self._above.get(hop, 0))
-
-    def _add(self, topics: int) -> None:
-        """Ask at once; the next round's requests will include it."""
-        if topics:
-            self._changed = True
-            self._asked |= topics
-            for hop, request in self._assign(topics, addition=True).items():
-                self._environment.send(hop, request)
-
-    def _assign(self, topics: int, *, addition: bool) -> dict[int, RelayRequest]:
-        """Choose the next hop of each topic; the requests to send, by next hop."""
-        next_hop = self._overlay.next_hop
-        of_topic = identifiers.of_topic
-        by_hop: dict[int | None, list[int]] = {}
-        for topic in bits(topics):
-            hop = next_hop(of_topic(topic))
-            if hop in by_hop:
-                by_hop[hop].append(topic)
-            else:
-                by_hop[hop] = [topic]
-        requests = {}
-        for hop, asked in by_hop.items():
-            if hop is not None:
-                self._above[hop] = self._above.get(hop, 0) | bit_set(asked)
-                requests[hop] = RelayRequest(topics=asked, addition=addition)
-        return requests
+        self._fading = [link for link in self._fading if link.peer != peer]
+        self._below.pop(peer, None)
+        above = self._above.pop(peer, None)
+        if above is not None:
+            self._ask_more(above.request.topics)
 
     def _on_request(self, sender: int, message: RelayRequest) -> None:
         ends = self._environment.now + self._lifetime
-        below = self._below.get(sender)
-        if below is None:
-            below = self._below[sender] = _Below()
-        elif message is below.request or message == below.request:
-            below.ends = ends
+        topics = message.topics
+        link = self._below.get(sender)
+        if link is None:
+            self._below[sender] = _RelayLink(sender, message, ends)
+        elif message.addition:
+            link.request = RelayRequest(link.request.topics | topics)
+            link.ends = ends
+        elif topics == link.request.topics:
+            link.ends = ends
             return
-        below.ends = ends
-        asked = bit_set(message.topics)
-        if message.addition:
-            below.topics |= asked
-            below.request = None
         else:
-            self._fade(sender, below.topics & ~asked)
-            below.topics = asked
-            below.request = message
-        self._changed = True
-        self._add(asked & ~self._asked)
+            self._fade(link, topics)
+            link.request = message
+            link.ends = ends
+        self._ask_more(topics & ~self._asked)
 
-    def _fade(self, peer: int, topics: int) -> None:
-        if topics:
-            self._fading.append((self._environment.now + self._lifetime, peer, topics))
+    def _choose_above(self, topics: int) -> None:
+        """Look for the way up of all topics anew."""
+        self._routes_version = self._overlay.routes_version
+        self._asked = topics
+        former, self._above = self._above, {}
+        for hop, asked in self._next_hops(topics).items():
+            self._above[hop] = _RelayLink(hop, RelayRequest(asked), self._environment.now)
+        for hop, link in former.items():
+            remaining = self._above.get(hop)
+            self._fade(link, 0 if remaining is None else remaining.request.topics)
+
+    def _ask_more(self, topics: int) -> None:
+        """Ask for these topics at once; the next rounds' requests include them."""
+        if not topics:
+            return
+        self._asked |= topics
+        ends = self._environment.now + self._lifetime
+        for hop, asked in self._next_hops(topics).items():
+            link = self._above.get(hop)
+            if link is None:
+                self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
+            else:
+                link.request = RelayRequest(link.request.topics | asked)
+                link.ends = ends
+            self._environment.send(hop, RelayRequest(asked, addition=True))
+
+    def _next_hops(self, topics: int) -> dict[int, int]:
+        """The topics by the next hop towards their rendezvous nodes, without those that end here."""
+        by_hop: dict[int, int] = {}
+        for topic in bits(topics):
+            hop = self._overlay.next_hop(hash_of_topic(topic))
+            if hop is not None:
+                by_hop[hop.peer] = by_hop.get(hop.peer, 0) | (1 << topic)
+        return by_hop
+
+    def _fade(self, link: _RelayLink, topics: int) -> None:
+        """Only these topics are asked over the link from now on; the others live for `lifetime` more."""
+        former = link.request.topics & ~topics
+        if former:
+            ends = self._environment.now + self._lifetime
+            self._fading.append(_RelayLink(link.peer, RelayRequest(former), ends))
+
+    def _drop_ended(self, now: float) -> None:
+        ended = [peer for peer, link in self._below.items() if link.ends < now]
+        for peer in ended:
+            del self._below[peer]
+        if self._fading:
+            self._fading = [link for link in self._fading if link.ends >= now]

@@ -7,14 +7,14 @@ comparable it uses the same peer sampling, the same T-Man and the same dissemina
 
 from __future__ import annotations
 
-from trellis.v1.pubsub_pb2 import ProfileExchange
+from collections.abc import Iterable
+from typing import Final
 
 from emulator.protocol import Environment
-from emulator.pubsub.rendezvous import RendezvousParameters, RendezvousPubSub
-
-
-class RVRParameters(RendezvousParameters):
-    """RVR with the values of section IV.A."""
+from emulator.pubsub.rendezvous import RendezvousPubSub
+from emulator.pubsub.vitis_parameters import RVRParameters
+from emulator.system import System
+from trellis.v1.pubsub import Proposals
 
 
 class RVR(RendezvousPubSub):
@@ -22,22 +22,24 @@ class RVR(RendezvousPubSub):
 
     def __init__(self, environment: Environment, parameters: RVRParameters) -> None:
         super().__init__(environment, parameters, parameters.routing_table - 2)
-        self._profiles: dict[bool, ProfileExchange] = {}
 
     def gauges(self) -> dict[str, float]:
         return super().gauges() | {"gateway_topics": float(len(self._rates))}
 
     def _round(self) -> None:
-        self._relays.refresh(self._descriptor.topic_set)
+        self._relays.refresh(self._overlay.profile.topics)
 
-    def _make_profile(self, reply: bool) -> ProfileExchange:
-        own = self._descriptor
-        profile = self._profiles.get(reply)
-        if profile is None or profile.revision != own.version:
-            profile = self._profiles[reply] = ProfileExchange(
-                reply=reply, profile=own.encoded, revision=own.version
-            )
-        return profile
+    def _proposals(self) -> Proposals | None:
+        return None
 
-    def _targets(self, topic: int) -> set[int]:
+    def _targets(self, topic: int) -> Iterable[int]:
         return self._relays.links(topic)
+
+
+RVR_SYSTEM: Final = System(
+    name="rvr",
+    title="RVR, rendezvous routing (baseline of Vitis)",
+    paper="Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011",
+    parameters=RVRParameters,
+    create=RVR,
+)

@@ -7,33 +7,31 @@ peer-to-peer overlay networks (2002).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
+from enum import Enum
+from typing import Final
 
-from google.protobuf.message import Message
-from trellis.v1.pastry_pb2 import JoinRequest, JoinState, Ping, RowReply, RowRequest
-
-from emulator import identifiers
 from emulator.overlays.pastry.forwarding import Forwarding
 from emulator.overlays.pastry.leaf_set_maintenance import LeafSetMaintenance
 from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.round_trip import Pings
 from emulator.overlays.pastry.routing_state import RoutingState
 from emulator.overlays.pastry.table_maintenance import TableMaintenance
-from emulator.protocol import Contact, Environment, Handler, Timer
+from emulator.protocol import Contact, Environment, Message, Timer
+from trellis.v1.pastry import JoinRequest, JoinState, Ping, RowReply, RowRequest
 
-_LONELY_ATTEMPTS = 3
+_LONELY_ATTEMPTS: Final = 3
 
 
 class _Step(Enum):
-    CONTACTS = auto()
-    """Waits for the first contact that answers."""
-    SEARCH = auto()
-    """Asks nearer and nearer peers for those that they know."""
-    TRANSFER = auto()
+    CONTACTS = 0
+    """The peer waits for the first contact that answers."""
+    SEARCH = 1
+    """It asks nearer and nearer peers for those that they know."""
+    TRANSFER = 2
     """The join request is on its way."""
-    PROBING = auto()
+    PROBING = 3
     """The leaves are being probed."""
-    JOINED = auto()
+    JOINED = 4
 
 
 class Join:
@@ -50,6 +48,7 @@ class Join:
         forwarding: Forwarding,
         joined: Callable[[], None],
     ) -> None:
+        """`joined` is called when this peer may be the root of keys."""
         self._environment = environment
         self._parameters = parameters
         self._state = state
@@ -66,11 +65,9 @@ class Join:
         self._nearer: tuple[float, int] | None = None
         self._row = 0
         self._steps_left = 0
+        environment.handle(JoinState, self._on_state)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {RowReply: self._on_row, JoinState: self._on_state}
-
-    def start(self, contacts: Sequence[Contact]) -> None:
+    def start(self, contacts: Sequence[int]) -> None:
         """Join through the nearest of the contacts; without any, be the first peer."""
         self._step = _Step.CONTACTS
         self._attempts += 1
@@ -78,12 +75,8 @@ class Join:
             self._finish()
             return
         self._wait(self.again)
-        for contact in contacts:
-            self._pings.send(contact.peer, self._attempts)
-
-    def stop(self) -> None:
-        """Give up."""
-        self._cancel()
+        for peer in contacts:
+            self._pings.send(peer, self._attempts)
 
     def answered(self, peer: int, ready: bool, round_trip: float) -> None:
         """A ping was answered. The first contact to answer is the nearest of them."""
@@ -92,14 +85,14 @@ class Join:
         if self._step is _Step.CONTACTS:
             self._step = _Step.SEARCH
             self._steps_left = self._parameters.search_steps
-            self._go_to(peer, round_trip, leaf_set=True)
+            self._go_to(peer, round_trip, RowRequest(leaf_set=True))
         elif self._step is _Step.SEARCH and round_trip < self._round_trip:
             self._nearer = min(self._nearer or (round_trip, peer), (round_trip, peer))
 
-    def pinged(self, sender: int, message: Ping) -> None:
+    def pinged(self, sender: int, ping: Ping) -> None:
         """Two peers that only find each other, and both in vain for long, begin an overlay of their own."""
         lonely = self._step is _Step.CONTACTS and self._attempts > _LONELY_ATTEMPTS
-        if lonely and message.attempts > _LONELY_ATTEMPTS and self._state.peer < sender:
+        if lonely and ping.attempts > _LONELY_ATTEMPTS and self._state.peer < sender:
             self._finish()
 
     def complete(self) -> None:
@@ -110,50 +103,54 @@ class Join:
             else:
                 self.again()
 
-    def contribute(self, joining: int, hops: int, last: bool) -> None:
+    def contribute(self, joining: Contact, hops: int, last: bool) -> None:
         """This peer is on the way of a join request, and perhaps its last stop (Pastry, section 2.4)."""
         state = self._state
-        shared = state.table.shared(identifiers.of_peer(joining))
-        message = JoinState(last=last)
+        shared = state.table.shared(joining.identifier)
+        entries: list[Contact] = []
         for row in range(hops - 1, min(shared + 1, state.table.rows)):
-            peers = [peer for peer in state.table.row(row) if peer != joining]
-            if peers:
-                message.rows.add(row=row, peers=peers)
-        if hops == 1:
-            message.neighbourhood.extend(peer for peer in state.neighbourhood if peer != joining)
-        if last:
-            message.leaves.extend(peer for peer in state.leaf_set if peer != joining)
-        self._environment.send(joining, message)
+            entries += [entry for entry in state.table.row(row) if entry.peer != joining.peer]
+        leaves = [leaf for leaf in state.leaf_set if leaf.peer != joining.peer] if last else []
+        message = JoinState(identifier=state.identifier, entries=entries, leaves=leaves, last=last)
+        self._environment.send(joining.peer, message)
 
-    def _go_to(self, near: int, round_trip: float, leaf_set: bool = False, row: int = 0) -> None:
-        self._near, self._round_trip, self._row, self._nearer = near, round_trip, row, None
+    def again(self) -> None:
+        """Start over with other contacts."""
+        self._step = _Step.CONTACTS
+        self._wait(self.again)
+        self._environment.find_contacts(self._found)
+
+    def _go_to(self, near: int, round_trip: float, request: RowRequest) -> None:
+        """The nearest peer so far is `near`: ask it for those that it knows, while there are steps left."""
+        self._near, self._round_trip, self._nearer = near, round_trip, None
         if not self._steps_left:
             self._request()
             return
         self._steps_left -= 1
-        self._wait(self.again)
-        self._environment.send(near, RowRequest(leaf_set=leaf_set, row=row))
+        self._cancel()
+        self._timer = self._environment.request(
+            near,
+            request,
+            self._parameters.join_timeout,
+            lambda reply: self._on_row(request, reply),
+            self.again,
+        )
 
-    def _on_row(self, sender: int, message: RowReply) -> None:
-        self._state.hear(sender)
-        if self._step is not _Step.SEARCH:
-            self._tables.on_row(sender, message)
-            return
-        if sender != self._near:
-            return
-        for peer in message.peers:
-            if peer != self._state.peer:
-                self._pings.send(peer)
-        self._row = message.rows if message.leaf_set else message.row
+    def _on_row(self, request: RowRequest, reply: Message) -> None:
+        assert isinstance(reply, RowReply)
+        for contact in reply.peers:
+            if contact.peer != self._state.peer:
+                self._pings.send(contact.peer)
+        self._row = reply.rows if request.leaf_set else request.row
         # Whoever has not answered by then is not nearer.
         self._wait(self._compare, self._round_trip)
 
     def _compare(self) -> None:
         if self._nearer is not None:
             round_trip, near = self._nearer
-            self._go_to(near, round_trip, row=max(self._row - 1, 0))
+            self._go_to(near, round_trip, RowRequest(row=max(self._row - 1, 0)))
         elif self._row > 0:
-            self._go_to(self._near, self._round_trip, row=self._row - 1)
+            self._go_to(self._near, self._round_trip, RowRequest(row=self._row - 1))
         else:
             self._request()
 
@@ -163,13 +160,12 @@ class Join:
         self._forwarding.route_through(self._near, self._state.identifier, JoinRequest())
 
     def _on_state(self, sender: int, message: JoinState) -> None:
-        state = self._state
-        state.hear(sender)
-        self._tables.consider((sender, *message.neighbourhood, *(p for r in message.rows for p in r.peers)))
+        contact = self._state.meet(sender, message.identifier)
+        self._tables.measure([contact, *message.entries])
         if message.last and self._step is _Step.TRANSFER:
             self._step = _Step.PROBING
             self._cancel()
-            self._leaves.consider((sender, *message.leaves))
+            self._leaves.consider([contact, *message.leaves])
             self._leaves.settle()
 
     def _finish(self) -> None:
@@ -178,13 +174,7 @@ class Join:
         self._attempts = 0
         self._joined()
 
-    def again(self) -> None:
-        """Start over with other contacts."""
-        self._step = _Step.CONTACTS
-        self._wait(self.again)
-        self._environment.find_contacts(self._found)
-
-    def _found(self, contacts: Sequence[Contact]) -> None:
+    def _found(self, contacts: Sequence[int]) -> None:
         if self._step is _Step.CONTACTS:
             self.start(contacts)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from emulator import identifiers
-from emulator.identifiers import HALF, MASK, SPACE
+from emulator.identifiers import RING
+from emulator.protocol import Contact
+
+_MASK: Final = RING.mask
+_HALF: Final = RING.size // 2
 
 
 class LeafSet:
@@ -14,26 +18,26 @@ class LeafSet:
 
     __slots__ = ("_half", "_leftmost", "_members", "_offsets", "_own", "_ring", "left", "right")
 
-    def __init__(self, own: int, size: int, peers: Iterable[int] = ()) -> None:
-        """`own` is the identifier of the peer whose leaves these are; `peers` are considered at once."""
+    def __init__(self, own: int, size: int, contacts: Iterable[Contact] = ()) -> None:
+        """`own` is the identifier of the peer whose leaves these are; `contacts` are considered at once."""
         self._own = own
         self._half = size // 2
         self.left: list[tuple[int, int]] = []
         """(distance, peer) counter-clockwise, nearest first."""
         self.right: list[tuple[int, int]] = []
         """(distance, peer) clockwise, nearest first."""
-        self._members: set[int] = set()
-        for peer in self.newcomers(peers):
-            self._members.add(peer)
-            insort(self.side_of(peer), (self._distance(peer), peer))
+        self._members: dict[int, Contact] = {}
+        for contact in self.newcomers(contacts):
+            self._members[contact.peer] = contact
+            insort(self.side_of(contact), (self._distance(contact), contact.peer))
         self._rebuild()
 
     def __contains__(self, peer: int) -> bool:
         return peer in self._members
 
-    def __iter__(self) -> Iterator[int]:
-        """From the leftmost to the rightmost."""
-        return (peer for peer in self._ring if peer is not None)
+    def __iter__(self) -> Iterator[Contact]:
+        """The leaves from the leftmost to the rightmost."""
+        return iter([contact for contact in self._ring if contact is not None])
 
     def __len__(self) -> int:
         return len(self._members)
@@ -44,81 +48,84 @@ class LeafSet:
         return self.left, self.right
 
     def is_short(self, side: list[tuple[int, int]]) -> bool:
-        """Fewer peers than it may have."""
+        """Whether the side has fewer peers than it may have."""
         return len(side) < self._half
 
-    def side_of(self, peer: int) -> list[tuple[int, int]]:
-        """Where the peer is or would be."""
-        return self.left if (identifiers.of_peer(peer) - self._own) & MASK > HALF else self.right
+    def side_of(self, contact: Contact) -> list[tuple[int, int]]:
+        """The side that the peer is or would be on."""
+        return self.left if (contact.identifier - self._own) & _MASK > _HALF else self.right
 
-    def takes(self, peer: int) -> bool:
-        """Whether `add` would add this peer (which is not this one itself)."""
-        if peer in self._members:
+    def contact(self, peer: int) -> Contact:
+        """The contact of a leaf. Raises KeyError if the peer is none."""
+        return self._members[peer]
+
+    def takes(self, contact: Contact) -> bool:
+        """Whether `add` would add this peer, which is not the one whose leaves these are."""
+        if contact.peer in self._members:
             return False
-        side = self.side_of(peer)
-        return len(side) < self._half or self._distance(peer) < side[-1][0]
+        side = self.side_of(contact)
+        return len(side) < self._half or self._distance(contact) < side[-1][0]
 
-    def newcomers(self, peers: Iterable[int]) -> list[int]:
-        """Those of the peers that would be leaves if all of them were added."""
-        chosen: list[int] = []
-        sides: list[list[tuple[int, int]]] = [[], []]
-        for peer in dict.fromkeys(peers):
-            if self.takes(peer):
-                sides[self.side_of(peer) is self.right].append((self._distance(peer), peer))
+    def newcomers(self, contacts: Iterable[Contact]) -> list[Contact]:
+        """The peers among these that would be leaves if all of them were added."""
+        fitting: dict[int, Contact] = {}
+        sides: tuple[list[tuple[int, int]], list[tuple[int, int]]] = [], []
+        for contact in contacts:
+            if contact.peer not in fitting and self.takes(contact):
+                fitting[contact.peer] = contact
+                sides[self.side_of(contact) is self.right].append((self._distance(contact), contact.peer))
+        chosen: list[Contact] = []
         for former, new in zip(self.sides, sides, strict=True):
             if new:
                 kept = sorted([*former, *new])[: self._half]
-                chosen += [peer for _, peer in kept if peer not in self._members]
+                chosen += [fitting[peer] for _, peer in kept if peer not in self._members]
         return chosen
 
-    def add(self, peer: int) -> list[int] | None:
+    def add(self, contact: Contact) -> list[Contact] | None:
         """Take the peer in; the peers that had to go (at most one), or None if it has no place."""
-        if not self.takes(peer):
+        if not self.takes(contact):
             return None
-        side = self.side_of(peer)
-        insort(side, (self._distance(peer), peer))
-        dropped = [gone for _, gone in side[self._half :]]
+        side = self.side_of(contact)
+        insort(side, (self._distance(contact), contact.peer))
+        dropped = [self._members.pop(peer) for _, peer in side[self._half :]]
         del side[self._half :]
-        self._members.add(peer)
-        self._members.difference_update(dropped)
+        self._members[contact.peer] = contact
         self._rebuild()
         return dropped
 
-    def remove(self, peer: int) -> bool:
-        """Whether it was in."""
-        if peer not in self._members:
-            return False
-        self.side_of(peer).remove((self._distance(peer), peer))
-        self._members.remove(peer)
-        self._rebuild()
-        return True
+    def remove(self, peer: int) -> Contact | None:
+        """Let the peer go; its contact if it was in."""
+        contact = self._members.pop(peer, None)
+        if contact is not None:
+            self.side_of(contact).remove((self._distance(contact), peer))
+            self._rebuild()
+        return contact
 
     def covers(self, key: int) -> bool:
-        """The key lies between the leftmost and the rightmost leaf."""
-        return (key - self._leftmost) & MASK <= self._offsets[-1]
+        """Whether the key lies between the leftmost and the rightmost leaf."""
+        return (key - self._leftmost) & _MASK <= self._offsets[-1]
 
-    def closest(self, key: int) -> int | None:
-        """Of this peer (None) and the leaves, the closest to a key that is covered."""
-        offset = (key - self._leftmost) & MASK
+    def closest(self, key: int) -> Contact | None:
+        """The closest to a key that is covered, of this peer (None) and the leaves."""
+        offset = (key - self._leftmost) & _MASK
         place = bisect_left(self._offsets, offset)
         if place and offset - self._offsets[place - 1] < self._offsets[place] - offset:
             place -= 1
         return self._ring[place]
 
-    def nearest(self) -> list[int]:
+    def nearest(self) -> list[Contact]:
         """The leaves, nearest first."""
-        return [peer for _, peer in sorted([*self.left, *self.right])]
+        return [self._members[peer] for _, peer in sorted([*self.left, *self.right])]
 
-    def _distance(self, peer: int) -> int:
-        clockwise = (identifiers.of_peer(peer) - self._own) & MASK
-        return SPACE - clockwise if clockwise > HALF else clockwise
+    def _distance(self, contact: Contact) -> int:
+        return RING.distance(contact.identifier, self._own)
 
     def _rebuild(self) -> None:
         reach = self.left[-1][0] if self.left else 0
-        self._leftmost = (self._own - reach) & MASK
-        self._ring: list[int | None] = [peer for _, peer in reversed(self.left)]
+        self._leftmost = (self._own - reach) & _MASK
+        self._ring: list[Contact | None] = [self._members[peer] for _, peer in reversed(self.left)]
         self._ring.append(None)
-        self._ring += [peer for _, peer in self.right]
+        self._ring += [self._members[peer] for _, peer in self.right]
         self._offsets = [reach - distance for distance, _ in reversed(self.left)]
         self._offsets.append(reach)
         self._offsets += [reach + distance for distance, _ in self.right]

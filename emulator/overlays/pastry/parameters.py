@@ -16,7 +16,6 @@ class PastryParameters(BaseModel):
 
     digit_bits: Literal[1, 2, 4, 8] = Field(4, description="b: identifiers are numbers of base 2^b")
     leaf_set: int = Field(16, ge=2, multiple_of=2, description="|L|: leaves, half of them on each side")
-    neighbourhood: int = Field(16, ge=1, description="|M|: near peers that are remembered")
     heartbeat: Duration = Field(30.0, gt=0, description="Tls: between two heartbeats to the left neighbour")
     probe_timeout: Duration = Field(3.0, gt=0, description="To: how long an answer to a probe may take")
     probe_retries: int = Field(2, ge=0, description="repetitions of a probe before a peer is declared dead")

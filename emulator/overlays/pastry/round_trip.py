@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-
-from google.protobuf.message import Message
-from trellis.v1.pastry_pb2 import Ping, Pong
+from typing import Final
 
 from emulator.overlays.pastry.parameters import PastryParameters
-from emulator.protocol import Environment, Handler
+from emulator.protocol import Environment, Message
+from trellis.v1.pastry import Ping
 
-_MEAN_GAIN = 1 / 8
-_DEVIATION_GAIN = 1 / 4
+_MEAN_GAIN: Final = 1 / 8
+_DEVIATION_GAIN: Final = 1 / 4
 
 
 class RoundTrips:
@@ -42,7 +41,7 @@ class RoundTrips:
         )
 
     def mean(self, peer: int) -> float:
-        """Seconds, infinite if it was never measured."""
+        """The mean round trip (s), infinite if it was never measured."""
         estimate = self._estimates.get(peer)
         return math.inf if estimate is None else estimate[0]
 
@@ -56,43 +55,33 @@ class RoundTrips:
 
 
 class Pings:
-    """Pings and their answers."""
+    """Pings that measure how far a peer is. Silence means nothing: nobody is declared dead for it."""
 
     def __init__(
         self,
         environment: Environment,
         parameters: PastryParameters,
-        *,
-        answer: Callable[[int, Ping], Pong],
-        answered: Callable[[int, bool, float], None],
+        answered: Callable[[int, Message, float], None],
     ) -> None:
-        """`answered` is called with the peer, whether it is ready, and the round trip in seconds."""
+        """`answered(peer, pong, seconds)` is told each answer with the round trip."""
         self._environment = environment
-        # A little less, so that a repetition after exactly that time is not held back by its rounding.
-        self._patience = 0.9 * parameters.probe_timeout
-        self._bound = parameters.round_trips
-        self._answer = answer
+        self._timeout = parameters.probe_timeout
         self._answered = answered
         self._sent: dict[int, float] = {}
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {Ping: self._on_ping, Pong: self._on_pong}
-
     def send(self, peer: int, attempts: int = 0) -> None:
-        """Ping the peer, unless an answer may still come."""
-        now = self._environment.now
-        if now - self._sent.get(peer, -math.inf) < self._patience:
+        """Ping the peer, unless an answer may still come. `attempts` counts those of joining."""
+        if peer in self._sent:
             return
-        self._sent.pop(peer, None)
-        self._sent[peer] = now
-        if len(self._sent) > self._bound:
-            del self._sent[next(iter(self._sent))]
-        self._environment.send(peer, Ping(attempts=attempts))
+        self._sent[peer] = self._environment.now
+        self._environment.request(
+            peer,
+            Ping(attempts=attempts),
+            self._timeout,
+            lambda pong: self._answered(peer, pong, self._environment.now - self._sent.pop(peer)),
+            lambda: self._give_up(peer),
+        )
 
-    def _on_ping(self, sender: int, message: Ping) -> None:
-        self._environment.send(sender, self._answer(sender, message))
-
-    def _on_pong(self, sender: int, message: Pong) -> None:
-        sent = self._sent.pop(sender, None)
-        if sent is not None:
-            self._answered(sender, message.ready, self._environment.now - sent)
+    def _give_up(self, peer: int) -> None:
+        """The peer was silent; it may be pinged again."""
+        del self._sent[peer]

@@ -1,56 +1,56 @@
-"""What a peer knows of others, and where it would send a message next (Pastry, 2.1 and 2.2)."""
+"""The state of a peer: the others that it knows, and the next hop of a message (Pastry, 2.1 and 2.2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable
+from typing import Final
 
-from emulator import identifiers
+from emulator.identifiers import RING
 from emulator.overlays.pastry.leaf_set import LeafSet
-from emulator.overlays.pastry.neighbourhood import Neighbourhood
 from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.round_trip import RoundTrips
 from emulator.overlays.pastry.routing_table import RoutingTable
-from emulator.protocol import Environment
+from emulator.protocol import Contact, Environment
 
-_FAILURES = 256
+_FAILURES: Final = 256
 """Dead peers that are remembered."""
 
 
 class RoutingState:
-    """Leaf set, routing table and neighbourhood set, and what is known of the peers in them."""
+    """Leaf set and routing table, and what is known of the peers in them: the members."""
 
     def __init__(
         self,
         environment: Environment,
         parameters: PastryParameters,
-        leaf_changed: Callable[[int, bool], None],
+        identifier: int,
+        *,
+        leaf_changed: Callable[[Contact, bool], None],
+        routes_changed: Callable[[], None],
     ) -> None:
-        """`leaf_changed` is told each peer that becomes a leaf (true) or is one no more (false)."""
+        """`identifier` is this peer's own.
+
+        `leaf_changed` is told each peer that becomes a leaf (true) or is one no more (false),
+        `routes_changed` is called at each change of the leaf set, the table or the suspects.
+        """
         self._environment = environment
         self._failure_memory = parameters.failure_memory
         self._leaf_changed = leaf_changed
-        self.peer = environment.self_contact.peer
-        self.identifier = identifiers.of_peer(self.peer)
-        self.leaf_set = LeafSet(self.identifier, parameters.leaf_set)
-        self.table = RoutingTable(self.identifier, parameters.digit_bits)
-        self.neighbourhood = Neighbourhood(parameters.neighbourhood)
+        self._routes_changed = routes_changed
+        self.peer = environment.peer
+        self.identifier = identifier
+        self.leaf_set = LeafSet(identifier, parameters.leaf_set)
+        self.table = RoutingTable(identifier, parameters.digit_bits)
         self.round_trips = RoundTrips(parameters)
         self.ready = False
-        """Has joined: may be the root of keys."""
+        """Whether this peer has joined: may be the root of keys."""
+        self.members: dict[int, Contact] = {}
+        """The peers of the leaf set and the table, by number."""
         self.suspected: set[int] = set()
-        """Peers that are being probed because they were silent."""
-        self.version = 0
-        """Changes with every change of the leaf set, the table or the suspects."""
+        """Members that are being probed because they were silent."""
         self._heard: dict[int, float] = {}
-        self._failed: dict[int, float] = {}
-
-    def __contains__(self, peer: int) -> bool:
-        return peer in self._heard
-
-    def members(self) -> list[int]:
-        """All peers of the three sets."""
-        return list(self._heard)
+        self._failed: dict[int, tuple[float, Contact | None]] = {}
 
     def hear(self, peer: int) -> None:
         """Something came from the peer, so it lives."""
@@ -59,83 +59,88 @@ class RoutingState:
         elif self._failed:
             self._failed.pop(peer, None)
 
+    def meet(self, peer: int, identifier: int) -> Contact:
+        """The peer itself said that it has this identifier; what it had before is no longer true of it."""
+        self.hear(peer)
+        known = self.members.get(peer)
+        if known is not None:
+            if known.identifier == identifier:
+                return known
+            self._forget(peer)
+        return Contact(peer, identifier)
+
     def heard(self, peer: int) -> float:
-        """When a peer of the three sets was last heard from (s of trial time)."""
+        """The time at which a member was last heard from (s of trial time)."""
         return self._heard.get(peer, -math.inf)
 
     def has_failed(self, peer: int) -> bool:
-        """Was found dead lately and not heard from since."""
-        since = self._failed.get(peer)
-        if since is None:
+        """Whether the peer was found dead lately and not heard from since."""
+        failure = self._failed.get(peer)
+        if failure is None:
             return False
-        if self._environment.now - since < self._failure_memory:
+        if self._environment.now - failure[0] < self._failure_memory:
             return True
         del self._failed[peer]
         return False
 
-    def failed(self) -> list[int]:
-        """Peers that were found dead lately."""
-        return [peer for peer in list(self._failed) if self.has_failed(peer)]
+    def failed(self) -> list[Contact]:
+        """The peers that were found dead lately, as far as their identifiers are known."""
+        recent = [contact for peer, (_, contact) in list(self._failed.items()) if self.has_failed(peer)]
+        return [contact for contact in recent if contact is not None]
 
-    def unknown(self, peers: Iterable[int]) -> list[int]:
-        """Those that may be alive, without this one."""
-        return [peer for peer in peers if peer != self.peer and not self.has_failed(peer)]
+    def believable(self, contacts: Iterable[Contact]) -> list[Contact]:
+        """Leave out this peer and those that were found dead lately."""
+        return [
+            contact for contact in contacts if contact.peer != self.peer and not self.has_failed(contact.peer)
+        ]
 
-    def add_leaf(self, peer: int) -> None:
+    def add_leaf(self, contact: Contact) -> None:
         """Take in a peer that was just heard from, if it has a place among the leaves."""
-        dropped = self.leaf_set.add(peer)
+        dropped = self.leaf_set.add(contact)
         if dropped is None:
             return
-        self._heard[peer] = self._environment.now
-        self.version += 1
+        self._remember(contact)
         for gone in dropped:
-            self._drop(gone)
+            self._drop(gone.peer)
             self._leaf_changed(gone, False)
-        self._leaf_changed(peer, True)
+        self._leaf_changed(contact, True)
 
-    def offer_slot(self, peer: int) -> None:
+    def offer_slot(self, contact: Contact) -> None:
         """Take in a peer that was just heard from, if its slot is empty or held by one farther away."""
-        if peer in self.table:
+        if contact.peer in self.table:
             return
-        holder = self.table.lookup(identifiers.of_peer(peer))
+        holder = self.table.lookup(contact.identifier)
         mean = self.round_trips.mean
-        if holder is None or mean(peer) < mean(holder):
-            self.table.put(peer)
-            self._heard[peer] = self._environment.now
-            self.version += 1
+        if holder is None or mean(contact.peer) < mean(holder.peer):
+            self.table.put(contact)
+            self._remember(contact)
             if holder is not None:
-                self._drop(holder)
+                self._drop(holder.peer)
 
-    def offer_neighbour(self, peer: int) -> None:
-        """Take in a peer that was just heard from, if it is one of the nearest."""
-        dropped = self.neighbourhood.offer(peer, self.round_trips.mean(peer))
-        if peer in self.neighbourhood:
-            self._heard[peer] = self._environment.now
-        if dropped is not None:
-            self._drop(dropped)
+    def suspect(self, peer: int) -> None:
+        """The member was silent when it should not have been: route around it."""
+        if peer not in self.suspected:
+            self.suspected.add(peer)
+            self._routes_changed()
 
-    def remove(self, peer: int) -> None:
-        """The peer is dead or has left."""
-        self._failed[peer] = self._environment.now
+    def trust(self, peer: int) -> None:
+        """The peer answered a probe."""
+        if peer in self.suspected:
+            self.suspected.remove(peer)
+            self._routes_changed()
+
+    def remove(self, peer: int, told: Contact | None = None) -> None:
+        """The peer is dead or has left. `told` is how others described it, if it is no member."""
+        former = self._failed.pop(peer, None)
+        contact = self.members.get(peer, told)
+        if contact is None and former is not None:
+            contact = former[1]
+        self._failed[peer] = self._environment.now, contact
         if len(self._failed) > _FAILURES:
             del self._failed[next(iter(self._failed))]
-        self._heard.pop(peer, None)
-        self.suspected.discard(peer)
-        self.neighbourhood.remove(peer)
-        in_table = self.table.remove(peer)
-        was_leaf = self.leaf_set.remove(peer)
-        if in_table or was_leaf:
-            self.version += 1
-        if was_leaf:
-            self._leaf_changed(peer, False)
+        self._forget(peer)
 
-    def forget_all(self) -> None:
-        """Be as at the start, but for what was measured."""
-        for peer in self.members():
-            self.remove(peer)
-        self._failed.clear()
-
-    def next_hop(self, key: int, without: Collection[int] = ()) -> int | None:
+    def next_hop(self, key: int, without: Collection[int] = ()) -> Contact | None:
         """The next hop for a key, None if this peer is the closest (Pastry, section 2.2, table 1).
 
         Peers in `without` are taken for dead. Suspects are passed over where the routing table
@@ -144,38 +149,56 @@ class RoutingState:
         leaves = self.leaf_set
         if leaves.covers(key):
             hop = leaves.closest(key)
-            if hop not in without:
+            if hop is None or hop.peer not in without:
                 return hop
-            return self._closest([peer for peer in leaves if peer not in without], key)
+            return self._closest([leaf for leaf in leaves if leaf.peer not in without], key)
         hop = self.table.lookup(key)
-        if hop is not None and hop not in without and hop not in self.suspected:
+        if hop is not None and hop.peer not in without and hop.peer not in self.suspected:
             return hop
         shared = self.table.shared(key)
-        known = {
-            peer
-            for peer in (*self._heard,)
-            if peer not in without and self._shared(identifiers.of_peer(peer), key) >= shared
-        }
-        hop = self._closest(known - self.suspected, key)
+        known = [
+            member
+            for peer, member in self.members.items()
+            if peer not in without and self.table.shared(self.identifier ^ member.identifier ^ key) >= shared
+        ]
+        hop = self._closest([member for member in known if member.peer not in self.suspected], key)
         return self._closest(known, key) if hop is None else hop
 
-    def is_root(self, peer: int, key: int) -> bool:
-        """As far as this peer knows, the other is the closest to the key."""
-        return self.leaf_set.covers(key) and self.leaf_set.closest(key) == peer
+    def is_root(self, peer: int, key: int, without: Collection[int]) -> bool:
+        """Whether this peer takes the other for the closest to the key but for those in `without`."""
+        if not self.leaf_set.covers(key):
+            return False
+        root = self.next_hop(key, without)
+        return root is not None and root.peer == peer
 
-    def _closest(self, peers: Collection[int], key: int) -> int | None:
+    def _closest(self, contacts: Iterable[Contact], key: int) -> Contact | None:
         """The one that is closer to the key than this peer and all others, if any."""
-        best, distance = None, identifiers.distance(self.identifier, key)
-        for peer in peers:
-            other = identifiers.distance(identifiers.of_peer(peer), key)
+        best, distance = None, RING.distance(self.identifier, key)
+        for contact in contacts:
+            other = RING.distance(contact.identifier, key)
             if other < distance:
-                best, distance = peer, other
+                best, distance = contact, other
         return best
 
-    def _shared(self, a: int, b: int) -> int:
-        return self.table.shared(self.identifier ^ a ^ b)
+    def _remember(self, contact: Contact) -> None:
+        """The peer got a place."""
+        self.members[contact.peer] = contact
+        self._heard[contact.peer] = self._environment.now
+        self._routes_changed()
 
     def _drop(self, peer: int) -> None:
-        """The peer lost one of its places; forget when it was heard if it was the last."""
-        if peer not in self.leaf_set and peer not in self.table and peer not in self.neighbourhood:
-            self._heard.pop(peer, None)
+        """The peer lost one of its places; forget it if that was the last."""
+        if peer not in self.leaf_set and peer not in self.table:
+            self._forget(peer)
+
+    def _forget(self, peer: int) -> None:
+        """The peer is no member any more."""
+        self.members.pop(peer, None)
+        self._heard.pop(peer, None)
+        self.suspected.discard(peer)
+        entry = self.table.remove(peer)
+        leaf = self.leaf_set.remove(peer)
+        if entry is not None or leaf is not None:
+            self._routes_changed()
+        if leaf is not None:
+            self._leaf_changed(leaf, False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator import identifiers
 from emulator.identifiers import BITS
+from emulator.protocol import Contact
 
 
 class RoutingTable:
@@ -17,22 +17,24 @@ class RoutingTable:
         """`own` is this peer's identifier; `digit_bits` is the papers' b and divides 128."""
         self._own = own
         self._bits = digit_bits
-        self._rows: list[list[int | None]] = []
+        self._rows: list[list[Contact | None]] = []
         self._places: dict[int, tuple[int, int]] = {}
 
     def __contains__(self, peer: int) -> bool:
         return peer in self._places
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._places)
+    def __iter__(self) -> Iterator[Contact]:
+        """The entries in the order in which they came."""
+        entries = [self._rows[row][digit] for row, digit in self._places.values()]
+        return iter([entry for entry in entries if entry is not None])
 
     def __len__(self) -> int:
-        """Filled slots."""
+        """The number of filled slots."""
         return len(self._places)
 
     @property
     def rows(self) -> int:
-        """Rows up to the last one that has ever been used."""
+        """The number of rows up to the last one that has ever been used."""
         return len(self._rows)
 
     def shared(self, identifier: int) -> int:
@@ -44,33 +46,34 @@ class RoutingTable:
         row = (BITS - (self._own ^ identifier).bit_length()) // self._bits
         return row, (identifier >> (BITS - (row + 1) * self._bits)) & ((1 << self._bits) - 1)
 
-    def lookup(self, identifier: int) -> int | None:
-        """Who is in the slot of the identifier, which is not this peer's own."""
+    def lookup(self, identifier: int) -> Contact | None:
+        """The entry in the slot of the identifier, which is not this peer's own."""
         row, digit = self.place(identifier)
         return self._rows[row][digit] if row < len(self._rows) else None
 
-    def row(self, row: int) -> list[int]:
-        """The peers of a row."""
+    def row(self, row: int) -> list[Contact]:
+        """The entries of a row."""
         if row >= len(self._rows):
             return []
-        return [peer for peer in self._rows[row] if peer is not None]
+        return [entry for entry in self._rows[row] if entry is not None]
 
-    def put(self, peer: int) -> int | None:
-        """Set the peer in its slot; who was there before."""
-        row, digit = self.place(identifiers.of_peer(peer))
+    def put(self, contact: Contact) -> Contact | None:
+        """Set the peer, which is in no slot, in its slot; the entry that was there before."""
+        row, digit = self.place(contact.identifier)
         while row >= len(self._rows):
             self._rows.append([None] * (1 << self._bits))
         former = self._rows[row][digit]
         if former is not None:
-            del self._places[former]
-        self._rows[row][digit] = peer
-        self._places[peer] = (row, digit)
+            del self._places[former.peer]
+        self._rows[row][digit] = contact
+        self._places[contact.peer] = (row, digit)
         return former
 
-    def remove(self, peer: int) -> bool:
-        """Whether it was in."""
+    def remove(self, peer: int) -> Contact | None:
+        """Empty the peer's slot; the entry if there was one."""
         place = self._places.pop(peer, None)
         if place is None:
-            return False
-        self._rows[place[0]][place[1]] = None
-        return True
+            return None
+        row, digit = place
+        entry, self._rows[row][digit] = self._rows[row][digit], None
+        return entry

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from google.protobuf.message import Message
-from trellis.v1.pastry_pb2 import RowAnnouncement, RowReply, RowRequest, SlotReply, SlotRequest
-
-from emulator import identifiers
+from emulator.identifiers import BITS
 from emulator.overlays.pastry.liveness import Liveness
 from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.round_trip import Pings
 from emulator.overlays.pastry.routing_state import RoutingState
-from emulator.protocol import Environment, Handler
+from emulator.protocol import Contact, Environment, Message
+from trellis.v1.pastry import RowAnnouncement, RowReply, RowRequest, SlotReply, SlotRequest
 
 
 class TableMaintenance:
@@ -32,49 +31,40 @@ class TableMaintenance:
         self._pings = pings
         self._liveness = liveness
         self._asked: dict[tuple[int, int], float] = {}
-
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {
-            RowRequest: self._on_row_request,
-            RowAnnouncement: self._on_announcement,
-            SlotRequest: self._on_slot_request,
-            SlotReply: self._on_slot_reply,
-        }
+        environment.serve(RowRequest, self._show_row)
+        environment.handle(RowAnnouncement, self._on_announcement)
+        environment.serve(SlotRequest, self._find_fitting)
 
     def start(self) -> None:
         """Begin the periodic work."""
         self._environment.every(self._parameters.table_maintenance, self._compare_rows)
         self._environment.every(self._parameters.table_probe, self._probe_silent)
 
-    def consider(self, peers: Iterable[int]) -> None:
+    def measure(self, contacts: Iterable[Contact]) -> None:
         """Others told of these peers: ping those that may be worth a slot."""
         state = self._state
-        table, mean = state.table, state.round_trips.mean
-        for peer in state.unknown(peers):
-            if peer in table:
+        mean = state.round_trips.mean
+        for contact in state.believable(contacts):
+            if contact.peer in state.table:
                 continue
-            holder = table.lookup(identifiers.of_peer(peer))
-            known = mean(peer)
-            if holder is None or known == _NEVER or known < mean(holder):
-                self._pings.send(peer)
+            holder = state.table.lookup(contact.identifier)
+            known = mean(contact.peer)
+            if holder is None or known == math.inf or known < mean(holder.peer):
+                self._pings.send(contact.peer)
 
     def announce(self) -> None:
-        """A peer that has joined sends each row to those in it (DSN 2004)."""
+        """This peer has joined: send each row to those in it (DSN 2004)."""
         state = self._state
         for row in range(state.table.rows):
             peers = state.table.row(row)
-            for peer in peers:
-                mean = state.round_trips.mean(peer)
-                self._environment.send(
-                    peer,
-                    RowAnnouncement(
-                        row=row, peers=peers, round_trip_us=0 if mean == _NEVER else max(1, round(mean * 1e6))
-                    ),
+            for entry in peers:
+                mean = state.round_trips.mean(entry.peer)
+                message = RowAnnouncement(
+                    identifier=state.identifier,
+                    peers=peers,
+                    round_trip_us=0 if mean == math.inf else max(1, round(mean * 1e6)),
                 )
-
-    def suspect(self, peer: int) -> None:
-        """A peer that is no leaf was silent when it should not have been."""
-        self._liveness.suspect(peer, self._pings.send)
+                self._environment.send(entry.peer, message)
 
     def repair(self, identifier: int) -> None:
         """The slot of the identifier lost its peer: another peer of the row, or of the next, may know one.
@@ -85,9 +75,9 @@ class TableMaintenance:
         row = table.place(identifier)[0]
         peers = table.row(row) or table.row(row + 1)
         if peers:
-            self._ask_for_slot(self._environment.random.choice(peers), identifier)
+            self._ask_for_slot(self._environment.random.choice(peers).peer, identifier)
 
-    def missing(self, key: int, next_hop: int) -> None:
+    def fill(self, key: int, next_hop: int) -> None:
         """The slot for a key was empty when a message was routed: the next hop may know a peer for it.
 
         Passive repair (DSN 2004); each slot once in a while.
@@ -97,62 +87,68 @@ class TableMaintenance:
     def _ask_for_slot(self, peer: int, identifier: int) -> None:
         now = self._environment.now
         place = self._state.table.place(identifier)
-        if now - self._asked.get(place, -_NEVER) >= self._parameters.table_probe:
+        if now - self._asked.get(place, -math.inf) >= self._parameters.table_probe:
             self._asked[place] = now
-            self._environment.send(peer, SlotRequest(prefix=identifiers.encode(identifier), row=place[0]))
+            self._request(peer, SlotRequest(prefix=identifier, row=place[0]))
 
     def _compare_rows(self) -> None:
         """Constrained gossip: of each row, one peer is asked for its own (DSN 2004)."""
         for row in range(self._state.table.rows):
             peers = self._state.table.row(row)
             if peers:
-                self._environment.send(self._environment.random.choice(peers), RowRequest(row=row))
+                self._request(self._environment.random.choice(peers).peer, RowRequest(row=row))
+
+    def _request(self, peer: int, message: Message) -> None:
+        """Ask once: if no reply comes, the slot or the row is asked for another time."""
+        self._environment.request(
+            peer,
+            message,
+            self._parameters.probe_timeout,
+            lambda reply: self._on_candidates(peer, reply),
+            _let_be,
+        )
+
+    def _on_candidates(self, sender: int, reply: Message) -> None:
+        assert isinstance(reply, (RowReply, SlotReply))
+        self._state.hear(sender)
+        self.measure(reply.peers)
 
     def _probe_silent(self) -> None:
-        """Entries and near peers that were silent for a period; leaves have heartbeats."""
+        """Probe the entries that were silent for a period; leaves have heartbeats."""
         state = self._state
         long_ago = self._environment.now - self._parameters.table_probe
-        for peer in state.members():
-            if state.heard(peer) < long_ago and peer not in state.leaf_set:
-                self._liveness.probe(peer, self._pings.send)
+        for entry in state.table:
+            if state.heard(entry.peer) < long_ago and entry.peer not in state.leaf_set:
+                self._liveness.probe(entry)
 
-    def _on_row_request(self, sender: int, message: RowRequest) -> None:
+    def _show_row(self, sender: int, message: RowRequest) -> RowReply:
         state = self._state
         state.hear(sender)
-        peers = state.leaf_set if message.leaf_set else state.table.row(message.row)
-        reply = RowReply(leaf_set=message.leaf_set, row=message.row, rows=state.table.rows, peers=peers)
-        self._environment.send(sender, reply)
-
-    def on_row(self, sender: int, message: RowReply) -> None:
-        """Another peer's row."""
-        self._state.hear(sender)
-        self.consider(message.peers)
+        if message.leaf_set:
+            return RowReply(rows=state.table.rows, peers=list(state.leaf_set))
+        return RowReply(rows=state.table.rows, peers=state.table.row(message.row))
 
     def _on_announcement(self, sender: int, message: RowAnnouncement) -> None:
         state = self._state
-        state.hear(sender)
+        contact = state.meet(sender, message.identifier)
         if message.round_trip_us:
             state.round_trips.sample(sender, message.round_trip_us / 1e6)
-        state.offer_slot(sender)
-        state.offer_neighbour(sender)
-        self.consider(message.peers)
+        state.offer_slot(contact)
+        self.measure(message.peers)
 
-    def _on_slot_request(self, sender: int, message: SlotRequest) -> None:
+    def _find_fitting(self, sender: int, message: SlotRequest) -> SlotReply | None:
+        """The peers that share the prefix, as many as a row has slots; no reply if there are none."""
         state = self._state
         state.hear(sender)
-        identifier = identifiers.decode(message.prefix)
-        bits = self._parameters.digit_bits * (message.row + 1)
+        beyond = BITS - self._parameters.digit_bits * (message.row + 1)
+        known = [Contact(state.peer, state.identifier), *state.members.values()]
         fitting = [
-            peer
-            for peer in (state.peer, *state.members())
-            if peer != sender and (identifiers.of_peer(peer) ^ identifier) >> (identifiers.BITS - bits) == 0
+            contact
+            for contact in known
+            if contact.peer != sender and (contact.identifier ^ message.prefix) >> beyond == 0
         ]
-        if fitting:
-            self._environment.send(sender, SlotReply(peers=fitting[: 1 << self._parameters.digit_bits]))
-
-    def _on_slot_reply(self, sender: int, message: SlotReply) -> None:
-        self._state.hear(sender)
-        self.consider(message.peers)
+        return SlotReply(peers=fitting[: 1 << self._parameters.digit_bits]) if fitting else None
 
 
-_NEVER = float("inf")
+def _let_be() -> None:
+    """Do nothing about a request that was not answered."""

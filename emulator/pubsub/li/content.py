@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-
-from trellis.v1.content_pb2 import EventContent
+from typing import Final
 
 from emulator.protocol import Event
-from emulator.pubsub.li.node import Stored
+from emulator.pubsub.li.node import Entry
 from emulator.pubsub.li.space import Schema, TargetArea
+from trellis.v1.content import EventContent
+
+_REMEMBERED: Final = 256
+"""Events whose contents are kept laid out."""
 
 
 class Content:
-    """What an event says, its target area in each attribute's space, and which subscriptions it matches."""
+    """An event laid out: its values, its target area for each attribute, and the subscriptions it matches."""
 
     __slots__ = (
         "_absent_matches",
         "_clipped",
         "_values",
         "attributes",
-        "number",
-        "payload",
-        "publisher",
+        "cut_off",
+        "message",
+        "schema",
         "targets",
     )
 
     def __init__(self, message: EventContent, schema: Schema, cut_off: float, absent_matches: bool) -> None:
-        self.number = message.event
-        self.publisher = message.publisher
-        self.payload = message.payload
+        self.message = message
+        self.schema = schema
+        self.cut_off = cut_off
         given = dict(zip(message.attributes, message.values, strict=True))
         self.attributes = {schema.attributes[index].name: value for index, value in given.items()}
         self._absent_matches = absent_matches
@@ -44,13 +46,13 @@ class Content:
             cut = (cut_off or 1.0) * attribute.width
             if value is not None:
                 self.targets.append(TargetArea(attribute, value, value, cut))
-            elif self._absent_matches:
+            elif absent_matches:
                 self.targets.append(TargetArea(attribute, attribute.high, attribute.low, cut))
             else:
                 self.targets.append(None)
 
-    def matching(self, attribute: int, subscriptions: Iterable[Stored]) -> list[Stored]:
-        """Those in the tree of `attribute` that are to get this event.
+    def matching(self, attribute: int, entries: Iterable[Entry]) -> list[Entry]:
+        """Choose the subscriptions in the tree of `attribute` that are to get this event.
 
         Points lie in the domain, and so does the value that they are compared with; the subscriber
         compares again.
@@ -58,35 +60,44 @@ class Content:
         point = self._clipped[attribute]
         values = self._values
         found = []
-        for stored in subscriptions:
-            if point is not None and not stored.low <= point <= stored.high:
+        for entry in entries:
+            if point is not None and not entry.low <= point <= entry.high:
                 continue
-            for index, low, high in stored.others:
+            for index, low, high in entry.others:
                 value = values[index]
                 if not self._absent_matches if value is None else not low <= value <= high:
                     break
             else:
-                found.append(stored)
+                if not entry.message.withdrawn:
+                    found.append(entry)
         return found
 
     def event(self, hops: int) -> Event:
-        """As the application gets it."""
-        return Event(self.number, self.publisher, None, self.attributes, self.payload, hops)
+        """The event as the application gets it."""
+        message = self.message
+        return Event(message.event, message.publisher, None, self.attributes, message.payload, hops)
 
 
-def encode(event: Event, schema: Schema) -> bytes:
+def encode(event: Event, schema: Schema) -> EventContent:
     """Raises ValueError if the event has an attribute that is not in the schema."""
-    message = EventContent(
+    return EventContent(
         event=event.number,
         publisher=event.publisher,
         attributes=[schema.index(name) for name in event.attributes],
         values=list(event.attributes.values()),
         payload=event.payload,
     )
-    return message.SerializeToString()
 
 
-@lru_cache(maxsize=1024)
-def decode(encoded: bytes, schema: Schema, cut_off: float, absent_matches: bool) -> Content:
-    """The same object for the same event: all messages of an event carry the same bytes."""
-    return Content(EventContent.FromString(encoded), schema, cut_off, absent_matches)
+_laid_out: Final[dict[int, Content]] = {}
+"""The contents by the identity of their message, which each content keeps."""
+
+
+def lay_out(message: EventContent, schema: Schema, cut_off: float, absent_matches: bool) -> Content:
+    """The content of a message; the same object for the same message, which peers pass on by reference."""
+    content = _laid_out.get(id(message))
+    if content is None or content.schema is not schema or content.cut_off != cut_off:
+        if len(_laid_out) >= _REMEMBERED:
+            _laid_out.clear()
+        content = _laid_out[id(message)] = Content(message, schema, cut_off, absent_matches)
+    return content

@@ -1,51 +1,82 @@
-"""A node of a 2d-tree, as the peer that its identifier belongs to holds it (section 3.2.2)."""
+"""A node of a 2d-tree, as each of the peers nearest to its key holds it (sections 3.2.2 and 3.6).
+
+What two peers hold of a node can be added up in any order and more than once: a node that was split stays so,
+the table of leaves only grows, and of two versions of a subscription the later one stays. Messages between
+those peers may therefore be late, repeated or lost; comparing heals what a lost one left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol as Interface
+from typing import Final
 
-from trellis.v1.content_pb2 import NodeState, SubscriptionObject
-
-from emulator.pubsub.li.routing_table import LeafNodeRoutingTable
+from emulator.pubsub.li.leaf_table import LeafNodeRoutingTable
 from emulator.pubsub.li.space import Schema, level_of
+from trellis.v1.content import NodeState, SubscriptionObject
 
 Name = tuple[int, int]
 """(attribute, position) of a tree node."""
 Identity = tuple[int, int, int]
-"""(subscriber, sid, piece) of a stored subscription."""
+"""(subscriber, sid, piece) of a subscription object."""
+
+_DIGEST: Final = 0xFFFFFFFF
 
 
-class Stored:
-    """A subscription object, laid out for matching."""
+def version_of(subscription: SubscriptionObject) -> int:
+    """Orders the versions of a subscription, which its subscriber alone makes."""
+    return 2 * subscription.until + subscription.withdrawn
 
-    __slots__ = ("high", "identity", "low", "message", "others")
+
+def with_end(subscription: SubscriptionObject, until: int, withdrawn: bool) -> SubscriptionObject:
+    """Another version of the same subscription."""
+    return SubscriptionObject(
+        subscription.subscriber,
+        subscription.sid,
+        subscription.piece,
+        subscription.attributes,
+        subscription.lows,
+        subscription.highs,
+        until,
+        withdrawn,
+    )
+
+
+class Entry:
+    """A subscription object in a leaf, laid out for matching."""
+
+    __slots__ = ("digest", "high", "identity", "low", "message", "others", "version")
 
     def __init__(self, message: SubscriptionObject) -> None:
         self.message = message
         self.identity: Identity = (message.subscriber, message.sid, message.piece)
-        ranges = zip(message.attributes, message.lows, message.highs, strict=True)
-        _, self.low, self.high = next(ranges)
-        """The point."""
-        self.others = tuple(ranges)
+        self.version = version_of(message)
+        # Hashes of whole numbers, unlike those of strings, are the same in every process.
+        self.digest = hash((*self.identity, self.version)) & _DIGEST
+        self.low = message.lows[0]
+        self.high = message.highs[0]
+        """The point (low, high)."""
+        self.others = list(zip(message.attributes[1:], message.lows[1:], message.highs[1:], strict=True))
         """(attribute, low, high) of the ranges over other attributes."""
 
 
 class TreeNode:
     """A leaf with its subscriptions, or an inner node; with what it knows of the leaves below it."""
 
-    __slots__ = ("attribute", "position", "subscriptions", "table", "transfers", "version")
+    __slots__ = ("attribute", "awaited", "entries", "inner", "position", "sum", "table", "transfer")
 
     def __init__(self, schema: Schema, name: Name) -> None:
         """An empty leaf."""
         self.attribute, self.position = name
         self.table = LeafNodeRoutingTable(schema.attributes[self.attribute], self.position)
-        self.subscriptions: dict[Identity, Stored] | None = {}
-        """None in an inner node."""
-        self.transfers: set[int] = set()
-        """Not yet acknowledged, of a leaf that splits. Until then it answers for its area itself."""
-        self.version = 0
-        """Counts changes."""
+        self.inner = False
+        """Whether its halves have taken over all that it held."""
+        self.entries: dict[Identity, Entry] = {}
+        """Empty in an inner node. Withdrawn ones stay until they end."""
+        self.sum = 0
+        self.transfer = 0
+        """The number of the last transfer to the halves, if this peer has begun one."""
+        self.awaited: set[int] = set()
+        """The halves that have not acknowledged it. Until then the node answers for its area itself."""
 
     @property
     def name(self) -> Name:
@@ -55,29 +86,51 @@ class TreeNode:
     def level(self) -> int:
         return level_of(self.position)
 
+    @property
+    def split(self) -> bool:
+        """Whether its halves exist, or are about to."""
+        return self.position in self.table.splits
+
+    @property
+    def digest(self) -> int:
+        """Equal for equal subscriptions and positions. The table changes too often to be compared."""
+        return (self.sum + 2 * self.inner + self.split) & _DIGEST
+
+    def put(self, message: SubscriptionObject) -> Entry | None:
+        """Take a version of a subscription in, unless it or a later one is here; None then."""
+        former = self.entries.get((message.subscriber, message.sid, message.piece))
+        if former is not None:
+            if former.version >= version_of(message):
+                return None
+            self.sum -= former.digest
+        entry = Entry(message)
+        self.sum += entry.digest
+        self.entries[entry.identity] = entry
+        return entry
+
+    def live(self) -> list[Entry]:
+        """The subscriptions that were not withdrawn."""
+        return [entry for entry in self.entries.values() if not entry.message.withdrawn]
+
+    def forget_ended(self, now: float) -> None:
+        """Take out what was not renewed in time."""
+        for identity in [i for i, entry in self.entries.items() if entry.message.until <= now]:
+            self.sum -= self.entries.pop(identity).digest
+
+    def turn_inner(self) -> None:
+        """The halves hold everything now."""
+        self.table.update([self.position])
+        self.inner = True
+        self.entries = {}
+        self.sum = self.transfer = 0
+        self.awaited.clear()
+
     def state(self) -> NodeState:
-        """The whole node, for another peer."""
-        subscriptions = self.subscriptions
-        return NodeState(
-            attribute=self.attribute,
-            position=self.position,
-            inner=subscriptions is None,
-            subscriptions=[stored.message for stored in (subscriptions or {}).values()],
-            splits=sorted(self.table.splits),
-        )
+        """The whole node with its table, for another peer."""
+        subscriptions = [entry.message for entry in self.entries.values()]
+        return NodeState(*self.name, self.inner, subscriptions, sorted(self.table.splits))
 
-
-class Witness(Interface):
-    """Who must hear of changes, to keep copies."""
-
-    def added(self, node: TreeNode, subscriptions: Iterable[Stored]) -> None:
-        """The leaf stores these now."""
-        ...
-
-    def removed(self, node: TreeNode, stored: Stored) -> None:
-        """The leaf stores this no more."""
-        ...
-
-    def turned(self, node: TreeNode) -> None:
-        """The node is new here, or is a leaf that begins to split, or was one and is an inner node now."""
-        ...
+    def change(self, entries: Iterable[Entry]) -> NodeState:
+        """The node's position and these entries alone, for peers that hold the rest."""
+        splits = [self.position] if self.split else []
+        return NodeState(*self.name, self.inner, [entry.message for entry in entries], splits)

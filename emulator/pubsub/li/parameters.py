@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from emulator.quantities import Duration
 
-_THESIS_SCHEMA = {
+_THESIS_SCHEMA: Final = {
     "Attr1": (0.0, 10_000.0),
     "Attr2": (-10_000.0, 10_000.0),
     "Attr3": (0.0, 3_000.0),
@@ -60,13 +60,27 @@ class LiParameters(BaseModel):
         "mismatch", description="what an event without an attribute is to a range over it"
     )
     replicas: int = Field(
-        4, ge=0, le=8, description="neighbours in identifier space that keep copies of tree nodes; open"
+        4,
+        ge=0,
+        le=8,
+        description="copies of a tree node besides the one at the peer nearest to its key; open",
     )
     retry: Duration = Field(
-        10.0, gt=0, description="silence after which an installation or a transfer is tried again; open"
+        10.0, gt=0, description="silence after which a routed probe or transfer is tried again; open"
+    )
+    patience: Duration = Field(
+        3.0, gt=0, description="silence after which a direct request is tried again or given up; open"
     )
     settling: Duration = Field(
-        0.5, gt=0, description="time after a change of neighbours at which nodes and replicas move; open"
+        0.5, gt=0, description="time after a change of neighbours at which copies are compared; open"
+    )
+    comparison: Duration = Field(
+        10.0, gt=0, description="period in which copies are compared with those of one other peer; open"
+    )
+    renewal: Duration = Field(
+        300.0,
+        gt=0,
+        description="period in which subscribers renew what they subscribe to; it ends after three; open",
     )
     memory: Duration = Field(
         60.0, gt=0, description="how long a probed node and a subscriber remember an event's number; open"

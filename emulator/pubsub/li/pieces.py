@@ -1,4 +1,4 @@
-"""From an interest to the points that are stored for it (sections 3.3 and 3.5)."""
+"""The points that are stored for an interest (sections 3.3 and 3.5)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
-from trellis.v1.content_pb2 import SubscriptionObject
-
 from emulator.protocol import RangeInterest
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.space import Attribute, Schema
+from trellis.v1.content import SubscriptionObject
 
 Range = tuple[float, float]
 
@@ -23,7 +22,7 @@ def subscription_objects(
     parameters: LiParameters,
     draw: random.Random,
 ) -> list[SubscriptionObject]:
-    """What is to be stored: one object for each piece of the base attribute's range.
+    """Make what is to be stored: one object for each piece of the base attribute's range.
 
     The base attribute is drawn from those that the interest names. Raises ValueError for an interest that
     names none, or one that is not in the schema.

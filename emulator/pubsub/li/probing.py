@@ -1,4 +1,4 @@
-"""Which tree nodes are probed: RndLeafProbe (section 3.3) and RndRegionProbe (section 3.4.1)."""
+"""The choice of tree nodes to probe: RndLeafProbe (section 3.3) and RndRegionProbe (section 3.4.1)."""
 
 from __future__ import annotations
 

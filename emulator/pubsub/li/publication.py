@@ -1,24 +1,26 @@
-"""Publishing: probing for leaves, matching there, and delivery (sections 3.4.1 to 3.4.3)."""
+"""Publishing: probing for leaves and matching there (sections 3.4.1 and 3.4.2).
+
+Probes go by the overlay's routing. A multicast probe is taken out of it at each peer on its way, and goes on
+in as many parts as its nodes' identifiers have different next digits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from google.protobuf.message import Message
-from trellis.v1.content_pb2 import EventDelivery, ProbePub, ProbePubMulticast
-
-from emulator.protocol import Environment, Event, Handler
-from emulator.pubsub.li.content import Content, decode, encode
-from emulator.pubsub.li.multicast import Probe, ProbeSender
+from emulator.protocol import Environment, Event, Overlay
+from emulator.pubsub.li.content import Content, encode, lay_out
+from emulator.pubsub.li.delivery import Deliveries
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.probing import region_probe
 from emulator.pubsub.li.recent import Recent
 from emulator.pubsub.li.space import ROOT, Schema, ancestor, level_of
 from emulator.pubsub.li.tree import Tree
-from emulator.pubsub.li.wire import Wire
+from trellis.v1.content import EventContent, ProbePub, ProbePubMulticast
 
-_MOST_HOPS = 100
+_MOST_HOPS: Final = 100
 """Ends what would go round for ever between peers that disagree."""
 
 
@@ -28,137 +30,133 @@ class Publication:
     def __init__(
         self,
         environment: Environment,
-        wire: Wire,
+        overlay: Overlay,
         schema: Schema,
         parameters: LiParameters,
         tree: Tree,
-        digit_bits: int,
-        entrust: Callable[[Name, Message], bool],
+        deliveries: Deliveries,
     ) -> None:
-        """`digit_bits` is the overlay's b; `entrust` gives a message for a node that is not here to a
-        neighbour, if this peer is new."""
         self._environment = environment
-        self._wire = wire
+        self._overlay = overlay
         self._schema = schema
         self._parameters = parameters
         self._tree = tree
-        self._sender = ProbeSender(environment, wire, schema, digit_bits, parameters.retry, self._send_again)
-        self._entrust = entrust
+        self._deliveries = deliveries
         self._absent_matches = parameters.absent == "match"
         self._probed = Recent(environment, parameters.memory)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {ProbePubMulticast: self._on_multicast, ProbePub: self._on_probe}
-
     def publish(self, event: Event) -> None:
         """Probe in the space of each attribute. Raises ValueError if the event does not fit the schema."""
-        encoded = encode(event, self._schema)
+        message = encode(event, self._schema)
         names = [
             (attribute, position)
-            for attribute, target in enumerate(self.decode(encoded).targets)
+            for attribute, target in enumerate(self.lay_out(message).targets)
             if target is not None
             for position in region_probe(target, self._parameters, self._environment.random)
         ]
+        own = [name for name in names if self._is_home(name)]
+        others = [name for name in names if not self._is_home(name)]
         if self._parameters.probing == "unicast":
-            self._handle(encoded, (), names, 0)
+            self._send_each(message, others, 0)
         else:
-            self._handle(encoded, names, (), 0)
+            self._send_groups(message, others, 0, 0)
+        self._answer(message, own, 0)
 
-    def on_unreachable(self, peer: int) -> None:
-        """What was sent there finds another way."""
-        self._sender.on_unreachable(peer)
+    def regroup(self, probe: ProbePubMulticast, hops: int, key: int | None = None) -> None:
+        """Answer for the nodes that are at home here, and send on what is for others (program 3.4).
 
-    def answer(self, message: ProbePub) -> None:
-        """Probe a node here, be it this peer's or not (section 3.6)."""
-        self._handle(message.event, (), [(message.attribute, message.position)], message.hops, own=True)
-
-    def _on_multicast(self, sender: int, message: ProbePubMulticast) -> None:
-        if message.hops <= _MOST_HOPS:
-            self._handle(message.event, _names(message), (), message.hops, message.prefix)
-
-    def _on_probe(self, sender: int, message: ProbePub) -> None:
-        if message.hops > _MOST_HOPS:
-            return
-        name = message.attribute, message.position
-        own = self._wire.is_home(self._schema.key(*name))
-        if own or self._sender.unicast(message.event, [name], message.hops):
-            self._handle(message.event, (), [name], message.hops, own=True)
-
-    def _send_again(self, message: Probe) -> None:
-        """It did not leave here."""
-        hops = message.hops - 1
-        if isinstance(message, ProbePub):
-            self._handle(message.event, (), [(message.attribute, message.position)], hops)
-        else:
-            self._handle(message.event, _names(message), (), hops, message.prefix)
-
-    def _handle(
-        self,
-        event: bytes,
-        grouped: Sequence[Name],
-        single: Sequence[Name],
-        hops: int,
-        prefix: int = 0,
-        *,
-        own: bool = False,
-    ) -> None:
-        """Probe the nodes that are this peer's, and send on what is for others.
-
-        `grouped` nodes travel by multicast and share `prefix` digits, `single` ones by unicast. What this
-        peer's nodes lead to travels as the parameter says.
+        `hops` is what the event has travelled. The node of `key` was routed here and is answered for in any
+        case.
         """
-        is_home, key = self._wire.is_home, self._schema.key
-        here = list(single) if own else [name for name in single if is_home(key(*name))]
-        single = () if own else [name for name in single if not is_home(key(*name))]
+        own: list[Name] = []
         others: list[Name] = []
-        for name in grouped:
-            (here if is_home(key(*name)) else others).append(name)
+        for name in zip(probe.attributes, probe.positions, strict=True):
+            is_own = self._schema.key(*name) == key or self._is_home(name)
+            (own if is_own else others).append(name)
+        content = probe.content
+        assert content is not None
+        if hops < _MOST_HOPS:
+            self._send_groups(content, others, probe.prefix, hops)
+        self._answer(content, own, hops)
+
+    def answer(self, probe: ProbePub, hops: int) -> None:
+        """Answer for the node that is probed."""
+        assert probe.content is not None
+        self._answer(probe.content, [(probe.attribute, probe.position)], hops)
+
+    def lay_out(self, message: EventContent) -> Content:
+        """The event in a message, laid out for probing and matching."""
+        return lay_out(message, self._schema, self._parameters.cut_off, self._absent_matches)
+
+    def _is_home(self, name: Name) -> bool:
+        return self._overlay.next_hop(self._schema.key(*name)) is None
+
+    def _answer(self, message: EventContent, names: list[Name], hops: int) -> None:
+        """Match at nodes here, and probe the nodes that they lead to."""
+        if not names:
+            return
+        if not self._tree.copies.settled:
+            self._tree.copies.hold(lambda: self._answer_now(message, names, hops))
+        else:
+            self._answer_now(message, names, hops)
+
+    def _answer_now(self, message: EventContent, names: list[Name], hops: int) -> None:
+        waiting = list(names)
         onward: dict[Name, None] = {}
         matched: dict[int, list[int]] = {}
-        while True:
-            while here:
-                for name in self._probe(event, here.pop(), hops, matched):
-                    if is_home(key(*name)):
-                        here.append(name)
-                    else:
-                        onward[name] = None
-            # A node on the border between two peers may turn out to be this one's after all.
-            here += self._sender.multicast(event, others, prefix, hops) if others else ()
-            here += self._sender.unicast(event, single, hops) if single else ()
-            if onward and self._parameters.probing == "multicast-throughout":
-                here += self._sender.multicast(event, list(onward), 0, hops)
-            elif onward:
-                here += self._sender.unicast(event, list(onward), hops)
-            if not here:
-                break
-            others, single, onward = [], (), {}
+        content = self.lay_out(message)
+        while waiting:
+            for name in self._probe(content, waiting.pop(), matched):
+                if self._is_home(name):
+                    waiting.append(name)
+                else:
+                    onward[name] = None
+        if self._parameters.probing == "multicast-throughout":
+            self._send_groups(message, list(onward), 0, hops)
+        elif hops < _MOST_HOPS:
+            self._send_each(message, onward, hops)
         for subscriber, sids in matched.items():
-            arrives = hops if subscriber == self._wire.peer else hops + 1
-            self._wire.send(subscriber, EventDelivery(event=event, sids=sids, hops=arrives))
+            self._deliveries.deliver(subscriber, message, sids, hops)
 
-    def _probe(self, event: bytes, name: Name, hops: int, matched: dict[int, list[int]]) -> Iterable[Name]:
-        """Match at a leaf; return the nodes that are to be probed instead of another (program 3.3)."""
+    def _probe(self, content: Content, name: Name, matched: dict[int, list[int]]) -> Iterable[Name]:
+        """Match at a node here; return the nodes that are to be probed after it or instead (program 3.3)."""
         attribute, position = name
-        node = self._tree.find(name)
+        node = self._tree.nodes.get(name)
         if node is None:
-            probe = ProbePub(event=event, attribute=attribute, position=position, hops=hops + 1)
-            if self._entrust(name, probe) or position == ROOT:
+            if position == ROOT:
                 return ()
             return ((attribute, ancestor(position, level_of(position) // 2)),)
-        content = self.decode(event)
         target = content.targets[attribute]
-        if target is None or not self._probed.add((content.number, attribute, position)):
+        if target is None or not self._probed.add((content.message.event, attribute, position)):
             return ()
-        for stored in content.matching(attribute, (node.subscriptions or {}).values()):
-            matched.setdefault(stored.identity[0], []).append(stored.identity[1])
-        if not node.table.splits:
+        for entry in content.matching(attribute, node.entries.values()):
+            matched.setdefault(entry.message.subscriber, []).append(entry.message.sid)
+        if not node.split:
             return ()
         return [(attribute, leaf) for leaf in node.table.leaves_overlapping(target)]
 
-    def decode(self, event: bytes) -> Content:
-        """What the encoded event says."""
-        return decode(event, self._schema, self._parameters.cut_off, self._absent_matches)
+    def _send_each(self, message: EventContent, names: Iterable[Name], hops: int) -> None:
+        for name in names:
+            self._overlay.route(self._schema.key(*name), ProbePub(message, *name, hops))
 
+    def _send_groups(self, message: EventContent, names: Sequence[Name], prefix: int, hops: int) -> None:
+        """Route a message for each group whose identifiers share one digit more than `prefix`.
 
-def _names(message: ProbePubMulticast) -> list[Name]:
-    return list(zip(message.attributes, message.positions, strict=True))
+        It goes towards a random one of the group.
+        """
+        bits = self._overlay.digit_bits
+        shift = max(0, self._overlay.space.bits - bits * (prefix + 1))
+        mask = (1 << bits) - 1
+        groups: dict[int, list[Name]] = {}
+        for name in names:
+            groups.setdefault(self._schema.key(*name) >> shift & mask, []).append(name)
+        for group in groups.values():
+            towards = self._environment.random.choice(group) if len(group) > 1 else group[0]
+            probe = ProbePubMulticast(
+                message,
+                [attribute for attribute, _ in group],
+                [position for _, position in group],
+                prefix + 1,
+                hops,
+            )
+            self._overlay.route(self._schema.key(*towards), probe)

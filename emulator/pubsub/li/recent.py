@@ -1,4 +1,4 @@
-"""What was seen lately."""
+"""A set of things that were seen lately."""
 
 from __future__ import annotations
 
@@ -17,14 +17,22 @@ class Recent:
         self._old: set[Hashable] = set()
         self._turns_at = environment.now + lifetime
 
-    def add(self, entry: Hashable) -> bool:
-        """Whether it was not there yet."""
+    def __contains__(self, entry: Hashable) -> bool:
         if self._environment.now >= self._turns_at:
             self._forget()
-        if entry in self._new or entry in self._old:
+        return entry in self._new or entry in self._old
+
+    def add(self, entry: Hashable) -> bool:
+        """Whether it was not there yet."""
+        if entry in self:
             return False
         self._new.add(entry)
         return True
+
+    def discard(self, entry: Hashable) -> None:
+        """Forget the entry now."""
+        self._new.discard(entry)
+        self._old.discard(entry)
 
     def _forget(self) -> None:
         now = self._environment.now

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
-from emulator import identifiers
+from emulator.identifiers import hash_of
 
-ROOT = 1
+ROOT: Final = 1
 
-_REMEMBERED_KEYS = 1 << 15
+_REMEMBERED_KEYS: Final = 1 << 15
 
 Area = tuple[float, float, float, float]
 """x from, x to, y from, y to. Half open, but for the upper ends of the domain."""
@@ -58,7 +59,7 @@ class Attribute:
         return self.name + bin(position)[3:]
 
     def area(self, position: int) -> Area:
-        """What the node covers."""
+        """The area that the node covers."""
         area = (self.low, self.high, self.low, self.high)
         for level in range(level_of(position)):
             area = halves(area, level)[position >> (level_of(position) - level - 1) & 1]
@@ -99,7 +100,7 @@ def halves(area: Area, level: int) -> tuple[Area, Area]:
 
 @dataclass(frozen=True, slots=True)
 class TargetArea:
-    """Where the points of the ranges lie that an event may match: x <= `x_most`, y >= `y_least`.
+    """The area in which the points of ranges lie that an event may match: x <= `x_most`, y >= `y_least`.
 
     Of these the points above the cut-off line, y - x > `cut`, are left out (section 3.5). For a value v
     both bounds are v; for an absent attribute that matches everything they are the domain's ends
@@ -132,7 +133,7 @@ class Schema:
 
     @staticmethod
     def of(domains: Mapping[str, tuple[float, float]]) -> Schema:
-        """In the order of the names, so that all peers number the attributes alike."""
+        """A schema in the order of the names, so that all peers number the attributes alike."""
         return _schema(tuple(Attribute(name, *domains[name]) for name in sorted(domains)))
 
     def index(self, name: str) -> int:
@@ -148,7 +149,7 @@ class Schema:
         if key is None:
             if len(keys) >= _REMEMBERED_KEYS:
                 keys.clear()
-            key = keys[position] = identifiers.of_name(self.attributes[attribute].identifier(position))
+            key = keys[position] = hash_of(self.attributes[attribute].identifier(position))
         return key
 
 

@@ -2,224 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Final
 
-from google.protobuf.message import Message
-from trellis.v1.content_pb2 import (
-    Entrusted,
-    EventDelivery,
-    InsertSub,
-    LeafUpdate,
-    NodeState,
-    ProbePub,
-    ProbeSub,
-    RemoveSub,
-    TableRequest,
-    TransferSub,
-    Unwanted,
+from emulator.overlays.pastry.overlay import PASTRY
+from emulator.protocol import (
+    Contact,
+    Environment,
+    Event,
+    Interest,
+    Message,
+    Overlay,
+    PubSub,
+    RangeInterest,
 )
-
-from emulator.messages import message_class
-from emulator.protocol import Contact, Environment, Event, Handler, Interest, Overlay, PubSub, RangeInterest
-from emulator.pubsub.li.hand_over import HandOvers
-from emulator.pubsub.li.installation import Subscriptions
-from emulator.pubsub.li.node import Name
-from emulator.pubsub.li.parameters import LiParameters
+from emulator.pubsub.li.delivery import Deliveries
+from emulator.pubsub.li.parameters import LiParameters, over
+from emulator.pubsub.li.post import Post
 from emulator.pubsub.li.publication import Publication
 from emulator.pubsub.li.recent import Recent
-from emulator.pubsub.li.replication import Replication
 from emulator.pubsub.li.space import Schema
-from emulator.pubsub.li.storing import Storing
+from emulator.pubsub.li.subscriber import Subscriber
 from emulator.pubsub.li.tree import Tree
-from emulator.pubsub.li.wire import Wire
+from emulator.system import OverlayKind, System
+from trellis.v1.content import (
+    EventDelivery,
+    EventDeliveryAck,
+    LeafUpdate,
+    ProbePub,
+    ProbePubMulticast,
+    ProbeSub,
+    TableRequest,
+    TransferSub,
+)
 
-_ROUTED = (ProbeSub, InsertSub, RemoveSub, TransferSub, LeafUpdate, TableRequest)
-"""What is routed to a tree node's identifier."""
-
-_PATIENCE = 20
-"""How often a publication waits for the overlay."""
+_PATIENCE: Final = 20
+"""Waits of a publication for the overlay."""
 
 
 class Li(PubSub):
     """One peer."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        parameters: LiParameters,
-        overlay: Overlay,
-        *,
-        digit_bits: int,
-        is_ready: Callable[[], bool],
-    ) -> None:
-        """`overlay` has identifiers of digits of `digit_bits` bits; `is_ready` tells when it has joined."""
-        self._environment = environment
+    def __init__(self, environment: Environment, parameters: LiParameters, overlay: Overlay) -> None:
+        """Raises ValueError if the identifiers of `overlay` have no digits."""
+        super().__init__(environment)
+        if not overlay.digit_bits:
+            raise ValueError("Li's multicast needs an overlay that routes by digits of identifiers")
         self._parameters = parameters
-        self._overlay = overlay
-        self._is_ready = is_ready
-        self.schema = Schema.of(parameters.attributes)
-        self._wire = Wire(environment, overlay)
-        self.tree = Tree(environment, self._wire, self.schema, parameters, self._give_up_copy)
-        self.replication = Replication(self._wire, overlay, self.tree.nodes, parameters.replicas)
-        self.tree.witness = self.replication
-        self._subscriptions = Subscriptions(environment, self._wire, self.schema, parameters)
-        self._storing = Storing(environment, self._wire, self.schema, self.tree, parameters.retry)
-        self._hand_overs = HandOvers(
-            environment,
-            self._wire,
-            self.schema,
-            parameters,
-            self.tree,
-            self.replication,
-            became_ready=self._subscriptions.begin,
-        )
-        self._publication = Publication(
-            environment,
-            self._wire,
-            self.schema,
-            parameters,
-            self.tree,
-            digit_bits,
-            entrust=lambda name, probe: self._hand_overs.entrust(name, probe, self._wire.peer, 0),
-        )
+        self.overlay = overlay
+        self.schema = schema = Schema.of(parameters.attributes)
+        post = Post(environment)
+        self.subscriber = Subscriber(environment, overlay, post, schema, parameters)
+        self.tree = Tree(environment, overlay, post, schema, parameters, self.subscriber.begin)
+        deliveries = Deliveries(environment, post, parameters, self.tree.withdraw)
+        self._publication = Publication(environment, overlay, schema, parameters, self.tree, deliveries)
         self._delivered = Recent(environment, parameters.memory)
-        self._wire.handlers = {
-            **self.tree.handlers(),
-            **self.replication.handlers(),
-            **self._subscriptions.handlers(),
-            **self._storing.handlers(),
-            **self._hand_overs.handlers(),
-            **self._publication.handlers(),
-            EventDelivery: self._on_delivery,
-            Entrusted: self._on_entrusted,
-        }
-        overlay.application = self
+        self._departed = False
+        self._joined: dict[int, None] = {}
+        self._comparing = False
+        post.serve(EventDelivery, self._on_delivery)
+        overlay.carry(self, ProbeSub, TransferSub, LeafUpdate, TableRequest, ProbePub, ProbePubMulticast)
 
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {**self._overlay.handlers(), **self._wire.handlers}
-
-    def start(self, bootstrap: Sequence[Contact]) -> None:
-        self._subscriptions.start()
-        self._overlay.start(bootstrap)
+    def start(self, contacts: Sequence[int]) -> None:
+        self.subscriber.start()
+        self.overlay.start(contacts)
         self._await_overlay()
 
     def stop(self, graceful: bool) -> None:
         if graceful:
-            self._subscriptions.leave()
-            self._hand_overs.leave()
-        self._overlay.stop(graceful)
-
-    def on_unreachable(self, peer: int) -> None:
-        self._overlay.on_unreachable(peer)
-        self._storing.on_unreachable(peer)
-        self._hand_overs.on_unreachable(peer)
-        self._publication.on_unreachable(peer)
+            self.subscriber.leave()
+            self.tree.copies.leave()
+        self.overlay.stop(graceful)
 
     def subscribe(self, interest: Interest) -> None:
         """Raises ValueError for an interest in no attribute or in one that the schema does not have."""
-        self._subscriptions.add(_ranges(interest))
+        self.subscriber.add(_ranges(interest))
 
     def unsubscribe(self, interest: Interest) -> None:
-        self._subscriptions.take_back(_ranges(interest))
+        self.subscriber.take_back(_ranges(interest))
 
     def publish(self, event: Event) -> None:
         if event.topic is not None:
             raise TypeError("this system matches events by their attributes; the event has a topic")
         self._publish(event, _PATIENCE)
 
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return self._overlay.neighbours()
-
     def gauges(self) -> dict[str, float]:
-        nodes = self.tree.nodes.values()
-        leaves = [node for node in nodes if node.subscriptions is not None]
-        return self._overlay.gauges() | {
+        nodes = self.tree.nodes
+        home = [node for name, node in nodes.items() if self.tree.placement.is_home(name)]
+        leaves = [node for node in home if not node.inner]
+        return {
             "tree_leaves": float(len(leaves)),
-            "tree_inner_nodes": float(len(nodes) - len(leaves)),
-            "tree_depth": float(max((node.level for node in nodes), default=0)),
-            "stored_subscriptions": float(sum(len(leaf.subscriptions or ()) for leaf in leaves)),
-            "node_copies": float(len(self.replication.copies)),
-            "pending_subscriptions": float(self._subscriptions.pending),
+            "tree_inner_nodes": float(len(home) - len(leaves)),
+            "tree_depth": float(max((node.level for node in home), default=0)),
+            "stored_subscriptions": float(sum(len(leaf.live()) for leaf in leaves)),
+            "node_copies": float(len(nodes) - len(home)),
+            "pending_subscriptions": float(self.subscriber.pending),
         }
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """Everything goes on: what is regrouped on its way is not routed in the overlay's envelope."""
+        """Take a multicast probe for several nodes out of the routing, to send it on in parts."""
+        if hops and isinstance(message, ProbePubMulticast) and len(message.positions) > 1:
+            self._publication.regroup(message, message.hops + hops)
+            return False
         return True
 
-    def deliver(self, key: int, message: Message, origin: int, hops: int) -> None:
-        assert isinstance(message, _ROUTED)
-        if not self._hand_overs.entrust(_name(message), message, origin, hops):
-            self._accept(message, origin, hops)
-            if not self._wire.is_home(key):
-                # The overlay took a closer peer for silent; what is here now may be its own.
-                self._hand_overs.later()
+    def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
+        if isinstance(message, ProbePubMulticast):
+            self._publication.regroup(message, message.hops + hops, key)
+        elif isinstance(message, ProbePub):
+            self._publication.answer(message, message.hops + hops)
+        elif self.tree.copies.settled:
+            self._accept(message, origin.peer, hops)
+        else:
+            self.tree.copies.hold(lambda: self._accept(message, origin.peer, hops))
 
-    def update(self, peer: int, joined: bool) -> None:
-        self._hand_overs.update(peer, joined)
+    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        if joined:
+            self._joined[contact.peer] = None
+        else:
+            self._joined.pop(contact.peer, None)
+            self._departed = True
+        if not self._comparing:
+            self._comparing = True
+            self.environment.set_timer(self._parameters.settling, self._compare)
+
+    def _compare(self) -> None:
+        """A newcomer may lack what it is to hold; after a departure another peer holds what the one held."""
+        self._comparing = False
+        joined, self._joined = self._joined, {}
+        departed, self._departed = self._departed, False
+        if not self.tree.copies.settled:
+            return
+        if departed:
+            self.tree.copies.compare_with_all()
+            self.tree.take_over()
+        else:
+            self.tree.copies.compare_with(joined)
 
     def _await_overlay(self) -> None:
-        if self._is_ready():
-            self._hand_overs.begin()
+        if self.overlay.ready:
+            self.tree.copies.begin()
         else:
-            self._environment.set_timer(self._parameters.settling, self._await_overlay)
+            self.environment.set_timer(self._parameters.settling, self._await_overlay)
 
     def _publish(self, event: Event, patience: int) -> None:
-        if self._is_ready() or not patience:
+        if self.overlay.ready or not patience:
             self._publication.publish(event)
         else:
-            self._environment.set_timer(self._parameters.settling, lambda: self._publish(event, patience - 1))
-
-    def _give_up_copy(self, name: Name) -> NodeState | None:
-        return self.replication.give_up(name)
+            self.environment.set_timer(self._parameters.settling, lambda: self._publish(event, patience - 1))
 
     def _accept(self, message: Message, origin: int, hops: int) -> None:
-        """As the home of the tree node that the message is for."""
-        match message:
-            case ProbeSub():
-                self._storing.on_probe(message, message.hops + hops)
-            case InsertSub():
-                self._storing.on_insert(message, message.hops + hops)
-            case RemoveSub():
-                self._storing.on_remove(message)
-            case TransferSub():
-                self.tree.on_transfer(message, origin)
-            case LeafUpdate():
-                self.tree.on_leaf_update(message)
-            case TableRequest():
-                self.tree.on_table_request(message, origin)
-            case ProbePub():
-                self._publication.answer(message)
+        """Handle a message as the home of the tree node that it is for."""
+        if isinstance(message, ProbeSub):
+            self.tree.on_probe(message, message.hops + hops)
+        elif isinstance(message, TransferSub):
+            self.tree.on_transfer(message, origin)
+        elif isinstance(message, LeafUpdate):
+            self.tree.on_leaf_update(message)
+        elif isinstance(message, TableRequest):
+            self.tree.on_table_request(message, origin)
 
-    def _on_entrusted(self, sender: int, entrusted: Entrusted) -> None:
-        message = message_class(entrusted.type).FromString(entrusted.payload)
-        assert isinstance(message, (*_ROUTED, ProbePub))
-        taker = self._hand_overs.taker(_name(message))
-        if taker is not None and taker in self._wire.neighbours():
-            self._wire.send(taker, entrusted)
-        else:
-            self._hand_overs.answer(lambda: self._accept(message, entrusted.origin, entrusted.hops))
-            self._hand_overs.later()
-
-    def _on_delivery(self, sender: int, delivery: EventDelivery) -> None:
-        """What was widened is filtered here, and what was delivered before."""
-        sids = delivery.sids
-        unwanted = self._subscriptions.not_held(sids)
-        if unwanted:
-            self._wire.send(sender, Unwanted(sids=unwanted))
-        content = self._publication.decode(delivery.event)
-        if self._subscriptions.matching(sids, content.attributes) and self._delivered.add(content.number):
-            self._environment.deliver(content.event(delivery.hops))
-
-
-def _name(message: Message) -> Name:
-    """The tree node that a message is for."""
-    if isinstance(message, InsertSub):
-        return message.subscription.attributes[0], message.position
-    assert isinstance(message, (ProbeSub, RemoveSub, TransferSub, LeafUpdate, TableRequest, ProbePub))
-    return message.attribute, message.position
+    def _on_delivery(self, sender: int, delivery: EventDelivery) -> EventDeliveryAck:
+        """Hand an event to the application, unless only a widened range matched or it came before."""
+        assert delivery.content is not None
+        content = self._publication.lay_out(delivery.content)
+        matches = self.subscriber.matching(delivery.sids, content.attributes)
+        if matches and self._delivered.add(content.message.event):
+            self.environment.deliver(content.event(delivery.hops))
+        return EventDeliveryAck(self.subscriber.not_held(delivery.sids))
 
 
 def _ranges(interest: Interest) -> RangeInterest:
     if not isinstance(interest, RangeInterest):
         raise TypeError(f"this system knows ranges over attributes, not {type(interest).__name__}")
     return interest
+
+
+def li_over(kind: OverlayKind) -> System:
+    """The system on this kind of overlay."""
+
+    def create(environment: Environment, parameters: LiParameters) -> Li:
+        return Li(environment, parameters, kind.create(environment.channel("overlay"), parameters.overlay))
+
+    return System(
+        name="li",
+        title=f"Li's distributed 2d-tree over {kind.title}",
+        paper="W. Li: A content-based publish/subscribe framework over structured P2P networks, UBC, 2008",
+        parameters=over(kind.parameters),
+        create=create,
+        serves="content",
+        schema=lambda parameters: parameters.attributes,
+    )
+
+
+LI: Final = li_over(PASTRY)

@@ -1,4 +1,4 @@
-"""What the root knows of a group, and its replicas (Scribe, JSAC 2002, section III.C).
+"""The root's knowledge of a group, and its replicas (Scribe, JSAC 2002, section III.C).
 
 The paper keeps the creator and an access control list at the root, and copies them to the k closest
 peers; here is no access control. The tree is no part of it: the root's children join anew.
@@ -6,13 +6,13 @@ peers; here is no access control. The tree is no part of it: the root's children
 
 from __future__ import annotations
 
-from google.protobuf.message import Message
-from trellis.v1.scribe_pb2 import RootReplica
+from typing import Final
 
-from emulator.identifiers import of_topic
-from emulator.protocol import Environment, Handler, Overlay
+from emulator.identifiers import hash_of_topic
+from emulator.protocol import Environment, Overlay
+from trellis.v1.scribe import RootReplica
 
-_REMEMBERED_GROUPS = 10_000
+_REMEMBERED_GROUPS: Final = 10_000
 
 
 class Groups:
@@ -25,32 +25,30 @@ class Groups:
         self._replicas = replicas
         self._creators: dict[int, int] = {}
         self._told: dict[int, RootReplica] = {}
-        """What each of the k closest knows."""
+        """The replica that was last sent to each of the k closest peers."""
         self._routes_version = -1
         self._changed = False
-
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {RootReplica: self._on_replica}
+        environment.handle(RootReplica, self._on_replica)
 
     def create(self, topic: int, creator: int) -> None:
-        """At the root: the group exists from now on. Who creates it again changes nothing."""
+        """Note at the root that the group exists from now on. Who creates it again changes nothing."""
         if topic not in self._creators:
             self._remember(topic, creator)
             self._changed = True
 
     def creator(self, topic: int) -> int | None:
-        """Who created the group, if this peer is its root or a replica; None if it does not know it."""
+        """The group's creator, if this peer is its root or a replica; None if it does not know the group."""
         return self._creators.get(topic)
 
     def replicate(self) -> None:
-        """A period: tell the k closest peers what they do not know yet."""
+        """Tell the k closest peers, once a period, what they were not told yet."""
         if not self._changed and self._routes_version == self._overlay.routes_version:
             return
         self._changed = False
         self._routes_version = self._overlay.routes_version
-        topics = [topic for topic in self._creators if self._overlay.next_hop(of_topic(topic)) is None]
+        topics = [topic for topic in self._creators if self._overlay.next_hop(hash_of_topic(topic)) is None]
         replica = RootReplica(topics=topics, creators=[self._creators[topic] for topic in topics])
-        closest = self._overlay.neighbour_set(self._replicas)
+        closest = [contact.peer for contact in self._overlay.neighbour_set(self._replicas)]
         for peer in closest:
             if topics and self._told.get(peer) != replica:
                 self._environment.send(peer, replica)
@@ -60,7 +58,7 @@ class Groups:
         for topic, creator in zip(message.topics, message.creators, strict=True):
             if topic not in self._creators:
                 self._remember(topic, creator)
-                # It may be this peer's already, if it is the closest now.
+                # This peer passes the group on if it is the closest to the topic by now.
                 self._changed = True
 
     def _remember(self, topic: int, creator: int) -> None:

@@ -1,37 +1,45 @@
-"""What two tree neighbours know of each other."""
+"""The link of two tree neighbours: what each knows of the other."""
 
 from __future__ import annotations
 
-from trellis.v1.scribe_pb2 import TreeHeartbeat
+from emulator.bit_sets import bits
+from trellis.v1.scribe import TreeHeartbeat
 
 
 class TreeLink:
     """This peer's side: one for each other peer, whatever the number of trees that they share."""
 
-    __slots__ = ("_heartbeat", "_last", "above", "below", "heard", "spoken", "unnamed")
+    __slots__ = ("_heartbeat", "_last", "above", "below", "heard", "identifier", "spoken", "unnamed")
 
     def __init__(self, now: float) -> None:
-        self.below: set[int] = set()
-        """Topics in whose trees the other is this peer's child: the children table, by child."""
-        self.above: set[int] = set()
-        """Topics in whose trees the other is this peer's parent."""
+        self.below = 0
+        """Topics in whose trees the other is this peer's child (a bit set): the children table, by child."""
+        self.above = 0
+        """Topics in whose trees the other is this peer's parent (a bit set)."""
+        self.identifier = 0
+        """The other's in the overlay, as it told; known of parents alone."""
         self.unnamed: dict[int, float] = {}
-        """Those of `below` that the child does not refresh -> when they end (s of trial time)."""
+        """The times at which topics of `below` end that the child does not refresh (s of trial time)."""
         self.heard = now
+        """The time at which the other was last heard from (s of trial time)."""
         self.spoken = False
         """Whether the other got an event since the last heartbeat that was due."""
         self._heartbeat: TreeHeartbeat | None = None
         self._last: TreeHeartbeat | None = None
 
     def change(self) -> None:
-        """Something of the above is not what it was."""
+        """Note that `below` or `above` has changed: the next heartbeats are to be composed and read anew."""
         self._heartbeat = self._last = None
 
-    def due(self) -> TreeHeartbeat | None:
-        """What to tell the other now; None if an event has just said the same."""
+    def due(self, identifier: int) -> TreeHeartbeat | None:
+        """Compose what this peer, with this identifier, tells the other now.
+
+        The link answers None if an event has just said the same.
+        """
         spoken, self.spoken = self.spoken, False
-        if self._heartbeat is None:
-            self._heartbeat = TreeHeartbeat(children=sorted(self.below), parents=sorted(self.above))
+        told = identifier if self.below else 0
+        if self._heartbeat is None or self._heartbeat.identifier != told:
+            self._heartbeat = TreeHeartbeat(children=self.below, parents=self.above, identifier=told)
         elif spoken:
             return None
         return self._heartbeat
@@ -43,9 +51,6 @@ class TreeLink:
         self._last = heartbeat
         return False
 
-    def refresh(self, named: set[int], ends: float) -> None:
-        """The child names the topics that it wants; what it leaves out ends then."""
-        for topic in self.below & named:
-            self.unnamed.pop(topic, None)
-        for topic in self.below - named:
-            self.unnamed.setdefault(topic, ends)
+    def refresh(self, named: int, ends: float) -> None:
+        """Let topics of `below` that the child does not name end at `ends`, or earlier if so set before."""
+        self.unnamed = {topic: self.unnamed.get(topic, ends) for topic in bits(self.below & ~named)}

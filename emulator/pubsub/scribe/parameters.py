@@ -10,7 +10,7 @@ from emulator.quantities import Duration
 
 
 class ScribeParameters(BaseModel):
-    """The paper gives no times; see docs/systems/scribe.md."""
+    """The paper gives no times; docs/systems/scribe.md says where these come from."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,14 +23,14 @@ class ScribeParameters(BaseModel):
     )
     join_timeout: Duration = Field(2.0, gt=0, description="time after which a join is sent again")
     multicast_timeout: Duration = Field(
-        5.0, gt=0, description="time in which a failed send to a known root is noticed; then routing finds it"
+        5.0, gt=0, description="time that a known root has to confirm an event; then the event is routed"
     )
     root_replicas: int = Field(
         5, ge=0, description="k: closest peers that know the groups that a peer is the root of"
     )
 
 
-def over(overlay: type[BaseModel]) -> type[ScribeParameters]:
+def parameters_over(overlay: type[BaseModel]) -> type[ScribeParameters]:
     """The parameters of Scribe on an overlay that has these parameters, all with defaults."""
     return create_model(
         f"Scribe{overlay.__name__}",

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from google.protobuf.message import Message
-from trellis.v1.scribe_pb2 import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeLeave
-
-from emulator import identifiers
-from emulator.identifiers import distance, of_topic
-from emulator.protocol import Environment, Handler, Overlay
+from emulator.bit_sets import bit_set, bits
+from emulator.identifiers import hash_of_topic
+from emulator.protocol import Contact, Environment, Message, Overlay
 from emulator.pubsub.scribe.joins import Joins
 from emulator.pubsub.scribe.link import TreeLink
 from emulator.pubsub.scribe.parameters import ScribeParameters
+from trellis.v1.scribe import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeLeave
 
 
 class Trees:
@@ -33,8 +31,7 @@ class Trees:
         self._environment = environment
         self._overlay = overlay
         self._wanted = wanted
-        self._peer = environment.self_contact.peer
-        self._identifier = identifiers.of_peer(self._peer)
+        self._peer = environment.peer
         self._heartbeat = parameters.heartbeat
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
         self.children: dict[int, set[int]] = {}
@@ -45,16 +42,13 @@ class Trees:
         self._joins = Joins(environment, overlay, parameters.join_timeout)
         self._links: dict[int, TreeLink] = {}
         self._checked_routes = -1
-
-    def handlers(self) -> dict[type[Message], Handler]:
-        return {
-            TreeAcceptance: self._on_acceptance,
-            TreeHeartbeat: self._on_heartbeat,
-            TreeLeave: self._on_leave,
-        }
+        """The overlay's version of its routes when parents and roots were last compared with them."""
+        environment.handle(TreeAcceptance, self._on_acceptance)
+        environment.handle(TreeHeartbeat, self._on_heartbeat)
+        environment.handle(TreeLeave, self._on_leave)
 
     def start(self) -> None:
-        """Call when the overlay was started."""
+        """Begin to send heartbeats. Call it when the overlay was started."""
         self._environment.every(self._heartbeat, self._beat)
 
     def stop(self, graceful: bool) -> None:
@@ -62,11 +56,14 @@ class Trees:
         if graceful:
             for peer, link in self._links.items():
                 if link.above:
-                    self._environment.send(peer, TreeLeave(topics=sorted(link.above)))
+                    self._environment.send(peer, TreeLeave(topics=link.above))
                 if link.below:
                     self._environment.send(peer, TreeHeartbeat())
-        for state in (self.children, self.parents, self.roots, self._joins, self._links):
-            state.clear()
+        self.children.clear()
+        self.parents.clear()
+        self.roots.clear()
+        self._joins.clear()
+        self._links.clear()
 
     def join(self, topic: int) -> None:
         """Become a part of the topic's tree, or stay it."""
@@ -75,7 +72,7 @@ class Trees:
 
     def prune(self, topics: Iterable[int]) -> None:
         """Leave the trees in which nobody needs this peer; so do the parents that are left alone."""
-        leaves: dict[int, list[int]] = {}
+        leaves: dict[int, int] = {}
         for topic in topics:
             if topic in self._wanted or topic in self.children:
                 continue
@@ -83,12 +80,15 @@ class Trees:
             self.roots.discard(topic)
             parent = self._part_from_parent(topic)
             if parent is not None:
-                leaves.setdefault(parent, []).append(topic)
+                leaves[parent] = leaves.get(parent, 0) | 1 << topic
         for parent, left in leaves.items():
             self._environment.send(parent, TreeLeave(topics=left))
 
     def forward(self, join: TreeJoin, next_hop: int) -> bool:
-        """The overlay's upcall: the first peer on the way of a join adopts the child; it goes no further."""
+        """Adopt the child that asks (the overlay's upcall at each peer on the way); its join goes no further.
+
+        A peer's own join goes on to the next hop.
+        """
         if join.child == self._peer:
             self._joins.sent_to(join.topic, next_hop)
             return True
@@ -96,34 +96,32 @@ class Trees:
         return False
 
     def deliver(self, join: TreeJoin) -> None:
-        """The overlay's upcall: this peer is the closest to the topic, so it is the root."""
+        """Be the root (the overlay's upcall at the peer that is closest to the topic)."""
         if join.child != self._peer:
             self._adopt(join.child, join.topic)
         elif self._joins.end(join.topic):
             self.roots.add(join.topic)
 
-    def update(self, peer: int, joined: bool) -> None:
-        """The overlay's upcall: ask at once if this is the first neighbour, or closer to a root's topic."""
-        if not joined:
-            return
-        closer = [
-            topic
-            for topic in self.roots
-            if distance(identifiers.of_peer(peer), of_topic(topic))
-            < distance(self._identifier, of_topic(topic))
-            and self._overlay.next_hop(of_topic(topic)) is not None
-        ]
+    def neighbour_joined(self, contact: Contact) -> None:
+        """Ask `contact` at once where it is closer to a root's topic; send what waited for the overlay."""
+        space, identifier = self._overlay.space, self._overlay.identifier
+        closer = []
+        for topic in self.roots:
+            key = hash_of_topic(topic)
+            nearer = space.distance(contact.identifier, key) < space.distance(identifier, key)
+            if nearer and self._overlay.next_hop(key) is not None:
+                closer.append(topic)
         for topic in closer:
             self._ask(topic)
-        self._joins.send_unsent()
+        self._joins.send_waiting()
 
     def on_unreachable(self, peer: int) -> None:
-        """Do without `peer`; the overlay is to know before. Its children ask for another parent."""
+        """Do without `peer`; the overlay was told before. Its children ask for another parent."""
         self._give_up(peer)
         self._joins.on_unreachable(peer)
 
     def hear(self, peer: int) -> None:
-        """An event came from `peer`: as good as a heartbeat."""
+        """Take an event from `peer` for a heartbeat."""
         link = self._links.get(peer)
         if link is not None:
             link.heard = self._environment.now
@@ -145,26 +143,27 @@ class Trees:
 
     def _adopt(self, child: int, topic: int) -> None:
         self._add_child(child, topic)
-        self._environment.send(child, TreeAcceptance(topic=topic))
+        self._environment.send(child, TreeAcceptance(topic=topic, identifier=self._overlay.identifier))
 
     def _add_child(self, child: int, topic: int) -> None:
         link = self._link(child)
-        link.below.add(topic)
+        link.below |= 1 << topic
         link.unnamed[topic] = self._environment.now + self._lifetime
         link.change()
         self.children.setdefault(topic, set()).add(child)
         if self.parents.get(topic) == child:
-            # Routes that lead in a circle: wait before asking, for they may still do.
+            # The routes lead in a circle. The peer waits before it asks, for they may still do.
             self._part_from_parent(topic)
             self._joins.put_off(topic)
         self.join(topic)
 
-    def _accepted(self, sender: int, topic: int) -> bool:
-        """Whether the sender is the parent now."""
+    def _accepted(self, sender: int, identifier: int, topic: int) -> bool:
+        """Take the sender, of this identifier, for the parent if one is sought; whether it is it now."""
         if self._joins.end(topic):
             self.parents[topic] = sender
             link = self._link(sender)
-            link.above.add(topic)
+            link.above |= 1 << topic
+            link.identifier = identifier
             link.change()
             self._checked_routes = -1
         return self.parents.get(topic) == sender
@@ -173,16 +172,16 @@ class Trees:
         parent = self.parents.pop(topic, None)
         if parent is not None:
             link = self._links[parent]
-            link.above.discard(topic)
+            link.above &= ~(1 << topic)
             link.change()
             self._drop_if_bare(parent)
         return parent
 
     def _lose_child(self, child: int, topic: int) -> None:
         link = self._links.get(child)
-        if link is None or topic not in link.below:
+        if link is None or not link.below >> topic & 1:
             return
-        link.below.discard(topic)
+        link.below &= ~(1 << topic)
         link.unnamed.pop(topic, None)
         link.change()
         self._drop_if_bare(child)
@@ -209,16 +208,18 @@ class Trees:
         link = self._links.pop(peer, None)
         if link is None:
             return
-        for topic in link.above:
+        children, parents = bits(link.below), bits(link.above)
+        for topic in parents:
             del self.parents[topic]
-        for topic in link.below:
+        for topic in children:
             self._remove_child(peer, topic)
-        self.prune(link.below)
-        for topic in sorted(link.above):
+        self.prune(children)
+        for topic in parents:
             if topic in self._wanted or topic in self.children:
                 self._ask(topic)
 
     def _beat(self) -> None:
+        """Give up the silent, compare roots and parents with the routes, and send the heartbeats."""
         now = self._environment.now
         oldest = now - self._lifetime
         for peer in [peer for peer, link in self._links.items() if link.heard < oldest]:
@@ -230,13 +231,14 @@ class Trees:
                     self._lose_child(peer, topic)
                 self.prune(gone)
         self._check_routes()
+        identifier = self._overlay.identifier
         for peer, link in self._links.items():
-            heartbeat = link.due()
+            heartbeat = link.due(identifier)
             if heartbeat is not None:
                 self._environment.send(peer, heartbeat)
 
     def _check_routes(self) -> None:
-        """Roots that are the closest no more ask; who is now the closest becomes the root.
+        """Ask where this peer is the root and not the closest any more; be the root where it now is.
 
         A parent that is further from the topic than this peer is kept only while the route leads
         over it: around any circle, one link leads away from the topic.
@@ -245,26 +247,29 @@ class Trees:
         if overlay.routes_version == self._checked_routes:
             return
         self._checked_routes = overlay.routes_version
-        for topic in [topic for topic in self.roots if overlay.next_hop(of_topic(topic)) is not None]:
+        for topic in [topic for topic in self.roots if overlay.next_hop(hash_of_topic(topic)) is not None]:
             self._ask(topic)
+        distance = overlay.space.distance
         for topic, parent in list(self.parents.items()):
-            key = of_topic(topic)
+            key = hash_of_topic(topic)
             hop = overlay.next_hop(key)
-            if hop != parent and (
-                hop is None or distance(identifiers.of_peer(parent), key) >= distance(self._identifier, key)
-            ):
-                self._part_from_parent(topic)
-                self._environment.send(parent, TreeLeave(topics=[topic]))
-                self._ask(topic)
+            if hop is not None:
+                away = distance(self._links[parent].identifier, key) >= distance(overlay.identifier, key)
+                if hop.peer == parent or not away:
+                    continue
+            self._part_from_parent(topic)
+            self._environment.send(parent, TreeLeave(topics=1 << topic))
+            self._ask(topic)
 
     def _on_acceptance(self, sender: int, message: TreeAcceptance) -> None:
-        if not self._accepted(sender, message.topic):
-            self._environment.send(sender, TreeLeave(topics=[message.topic]))
+        if not self._accepted(sender, message.identifier, message.topic):
+            self._environment.send(sender, TreeLeave(topics=1 << message.topic))
 
     def _on_leave(self, sender: int, message: TreeLeave) -> None:
-        for topic in message.topics:
+        topics = bits(message.topics)
+        for topic in topics:
             self._lose_child(sender, topic)
-        self.prune(message.topics)
+        self.prune(topics)
 
     def _on_heartbeat(self, sender: int, message: TreeHeartbeat) -> None:
         now = self._environment.now
@@ -272,14 +277,21 @@ class Trees:
         link.heard = now
         if link.repeats(message):
             return
-        named, offered = set(message.parents), set(message.children)
-        for topic in sorted(named - link.below):
+        named, offered = message.parents, message.children
+        if link.above & offered and link.identifier != message.identifier:
+            link.identifier = message.identifier
+            self._checked_routes = -1
+        for topic in bits(named & ~link.below):
             self._add_child(sender, topic)
         link.refresh(named, now + self._lifetime)
-        refused = [topic for topic in sorted(offered - link.above) if not self._accepted(sender, topic)]
+        refused = [
+            topic
+            for topic in bits(offered & ~link.above)
+            if not self._accepted(sender, message.identifier, topic)
+        ]
         if refused:
-            self._environment.send(sender, TreeLeave(topics=refused))
-        for topic in sorted(link.above - offered):
+            self._environment.send(sender, TreeLeave(topics=bit_set(refused)))
+        for topic in bits(link.above & ~offered):
             self._part_from_parent(topic)
             self._ask(topic)
         if not link.above and not link.below:

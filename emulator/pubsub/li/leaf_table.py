@@ -8,7 +8,7 @@ from emulator.pubsub.li.space import Area, Attribute, TargetArea, halves, is_bel
 
 
 class LeafNodeRoutingTable:
-    """What a node knows of its descendants.
+    """A node's knowledge of its descendants.
 
     It is kept as the set of nodes that were split: a node that was not, below one that was, is a leaf.
     The tree only grows, so what is missing here makes a way longer but never wrong, and updates may come
@@ -16,8 +16,8 @@ class LeafNodeRoutingTable:
     """
 
     def __init__(self, attribute: Attribute, position: int) -> None:
-        """Of the node at `position`; empty, that is, the node itself is a leaf."""
-        self._attribute = attribute
+        """The table of the node at `position` is empty at first: the node itself is a leaf."""
+        self._of_attribute = attribute
         self._position = position
         self._level = level_of(position)
         self._area = attribute.area(position)
@@ -47,7 +47,7 @@ class LeafNodeRoutingTable:
 
     def records(self) -> dict[str, Area]:
         """The table as the thesis prints it (table 3.1): identifiers of leaves with their areas."""
-        return {self._attribute.identifier(position): area for position, area in self._leaves(None)}
+        return {self._of_attribute.identifier(position): area for position, area in self._leaves(None)}
 
     def _leaves(self, target: TargetArea | None) -> Iterator[tuple[int, Area]]:
         waiting = [(self._position, self._level, self._area)]

@@ -1,0 +1,69 @@
+"""A peer's memory of the profiles of others: where they are on the ring, and how alike they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.vecs import vec
+from mypy_extensions import i64
+
+from emulator.gossip.profiles import utility
+from emulator.identifiers import Ring
+from trellis.v1.overlay import Profile
+
+_ROWS: Final = 128
+_BITS: Final = 62
+"""Bits of a distance that are kept, the highest ones: far fewer tell peers apart."""
+
+
+class Ratings:
+    """A store of what follows from this peer's profile and those of others, computed when it is asked for.
+
+    Most peers that an exchange tells of were told of in the last one too. A row is found by the peer's
+    number; peers that share a row take turns, and what is not remembered is computed again.
+    """
+
+    def __init__(self, space: Ring, identifier: int) -> None:
+        """`identifier` of the peer that remembers."""
+        self._mask = space.mask
+        self._identifier = identifier
+        self._shift = space.bits - _BITS
+        self._own: Profile | None = None
+        self._rated: list[Profile | None] = [None] * _ROWS
+        self._utilities = vec[float]([0.0] * _ROWS)
+        self._clockwise = vec[i64]([i64(0)] * _ROWS)
+        self._orders = vec[i64]([i64(0)] * _ROWS)
+
+    def row(self, own: Profile, other: Profile) -> int:
+        """Find or compute the ratings of another peer; they stay in this row until the next call."""
+        if own is not self._own:
+            self._own = own
+            self._rated = [None] * _ROWS
+        row = other.peer % _ROWS
+        rated = self._rated[row]
+        if rated is not other:
+            if rated is None or (
+                rated.peer != other.peer or rated.version != other.version or rated.session != other.session
+            ):
+                self._utilities[row] = utility(own, other)
+                clockwise = (other.identifier - self._identifier) & self._mask
+                self._clockwise[row] = i64(clockwise >> self._shift)
+                self._orders[row] = i64(((other.identifier ^ self._identifier) & self._mask) >> self._shift)
+            self._rated[row] = other
+        return row
+
+    def utility(self, row: int) -> float:
+        """Equation 1 of Vitis."""
+        return self._utilities[row]
+
+    def clockwise(self, row: int) -> int:
+        """The distance from this peer clockwise to the other one, in units of 2^-62 of the ring."""
+        return int(self._clockwise[row])
+
+    def order(self, row: int) -> int:
+        """A number that puts peers in an order that differs from peer to peer."""
+        return int(self._orders[row])
+
+
+RING_UNITS: Final = 1 << _BITS
+"""The whole ring in the units of `Ratings.clockwise`."""
