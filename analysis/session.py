@@ -31,6 +31,11 @@ _ONE_ENCODING = {
     "spark.hadoop.parquet.writer.version": "v2",
 }
 """A Parquet footer lists a column's encodings in an order that differs from JVM to JVM."""
+_FOR_LITTLE = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Spark interprets its plans: with little telemetry, compiling them takes longer than running them."""
 _SETTINGS = {
     **_ONE_ENCODING,
     "spark.driver.extraJavaOptions": f"{_GARBAGE_COLLECTOR} -XX:TieredStopAtLevel=1",
@@ -74,14 +79,13 @@ def _environment(address: str) -> Iterator[None]:
 def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkSession:
     """The session of this process, on `cores` cores of this machine (all by default).
 
-    With `optimize` Java compiles what runs often a second time, and better: slower for little telemetry,
-    faster for much. The caller stops the session. Raises pyspark.errors.PySparkRuntimeError if the JVM does
-    not start.
+    With `optimize` Spark compiles its plans, and Java compiles what runs often a second time, and better:
+    slower for little telemetry, faster for much. The caller stops the session. Raises
+    pyspark.errors.PySparkRuntimeError if the JVM does not start.
     """
     cores = cores or os.cpu_count() or 1
-    settings = {"spark.driver.bindAddress": _HERE}
-    if optimize:
-        settings["spark.driver.extraJavaOptions"] = _GARBAGE_COLLECTOR
+    compiled = {"spark.driver.extraJavaOptions": _GARBAGE_COLLECTOR}
+    settings = {"spark.driver.bindAddress": _HERE, **(compiled if optimize else _FOR_LITTLE)}
     return start_session(f"local[{cores}]", cores, _HERE, settings)
 
 

@@ -32,9 +32,10 @@ INTEGERS = {
     names.SESSION: "session",
 }
 FLAGS = {names.INTERESTED: "interested", names.DELIVERED: "delivered", names.GRACEFUL: "graceful"}
+WORDS = {names.MESSAGE_KIND: "kind", names.CHANNEL: "channel"}
 
 attributes = st.dictionaries(
-    st.sampled_from([*INTEGERS, *FLAGS, "someone.else", "x" * 40]), st.integers(-(2**31), 2**31 - 1)
+    st.sampled_from([*INTEGERS, *FLAGS, *WORDS, "someone.else", "x" * 40]), st.integers(-(2**31), 2**31 - 1)
 ).flatmap(lambda chosen: st.permutations(list(chosen.items())))
 times = st.integers(START, START + 10**15)
 spans = st.tuples(
@@ -88,7 +89,7 @@ def messages(found: list[Any], host: str) -> TracesData:
 
 def expected_row(span: Any, host: str) -> dict[str, Any]:
     trace, identifier, parent, name, start, end, pairs = span
-    row = dict.fromkeys([*INTEGERS.values(), *FLAGS.values()], None) | {
+    row = dict.fromkeys([*INTEGERS.values(), *FLAGS.values(), *WORDS.values()], None) | {
         "host": host,
         "incarnation": 2,
         "trace": trace,
@@ -105,6 +106,8 @@ def expected_row(span: Any, host: str) -> dict[str, Any]:
             row[INTEGERS[key]] = number
         elif key in FLAGS:
             row[FLAGS[key]] = number > 0
+        elif key in WORDS:
+            row[WORDS[key]] = str(number)
     return row
 
 
@@ -131,6 +134,8 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
     host.maintain(3, 2)
     host.interval(5.0, peers_up=4)
     host.snapshot(6.0, {3: [1]})
+    for peer in range(300):
+        host.take(peer, 7.0 + peer, peer << 240, "xor", channel="overlay/second")
     host.recorder.close()
     (file,) = tmp_path.glob("*-metrics-*")
     encoded = list(read_records(file))
@@ -147,10 +152,17 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
     assert by_name[names.PEERS_UP]["value"] == 4.0
     assert by_name[names.SENT_BYTES]["at_ns"] == 5 * 10**9
     sent = by_name[names.PEER_SENT_BYTES]
-    told = (sent["peer"], sent["value"], sent["message"], sent["traffic"])
-    assert told == (3, 20.0, "TManExchange", "maintenance")
+    told = (sent["peer"], sent["value"], sent["message"], sent["kind"], sent["channel"], sent["traffic"])
+    assert told == (3, 20.0, "TManExchange", "maintenance", "overlay", "maintenance")
     link = by_name[names.LINK]
-    assert (link["peer"], link["neighbour"], link["kind"]) == (3, 1, "friend")
+    assert (link["peer"], link["channel"], link["neighbour"], link["kind"]) == (3, "overlay", 1, "friend")
+    gauge = by_name[names.STATE + "gateway_topics"]
+    assert (gauge["peer"], gauge["channel"], gauge["value"]) == (3, None, 1.0)
+    taken = [row for row in rows if row["name"] == names.TAKEN_IDENTIFIER]
+    assert [(row["peer"], row["at_ns"] // 10**9, int(row["identifier"], 16)) for row in taken] == [
+        (peer, 7 + peer, peer << 240) for peer in range(300)
+    ]
+    assert {(row["channel"], row["space"]) for row in taken} == {("overlay/second", "xor")}
 
 
 def backwards(message: Message) -> bytes:

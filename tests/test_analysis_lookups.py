@@ -2,84 +2,176 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.tables.lookups import Ring, judge
-from emulator.identifiers import MASK, distance, encode, of_peer
+from analysis.tables.closest import Homes
+from analysis.tables.identifiers import Home, homes
+from analysis.tables.lookups import judge
+from emulator.identifiers import SPACES, encode, hash_of_peer
 from emulator.network.build import network_of
 from emulator.network.spec import NetworkSpec
 
-Session = tuple[int, float, float]
+BITS = 8
+"""Few, so that places coincide and prefixes are shared."""
 
-gaps = st.lists(st.integers(1, 20), min_size=1, max_size=6)
+lengths = st.lists(st.integers(1, 20), min_size=1, max_size=6)
+places = st.integers(0, 2**BITS - 1)
+TOLD = pa.schema(
+    [
+        ("peer", pa.int32()),
+        ("start_s", pa.float64()),
+        ("end_s", pa.float64()),
+        ("taken_s", pa.float64()),
+        ("identifier", pa.string()),
+        ("space", pa.string()),
+    ]
+)
 
 
-def sessions_of(peer: int, lengths: list[int]) -> list[Session]:
-    """Sessions one after the other, with gaps: lengths of gap, session, gap, session, ..."""
-    ends = np.cumsum(lengths).tolist()
-    return [(peer, float(start), float(end)) for start, end in zip(ends[::2], ends[1::2], strict=False)]
-
-
-def table(sessions: list[Session]) -> pa.Table:
-    peers, starts, ends = zip(*sessions, strict=True) if sessions else ((), (), ())
-    return pa.table(
-        {
-            "peer": pa.array(peers, pa.int32()),
-            "start_s": pa.array(starts, pa.float64()),
-            "end_s": pa.array(ends, pa.float64()),
-        }
-    )
+def homes_of(peer: int, at: list[int], identifiers: list[int]) -> list[Home]:
+    """Homes one after the other, with gaps: lengths of gap, home, gap, home, ..."""
+    ends = [float(end) for end in np.cumsum(at)]
+    stays = zip(ends[::2], ends[1::2], strict=False)
+    return [Home(where, peer, *stay) for where, stay in zip(identifiers, stays, strict=False)]
 
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(gaps, max_size=8),
-    st.lists(st.tuples(st.integers(0, MASK), st.integers(0, 60), st.integers(0, 30)), min_size=1, max_size=5),
+    st.sampled_from(sorted(SPACES)),
+    st.lists(st.tuples(lengths, st.lists(places, min_size=3, max_size=3)), max_size=8),
+    st.lists(st.tuples(places, st.integers(0, 60), st.integers(0, 30)), min_size=1, max_size=5),
 )
 def test_the_closest_is_the_one_that_a_search_through_all_finds(
-    lives: list[list[int]], asked: list[tuple[int, int, int]]
+    metric: str, lives: list[tuple[list[int], list[int]]], asked: list[tuple[int, int, int]]
 ) -> None:
-    sessions = [session for peer, lengths in enumerate(lives) for session in sessions_of(peer, lengths)]
+    stays = [home for peer, (at, where) in enumerate(lives) for home in homes_of(peer, at, where)]
     keys = [key for key, _, _ in asked]
     since = np.array([float(at) for _, at, _ in asked])
     until = np.array([float(at + more) for _, at, more in asked])
-    found = Ring(table(sessions)).closest(keys, since, until)
-    for key, first, last, peer in zip(keys, since, until, found, strict=True):
-        up = {p for p, start, end in sessions if start <= first and end > last}
-        least = min((distance(of_peer(p), key) for p in up), default=None)
-        assert (peer is None) == (least is None)
-        if peer is not None:
-            assert peer in up and distance(of_peer(peer), key) == least
+    distance = SPACES[metric](BITS).distance
+    found = Homes(stays, metric, BITS).closest(keys, since, until)
+    for key, first, last, home in zip(keys, since, until, found, strict=True):
+        there = {(h.identifier, h.peer) for h in stays if h.since_s <= first and h.until_s > last}
+        least = min((distance(identifier, key) for identifier, _ in there), default=None)
+        assert (home is None) == (least is None)
+        if home is not None:
+            assert home in there and distance(home[0], key) == least
+
+
+def test_the_closest_by_exclusive_or_need_not_be_next_to_the_key() -> None:
+    stays = [Home(4, 0, 1.0, 90.0), Home(7, 1, 1.0, 90.0), Home(6, 2, 1.0, 20.0), Home(9, 3, 1.0, 90.0)]
+    assert Homes(stays, "xor", BITS).closest([3], np.array([30.0]), np.array([31.0])) == [(7, 1)]
+
+
+def test_a_metric_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="'hamming'"):
+        Homes([], "hamming", BITS)
+
+
+def test_a_peer_keeps_an_identifier_until_it_takes_another_or_leaves() -> None:
+    taken = [(1, 5.0, 10), (1, 20.0, 11), (2, 6.0, 12), (1, 50.2, 13)]
+    sessions = [(1, 5.0, 30.0), (1, 40.0, 45.0), (1, 51.0, 60.0), (2, 6.0, 60.0), (3, 1.0, 60.0)]
+    assert list(homes(taken, sessions)) == [
+        Home(10, 1, 5.0, 20.0),
+        Home(11, 1, 20.0, 30.0),
+        Home(13, 1, 51.0, 60.0),
+        Home(12, 2, 6.0, 60.0),
+    ], "peer 1 told none in its second session, peer 3 never; the last one is told by a clock that is behind"
+
+
+def told(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), TOLD)
+
+
+def up(peer: int, start_s: float, end_s: float) -> dict[str, Any]:
+    return {"peer": peer, "start_s": start_s, "end_s": end_s}
+
+
+def took(peer: int, taken_s: float, identifier: int, space: str = "ring") -> dict[str, Any]:
+    return {"peer": peer, "taken_s": taken_s, "identifier": f"{identifier:x}", "space": space}
+
+
+def found(*rows: tuple[float, int, int | None, float | None], keys: list[bytes]) -> pa.Table:
+    """Lookups by peer 0: at, number, where it ended and when."""
+    at, numbers, ends, delivered = zip(*rows, strict=True)
+    count = len(rows)
+    return pa.table(
+        {
+            "trial": ["t"] * count,
+            "lookup": pa.array(numbers, pa.int32()),
+            "origin": pa.array([0] * count, pa.int32()),
+            "key": pa.array(keys, pa.binary()),
+            "at_s": pa.array(at, pa.float64()),
+            "join_end_s": [10.0] * count,
+            "trial_end_s": [100.0] * count,
+            "delivered_s": pa.array(delivered, pa.float64()),
+            "peer": pa.array(ends, pa.int32()),
+            "hops": pa.array([1] * count, pa.int32()),
+            "copies": pa.array([1] * count, pa.int64()),
+        }
+    )
+
+
+def network() -> Any:
+    rtt = np.array([[0, 80, 60], [80, 0, 20], [60, 20, 0]], np.float32) / 1000
+    return network_of(rtt, 0.001, [2, 1, 0], NetworkSpec())
 
 
 def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:
-    rtt = np.array([[0, 80, 60], [80, 0, 20], [60, 20, 0]], np.float32) / 1000
-    network = network_of(rtt, 0.001, [2, 1, 0], NetworkSpec())
-    peers = pa.table(
-        {
-            "peer": pa.array([0, 1, 2], pa.int32()),
-            "start_s": [1.0, 1.0, None],
-            "end_s": pa.array([90.0, 90.0, None], pa.float64()),
-        }
-    )
-    rows = {
-        "trial": ["t", "t", "t"],
-        "lookup": pa.array([0, 1, 2], pa.int32()),
-        "origin": pa.array([0, 1, 0], pa.int32()),
-        "key": pa.array([encode(of_peer(1))] * 3, pa.binary()),
-        "at_s": [50.0, 51.0, 96.0],
-        "join_end_s": [10.0] * 3,
-        "trial_end_s": [100.0] * 3,
-        "delivered_s": [50.25, 51.0, None],
-        "peer": pa.array([1, 1, None], pa.int32()),
-        "hops": pa.array([2, 0, None], pa.int32()),
-        "copies": pa.array([1, 1, 0], pa.int64()),
-    }
-    first, second, third = judge(pa.table(rows), peers, network).to_pylist()
+    key = encode(hash_of_peer(1))
+    asked = found((50.0, 0, 1, 50.25), (51.0, 1, 0, 51.0), (96.0, 2, None, None), keys=[key] * 3)
+    peers = told(*(up(peer, 1.0, 90.0) for peer in (0, 1)), *(took(p, 1.0, hash_of_peer(p)) for p in (0, 1)))
+    first, second, third = judge(asked, peers, network()).to_pylist()
     assert (first["delay_ms"], round(first["direct_ms"], 3)) == (250.0, 10.0)
-    assert (second["delay_ms"], second["direct_ms"], second["right"]) == (0.0, 0.0, True)
+    assert (second["delay_ms"], second["direct_ms"], second["right"]) == (0.0, 0.0, False)
     assert (first["counted"], third["counted"], third["delivered"]) == (True, False, False)
-    assert third["right"] is False and third["direct_ms"] is None
+    assert (first["right"], third["right"], third["direct_ms"]) == (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("metric", "closest"),
+    [("ring", 0), ("clockwise", 1), ("xor", 2)],
+)
+def test_who_is_right_follows_from_the_metric_that_peers_tell(metric: str, closest: int) -> None:
+    """To the key 0x80..0: peer 0 is just below it, 1 is above it, and 2 shares the first bit with it."""
+    key = 1 << 255
+    places = {0: key - 1, 1: key + (1 << 254), 2: key + (1 << 254) - (1 << 200)}
+    if metric == "clockwise":
+        places[2] = key - 2
+    peers = told(*(up(p, 1.0, 90.0) for p in places), *(took(p, 1.0, at, metric) for p, at in places.items()))
+    keys = [key.to_bytes(32, "big")] * 3
+    rows = judge(found(*((50.0, p, p, 50.1) for p in places), keys=keys), peers, network()).to_pylist()
+    assert [row["closest"] for row in rows] == [closest] * 3
+    assert [row["right"] for row in rows] == [peer == closest for peer in places]
+
+
+def test_a_peer_that_moved_meanwhile_need_not_be_found_and_may_be() -> None:
+    """Peer 1 moves next to the key at 45 s, when 2 has been the closest for long, and away again at 70 s."""
+    key = 1000
+    peers = told(
+        *(up(peer, 1.0, 90.0) for peer in range(3)),
+        *(took(0, 1.0, 1 << 90), took(1, 1.0, 1 << 91), took(2, 1.0, 1010)),
+        *(took(1, 45.0, 1001), took(1, 70.0, 1 << 91)),
+    )
+    asked = found(
+        *((50.0, 0, 2, 50.1), (50.0, 1, 1, 50.1), (60.0, 2, 2, 60.1), (71.0, 3, 1, 71.1)),
+        keys=[encode(key)] * 4,
+    )
+    rows = judge(asked, peers, network()).to_pylist()
+    assert [row["closest"] for row in rows] == [2, 2, 1, 2]
+    assert [row["right"] for row in rows] == [True, True, False, False]
+
+
+def test_a_peer_that_told_no_identifier_is_neither_expected_nor_right() -> None:
+    peers = told(up(0, 1.0, 90.0), up(1, 1.0, 90.0), up(2, 1.0, 90.0), took(0, 1.0, 5), took(1, 1.0, 1 << 90))
+    asked = found((50.0, 0, 0, 50.1), (50.0, 1, 2, 50.1), keys=[encode(4)] * 2)
+    rows = judge(asked, peers, network()).to_pylist()
+    assert [(row["closest"], row["right"]) for row in rows] == [(0, True), (0, False)]
+    nobody = judge(asked, told(up(0, 1.0, 90.0)), network()).to_pylist()
+    assert [(row["closest"], row["right"]) for row in nobody] == [(None, False)] * 2

@@ -6,17 +6,17 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from analysis_golden import Host, table, write_outcome
+from analysis_golden import OVERLAY, Host, peers_of_plan, table, write_outcome
 from pyspark.sql import SparkSession
 
 from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan import LOOKUPS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec
-from emulator.identifiers import encode, of_peer
+from emulator.identifiers import RING, encode, hash_of_peer
 from emulator.telemetry import names
 
 PHASES = {"join": "10 s", "settle": "10 s", "measure": "20 s", "drain": "10 s"}
@@ -40,34 +40,36 @@ def lookup_trial(run: RunDirectory) -> TrialRecord:
     """Five lookups that count and a late one; peer 4 crashes at 25 s, peer 3 joins at 22 s.
 
     0: right after two hops. 1: right at its origin. 2: at peer 0, though 4 is up. 3: lost. 4: at the newcomer
-    3, which is closer than all that had to be known, by a timer; and again at 2. 5: late and lost.
+    3, which is closer than all that had to be known, by a timer; and again at 2. 5: late and lost. Peers are
+    part of another overlay too, on which no lookup runs.
     """
     trial = record(run, "pastry", {"lookups": {"rate": 1.0}})
     up = [(0, 1.0, 50.0), (1, 1.0, 50.0), (2, 1.0, 50.0), (3, 22.0, 50.0), (4, 1.0, 25.0)]
     asked = [(21.0, 0, 1), (22.0, 1, 1), (23.0, 2, 4), (26.0, 2, 4), (27.0, 0, 3), (46.0, 0, 1)]
     Plan(
-        peers=table(PEERS, *((peer, 0) for peer in range(5))),
+        peers=peers_of_plan(5),
         sessions=table(SESSIONS, *((p, 0, start, end, False, "base") for p, start, end in up)),
         subscriptions=SUBSCRIPTIONS.empty_table(),
         publications=PUBLICATIONS.empty_table(),
         lookups=table(
-            LOOKUPS, *((n, at, peer, encode(of_peer(key))) for n, (at, peer, key) in enumerate(asked))
+            LOOKUPS, *((n, at, peer, encode(hash_of_peer(key))) for n, (at, peer, key) in enumerate(asked))
         ),
     ).write(trial.directory.plan)
     host = Host(trial.directory.telemetry, trial=trial.name)
     for peer, start, _ in up:
         host.join(peer, start)
+        host.take(peer, start, RING.mask - hash_of_peer(peer), channel="another overlay")
     traces = [
-        host.operate("lookup", peer, at, {names.LOOKUP: number}, hops=0 if number == 1 else None)
-        for number, (at, peer, _) in enumerate(asked)
+        host.operate("lookup", peer, at, {names.LOOKUP: number}) for number, (at, peer, _) in enumerate(asked)
     ]
-    traces[0].hop("Routed", 0, 2, 21.0, 21.05)
-    traces[0].hop("Routed", 2, 1, 21.05, 21.1, hops=2)
-    traces[2].hop("Routed", 2, 0, 23.0, 23.05, hops=1)
-    traces[3].hop("Routed", 2, 0, 26.0, 26.05)
-    traces[4].hop("Routed", 0, 3, 27.0, 27.05)
-    traces[4].timer(3, 27.2, hops=1)
-    traces[4].hop("Routed", 3, 2, 27.2, 27.3, hops=2)
+    traces[1].deliver(1, 22.0, hops=0)
+    traces[0].hop("Routed", 0, 2, 21.0, 21.05, channel=OVERLAY)
+    traces[0].hop("Routed", 2, 1, 21.05, 21.1, hops=2, channel=OVERLAY)
+    traces[2].hop("Routed", 2, 0, 23.0, 23.05, hops=1, channel=OVERLAY)
+    traces[3].hop("Routed", 2, 0, 26.0, 26.05, channel=OVERLAY)
+    traces[4].hop("Routed", 0, 3, 27.0, 27.05, channel=OVERLAY)
+    traces[4].deliver(3, 27.2, hops=1)
+    traces[4].hop("Routed", 3, 2, 27.2, 27.3, hops=2, channel=OVERLAY)
     host.crash(4, 25.0)
     host.recorder.close()
     return trial
@@ -89,7 +91,7 @@ def content_trial(run: RunDirectory) -> TrialRecord:
     events = [(21.0, {"x": 7.0, "y": 0.5}), (25.0, {"x": 10.0, "y": 2.0}), (33.0, {"x": -1.0})]
     values = [[{"attribute": k, "value": v} for k, v in of.items()] for _, of in events]
     Plan(
-        peers=table(PEERS, *((peer, 0) for peer in range(4))),
+        peers=peers_of_plan(4),
         sessions=table(SESSIONS, *((peer, 0, 1.0, 50.0, False, "base") for peer in range(4))),
         subscriptions=table(
             SUBSCRIPTIONS, *((n, p, None, None, of, start, 50.0) for n, (p, of, start) in enumerate(held))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from emulator.registry import Workload
+from emulator.system import Workload
 
 STATE_PREFIX = "state."
 
@@ -45,7 +45,8 @@ _OF_EVENTS = {
     "overhead": _lower(
         "Traffic overhead",
         "share",
-        "Copies of events received by peers that had not asked for them, of all copies received.",
+        "Copies of events received by peers that had not asked for them, of all copies received. Peers that "
+        "are relays or servers by the plan do not count.",
     ),
     "overhead_mean": _lower(
         "Traffic overhead, mean over peers",
@@ -68,7 +69,14 @@ _OF_EVENTS = {
     "delay_hops": _lower(
         "Delay in hops",
         "hops",
-        "Overlay hops from publisher to subscriber, mean over deliveries.",
+        "Overlay hops from publisher to subscriber, as travelled by the copy that was delivered first, mean "
+        "over deliveries.",
+    ),
+    "delay_hops_fewest": _lower(
+        "Fewest hops",
+        "hops",
+        "The least number of overlay hops over which a copy of the event, or word of it, came to the "
+        "subscriber, even if it came later than another; mean over deliveries.",
     ),
     "delay_hops_max": _lower("Longest delay in hops", "hops", "Of all deliveries."),
     "delay_ms": _lower("Delay", "ms", "Publication to delivery, mean over deliveries."),
@@ -89,20 +97,35 @@ _OF_EVENTS = {
     "messages_per_event": _lower(
         "Messages an event",
         "messages",
-        "All messages that a publication causes.",
+        "All messages that a publication causes, and those by which lost events are recovered.",
     ),
-    "bytes_per_event": _lower("Bytes an event", "bytes", "Of all messages that a publication causes."),
+    "bytes_per_event": _lower("Bytes an event", "bytes", "Of the same messages."),
     "relays_per_event": _lower(
         "Relays an event",
         "peers",
-        "Peers that handled an event without having asked for it.",
+        "Peers that handled an event without having asked for it, but for relays and servers by the plan.",
     ),
     "relay_load": _lower(
         "Relay load",
         "messages a peer",
-        "Messages that a peer handled for others, mean over peers.",
+        "Messages that a peer handled for others, mean over peers that are neither relays nor servers by the "
+        "plan.",
     ),
-    "relay_load_p99": _lower("Relay load, 99th percentile", "messages a peer", "Over peers."),
+    "relay_load_p99": _lower("Relay load, 99th percentile", "messages a peer", "Over the same peers."),
+    "relay_duty_load": _lower(
+        "Relay load of relays and servers",
+        "messages a peer",
+        "Messages that a peer handled for others, mean over peers that the plan made relays or servers.",
+    ),
+    "relay_duty_load_p99": _lower(
+        "Relay load of relays and servers, 99th percentile", "messages a peer", "Over those peers."
+    ),
+    "relay_duty_share": Measure(
+        "Relaying done by relays and servers",
+        "share",
+        None,
+        "Of all messages that were handled for others.",
+    ),
     "clusters_per_topic": _lower(
         "Clusters a topic", "clusters", "Connected components of the links among a topic's subscribers."
     ),
@@ -120,7 +143,8 @@ _OF_CONTENT = {
     "publish_bytes_per_event_and_node": _lower(
         "Publishing",
         _AN_EVENT,
-        "Bytes of all messages that publications cause, sent by a peer for each event, mean over peers.",
+        "Bytes of all messages that publications and recoveries cause, sent by a peer for each event, mean "
+        "over peers.",
     ),
     "publish_bytes_p70": _lower("Publishing, 70th percentile", _AN_EVENT, "Over peers."),
     "publish_bytes_p90": _lower("Publishing, 90th percentile", _AN_EVENT, "Over peers."),
@@ -129,8 +153,8 @@ _OF_CONTENT = {
     "matching_bytes_per_event_and_node": _lower(
         "Publishing without delivery",
         _AN_EVENT,
-        "As publishing, but without the messages that bring events to their subscribers: what it costs to "
-        "find out who they are.",
+        "As publishing, but without the messages of kind event, which bring events to their subscribers: "
+        "what it costs to find out who they are.",
     ),
     "matching_bytes_p70": _lower("Publishing without delivery, 70th percentile", _AN_EVENT, "Over peers."),
     "matching_bytes_top_20": _lower(
@@ -165,7 +189,8 @@ _OF_LOOKUPS = {
         "Lookups that succeeded",
         "Delivered at the right peer, of all lookups but those of the trial's last 5 s. Right: no peer that "
         "was up from 10 s before the lookup (or from the join phase on) until its delivery is closer to the "
-        "key. A lookup whose origin crashed meanwhile counts too.",
+        "key, by the metric of the overlay and the identifiers that its peers had told. A lookup whose "
+        "origin crashed meanwhile counts too.",
     ),
     "lookup_success_lowest": _share("Lookups that succeeded in the worst interval", "Of the time series."),
     "lookup_delivered": _share("Lookups delivered", "At any peer, of the same lookups."),
@@ -206,7 +231,7 @@ _OF_ALL = {
         "Neighbours",
         "peers",
         None,
-        "Different peers linked to, mean at the end of the measure phase.",
+        "Different peers linked to on any channel, mean at the end of the measure phase.",
     ),
     "neighbours_max": Measure(
         "Most neighbours",
@@ -217,8 +242,9 @@ _OF_ALL = {
     "wrong_successors": _lower(
         "Peers with a wrong successor",
         "share",
-        "When the measure phase began, of the peers that had a successor on the ring: the overlay had not "
-        "formed yet, or had not mended. Lookups and relay paths may then end at the wrong peer.",
+        "When the measure phase began, of the peers that had a successor on the ring, by the identifiers "
+        "that peers had told: the overlay had not formed yet, or had not mended. Lookups and relay paths may "
+        "then end at the wrong peer.",
     ),
     "peers_up": Measure("Peers up", "peers", None, "Mean over the measure phase."),
     "lost_spans": _lower(
@@ -249,7 +275,8 @@ APPLICABLE: dict[Workload, frozenset[str]] = {
 def describe(name: str) -> Measure:
     """What a measure is; `state.<name>` is whatever a system tells of itself."""
     if name.startswith(STATE_PREFIX):
-        words = name.removeprefix(STATE_PREFIX).replace("_", " ")
+        channel, _, gauge = name.removeprefix(STATE_PREFIX).rpartition("/")
+        title = gauge.replace("_", " ").capitalize() + (f" ({channel})" if channel else "")
         about = "What peers told of themselves at the end of the measure phase, mean over peers."
-        return Measure(words.capitalize(), "", None, about)
+        return Measure(title, "", None, about)
     return MEASURES[name]

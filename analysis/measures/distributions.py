@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.tables.costs import KINDS
+from analysis.tables.roles import has_duty
 
 Tables = Mapping[str, DataFrame]
 _CLASSES = 20
@@ -21,12 +22,16 @@ def rounded(column: str) -> Column:
 
 
 def overhead_histogram(tables: Tables) -> DataFrame:
-    """The table of that name. Peers that received nothing have no overhead."""
+    """The table of that name.
+
+    Peers that received nothing have no overhead; relays and servers are left out.
+    """
     spark = tables["traffic"].sparkSession
     trials = tables["trials"].where("serves != 'lookups'").select("trial")
     edge = F.floor(F.coalesce("overhead", F.lit(0.0)) * _CLASSES + 1e-9)
     counted = (
         tables["traffic"]
+        .where(~has_duty())
         .groupBy("trial", F.least(edge, F.lit(_CLASSES - 1)).alias("edge"))
         .agg(F.count("*").alias("peers"))
     )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.distributions import rounded
 from analysis.tables.build import Tables
-from emulator.identifiers import encode, of_peer
+from analysis.tables.identifiers import CLOCK_SLACK_S
+from analysis.tables.roles import has_duty
+from emulator.identifiers import Ring
 from emulator.telemetry import names
 
+_AT_ONCE = 3
+"""Questions asked of Spark at a time: planning each keeps one core busy."""
 _TOP = 20
+_HEX_DIGITS = 64
+"""Of the longest identifiers: as text of this length they sort as numbers do."""
 Values = dict[str, float | None]
 
 
@@ -21,11 +29,13 @@ def measure(tables: Tables) -> dict[str, Values]:
     for row in tables["trials"].collect():
         applicable = [name for name in MEASURES if name in APPLICABLE[row.serves]]
         found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0}
-    for frame in _aggregates(tables):
-        for row in frame.collect():
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        *aggregates, states = pool.map(lambda frame: frame.collect(), [*_aggregates(tables), _states(tables)])
+    for rows in aggregates:
+        for row in rows:
             values = found[row.trial]
             values.update({k: _number(v) for k, v in row.asDict().items() if k in values})
-    for row in _states(tables).collect():
+    for row in sorted(states, key=lambda row: (row.trial, row.name)):
         found[row.trial][STATE_PREFIX + row.name] = _number(row.value)
     return found
 
@@ -47,7 +57,13 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
     expected, made = F.col("expected"), F.col("delivered")
     quantiles = {"delay_ms_median": 0.5, "delay_ms_p90": 0.9, "delay_ms_p99": 0.99}
     overhead = F.coalesce("overhead", F.lit(0.0))
-    any_peer = F.lit(True)
+    duty = has_duty()
+    load_of_duty = F.when(duty, F.col("unwanted_messages"))
+
+    def free(column: str) -> Column:
+        """Only of peers that are neither relays nor servers."""
+        return F.when(~duty, F.col(column))
+
     sent = F.col("operation_bytes") + F.col("maintenance_bytes")
     counted_s = F.sum(F.when(sent.isNotNull(), F.col("up_s")))
     phase_s = F.first(F.col("measure_end_s") - F.col("measure_start_s"))
@@ -58,6 +74,7 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
             F.count_if(expected).alias("expected"),
             F.avg("hops").alias("delay_hops"),
             F.max("hops").alias("delay_hops_max"),
+            F.avg("fewest_hops").alias("delay_hops_fewest"),
             F.avg("delay_ms").alias("delay_ms"),
             *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
             F.max("delay_ms").alias("delay_ms_max"),
@@ -73,13 +90,18 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
         ),
         by_trial(
             "traffic",
-            F.try_divide(F.sum("unwanted"), F.sum("received")).alias("overhead"),
-            F.avg("overhead").alias("overhead_mean"),
-            F.try_divide(F.sum("unwanted_messages"), F.sum("messages")).alias("overhead_messages"),
-            _share(overhead > 0.1, any_peer).alias("overhead_above_10"),
-            _share(overhead > 0.2, any_peer).alias("overhead_above_20"),
-            F.avg("unwanted_messages").alias("relay_load"),
-            F.percentile("unwanted_messages", 0.99).alias("relay_load_p99"),
+            F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
+            F.avg(free("overhead")).alias("overhead_mean"),
+            F.try_divide(F.sum(free("unwanted_messages")), F.sum(free("messages"))).alias(
+                "overhead_messages"
+            ),
+            _share((overhead > 0.1) & ~duty, ~duty).alias("overhead_above_10"),
+            _share((overhead > 0.2) & ~duty, ~duty).alias("overhead_above_20"),
+            F.avg(free("unwanted_messages")).alias("relay_load"),
+            F.percentile(free("unwanted_messages"), 0.99).alias("relay_load_p99"),
+            F.avg(load_of_duty).alias("relay_duty_load"),
+            F.percentile(load_of_duty, 0.99).alias("relay_duty_load_p99"),
+            F.try_divide(F.sum(load_of_duty), F.sum("unwanted_messages")).alias("relay_duty_share"),
             F.try_divide(F.sum(sent), counted_s).alias("bytes_per_s"),
             F.try_divide(F.sum("maintenance_messages"), counted_s).alias("maintenance_messages_per_s"),
             F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
@@ -102,17 +124,18 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
 
 
 def _events(tables: Tables) -> DataFrame:
-    relays = tables["relays"].groupBy("trial", "event").agg(F.count("*").alias("relays"))
+    relays = tables["relays"].where(~has_duty()).groupBy("trial", "event").agg(F.count("*").alias("relays"))
+    publications = F.count_if(F.col("operation") == "publish")
     return (
         tables["operations"]
-        .where("operation = 'publish'")
+        .where(F.col("operation").isin("publish", names.RECOVERY))
         .join(relays, ["trial", "event"], "left")
         .groupBy("trial")
         .agg(
-            F.count("*").alias("published"),
-            F.avg("messages").alias("messages_per_event"),
-            F.avg("bytes").alias("bytes_per_event"),
-            F.avg(F.coalesce("relays", F.lit(0))).alias("relays_per_event"),
+            publications.alias("published"),
+            F.try_divide(F.sum("messages"), publications).alias("messages_per_event"),
+            F.try_divide(F.sum("bytes"), publications).alias("bytes_per_event"),
+            F.try_divide(F.coalesce(F.sum("relays"), F.lit(0)), publications).alias("relays_per_event"),
         )
     )
 
@@ -200,14 +223,27 @@ def _neighbours(tables: Tables) -> DataFrame:
 
 def _successors(tables: Tables) -> DataFrame:
     """Overlays with a ring tell their successors; the next on the ring is the next identifier."""
-    identifier = F.udf(lambda peer: encode(of_peer(peer)), "binary")
-    ring = Window.partitionBy("trial")
-    next_peer = F.lead("peer").over(ring.orderBy("identifier"))
-    first = F.min(F.struct("identifier", "peer")).over(ring)["peer"]
+    overlay = ["trial", "channel"]
+    taken = (
+        tables["identifiers"]
+        .where(F.col("space") == Ring.name)
+        .select(
+            *overlay,
+            "peer",
+            F.col("at_s").alias("taken_s"),
+            F.lpad("identifier", _HEX_DIGITS, "0").alias("id"),
+        )
+    )
+    ring = Window.partitionBy(*overlay)
+    next_peer = F.lead("peer").over(ring.orderBy("id", "peer"))
+    first = F.min(F.struct("id", "peer")).over(ring)["peer"]
     return (
         tables["links"]
         .where("moment = 'start' and kind = 'successor'")
-        .withColumn("identifier", identifier("peer"))
+        .join(taken, [*overlay, "peer"])
+        .where(F.col("taken_s") <= F.col("at_s") + CLOCK_SLACK_S)
+        .groupBy(*overlay, "peer", "neighbour")
+        .agg(F.max_by("id", "taken_s").alias("id"))
         .select("trial", "neighbour", F.coalesce(next_peer, first).alias("next"))
         .groupBy("trial")
         .agg(_share(F.col("neighbour") != F.col("next"), F.lit(True)).alias("wrong_successors"))
@@ -228,6 +264,18 @@ def _lost(tables: Tables) -> DataFrame:
 
 
 def _states(tables: Tables) -> DataFrame:
-    return (
-        tables["states"].where("moment = 'end'").groupBy("trial", "name").agg(F.avg("value").alias("value"))
+    """trial, name, value: means over peers.
+
+    Where components of several channels tell of one name, the channel goes before it.
+    """
+    means = (
+        tables["states"]
+        .where("moment = 'end'")
+        .groupBy("trial", "name", "channel")
+        .agg(F.avg("value").alias("value"))
+    )
+    alike = F.count("*").over(Window.partitionBy("trial", "name"))
+    with_channel = F.concat_ws("/", F.when(F.col("channel") != "", F.col("channel")), F.col("name"))
+    return means.select(
+        "trial", F.when(alike > 1, with_channel).otherwise(F.col("name")).alias("name"), "value"
     )

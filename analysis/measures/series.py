@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
 from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
-from analysis.tables.parquet import write_table
+from analysis.tables.parquet import write_tables
+from analysis.tables.roles import has_duty
 from emulator.experiment.rundir import RunDirectory
 from emulator.telemetry import names
 
@@ -21,13 +22,14 @@ _TOPIC_GROUPS = 8
 
 def build_series(run: RunDirectory, tables: Tables) -> Tables:
     """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters, and return them by name."""
-    return {
-        "series": write_table(_series(tables), run, "series", "start_s"),
-        "overhead_histogram": write_table(overhead_histogram(tables), run, "overhead_histogram", "low"),
-        "delay_cdf": write_table(delay_cdf(tables), run, "delay_cdf", "operation", "unit", "value"),
-        "cost_cdf": write_table(cost_cdf(tables), run, "cost_cdf", "kind", "value"),
-        "clusters": write_table(_clusters(tables), run, "clusters", "topic"),
-    }
+    return write_tables(
+        run,
+        ("series", _series(tables), ("start_s",)),
+        ("clusters", _clusters(tables), ("topic",)),
+        ("delay_cdf", delay_cdf(tables), ("operation", "unit", "value")),
+        ("overhead_histogram", overhead_histogram(tables), ("low",)),
+        ("cost_cdf", cost_cdf(tables), ("kind", "value")),
+    )
 
 
 def _slots(tables: Tables) -> DataFrame:
@@ -73,7 +75,7 @@ def _series(tables: Tables) -> DataFrame:
         )
     )
     received = (
-        _by_slot(tables["handled"], tables, "published_s")
+        _by_slot(tables["handled"].where(~has_duty()), tables, "published_s")
         .groupBy(*keys)
         .agg(F.sum("copies").alias("received"), F.sum("unwanted_copies").alias("unwanted"))
     )

@@ -117,6 +117,12 @@ class Buffer:
             yield content, rest[alike]
             rest = np.delete(rest, alike)
 
+    def texts(self, field: Field) -> list[str]:
+        """The text of each message's field, for texts that are nearly all different."""
+        data = self.data
+        ends = field.values + field.lengths
+        return [data[at:end].decode() for at, end in zip(field.values.tolist(), ends.tolist(), strict=True)]
+
     def _field(self, tag: int, rows: Rows, bodies: Integers) -> tuple[Field, Integers]:
         """The field with this tag, whose body is at `bodies`, and where the next one begins."""
         number, wire_type = tag >> 3, tag & 7

@@ -41,6 +41,8 @@ SPANS = pa.schema(
         ("interest", pa.int32()),
         ("session", pa.int32()),
         ("graceful", pa.bool_()),
+        ("kind", pa.string()),  # of the message
+        ("channel", pa.string()),  # null at the root channel
         ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
     ]
 )
@@ -54,9 +56,12 @@ POINTS = pa.schema(
         ("value", pa.float64()),
         ("peer", pa.int32()),
         ("neighbour", pa.int32()),
-        ("kind", pa.string()),
+        ("kind", pa.string()),  # of the link, or of the message
         ("message", pa.string()),
         ("traffic", pa.string()),
+        ("channel", pa.string()),  # null at the root channel
+        ("identifier", pa.string()),  # hexadecimal
+        ("space", pa.string()),
         ("loss", LOSS),
     ]
 )
@@ -76,6 +81,10 @@ _ATTRIBUTES = {
     names.GRACEFUL: "graceful",
     names.NEIGHBOUR: "neighbour",
     names.KIND: "kind",
+    names.MESSAGE_KIND: "kind",
+    names.CHANNEL: "channel",
+    names.IDENTIFIER: "identifier",
+    names.SPACE: "space",
     names.MESSAGE_TYPE: "message",
     names.TRAFFIC: "traffic",
 }
@@ -108,6 +117,12 @@ class _Column:
         self.values[rows] = self.words.index(word)
         self.known[rows] = True
 
+    def set_texts(self, rows: Rows, texts: list[str]) -> None:
+        """Set texts that are nearly all different."""
+        self.values[rows] = np.arange(len(self.words), len(self.words) + len(texts))
+        self.known[rows] = True
+        self.words += texts
+
     def array(self, kind: pa.DataType) -> pa.Array:
         unknown = None if self.known.all() else ~self.known
         if kind == pa.string():
@@ -139,7 +154,9 @@ class _Columns:
             if column is None:
                 continue
             rows = found.rows[which]
-            if value.number == _STRING_VALUE:
+            if key == names.IDENTIFIER and value.number == _STRING_VALUE:
+                column.set_texts(rows[value.rows], self.buffer.texts(value))
+            elif value.number == _STRING_VALUE:
                 self.set_words(column, rows[value.rows], value)
             elif value.number == _DOUBLE_VALUE:
                 raise ValueError(f"{key} is not a whole number")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.report.results import Results, ResultsError
-from analysis.tables.carriers import TOPIC_CARRIERS
+from analysis.tables.kinds import EVENT, NOTIFICATION
 
 LARGEST = 200
 """Publications with more deliveries are not chosen for a drawing."""
@@ -18,8 +18,8 @@ LARGEST = 200
 _COLUMN, _ROW, _LEFT, _TOP = 128, 27, 22, 34
 _DIGIT, _BEND = 7, 28
 _COLUMNS = [
-    "span", "parent", "message", "sender", "peer", "depth", "topic", "interested", "delivered", "event",
-    "sent_s", "handled_s",
+    "span", "parent", "message", "kind", "sender", "peer", "depth", "topic", "interested", "delivered",
+    "event", "sent_s", "handled_s",
 ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class DeliveryTree:
     repeated: int
     """Further copies (messages, without a topic) at peers that had the event."""
     told: int
-    """Notifications that led to no copy."""
+    """Notifications that led to no copy. A question to the one that notified is none."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -76,7 +76,7 @@ class DeliveryTree:
 
 
 def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
-    """The tree of a publish trace, given its rows of the table `hops`.
+    """The tree of a publication, given the rows of its trace, and of messages that recovered it.
 
     An edge is the first copy of the event that a peer received; where the copy was pulled, the
     notification and the pull before it are steps of the same hop. An event without a topic is carried to
@@ -92,7 +92,7 @@ def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
     messages = [hop for hop in hops if hop["sender"] is not None]
     copies = messages
     if root_hop["topic"] is not None:
-        copies = [hop for hop in messages if hop["message"] in TOPIC_CARRIERS] or messages
+        copies = [hop for hop in messages if hop["kind"] == EVENT] or messages
     copies.sort(key=lambda hop: (hop["handled_s"], hop["span"]))
     nodes: dict[int, Node] = {root.peer: root}
     astray: list[Node] = []
@@ -117,8 +117,17 @@ def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
         node.delay_ms = (node.arrived_s - above.arrived_s) * 1000
         node.depth = above.depth + 1
         above.children.append(node)
-    told = sum(hop["message"] == "Notification" and hop["span"] not in chained for hop in messages)
+    told = sum(
+        hop["kind"] == NOTIFICATION and hop["span"] not in chained and not _asks_back(hop, spans)
+        for hop in messages
+    )
     return DeliveryTree(root_hop["event"], root_hop["topic"], root, astray, repeated, told)
+
+
+def _asks_back(hop: Mapping[str, Any], spans: Mapping[int, Mapping[str, Any]]) -> bool:
+    """Whether the message went to the peer whose message caused it."""
+    before = spans.get(hop["parent"])
+    return before is not None and (before["sender"], before["peer"]) == (hop["peer"], hop["sender"])
 
 
 def _chain(hop: Mapping[str, Any], spans: Mapping[int, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -212,7 +221,7 @@ def chosen_tree(results: Results) -> Drawing | None:
             continue
         median = ranked[(len(ranked) - 1) // 2][0]
         event = next(number for count, number in ranked if count == median)
-        hops = _trace(results, name, event)
+        hops = _hops_of(results, name, event)
         if not hops:
             continue
         wanted = others.filter(pc.field("event") == event)
@@ -225,11 +234,14 @@ def chosen_tree(results: Results) -> Drawing | None:
     return None
 
 
-def _trace(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
+def _hops_of(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
+    """The rows of the event's trace, and of messages about it in other traces."""
     which = (pc.field("operation") == "publish") & (pc.field("event") == event)
     operations = results.table("operations", trial, ["trace", "operation", "event"], which)
     if operations is None or not operations.num_rows:
         return []
     trace = pa.scalar(operations["trace"][0].as_py(), operations["trace"].type)
-    hops = results.table("hops", trial, ["trace", *_COLUMNS], pc.field("trace") == trace)
-    return [] if hops is None else hops.to_pylist()
+    recovers = (pc.field("event") == event) & pc.is_valid(pc.field("sender"))
+    hops = results.table("hops", trial, ["trace", *_COLUMNS], (pc.field("trace") == trace) | recovers)
+    rows = [] if hops is None else hops.to_pylist()
+    return [row for row in rows if row["event"] in (None, event)]

@@ -87,25 +87,30 @@ def _meaning(about: Mapping[str, Any]) -> str:
 
 
 def maintenance_chart(results: Results) -> list[Chart]:
-    """What peers send to keep the overlay in shape, by message type; one trial of each variant."""
-    sent: dict[str, dict[str, float]] = {}
+    """What peers send to keep the overlay in shape, by message type; one trial of each variant.
+
+    Where such messages are sent on more than one channel, each is shown with its channel.
+    """
+    sent: dict[str, dict[tuple[str, str], float]] = {}
     for label, trial in shown(results):
         messages, traffic = results.table("messages", trial), results.table("traffic", trial, ["up_s"])
         up_s = 0.0 if traffic is None else sum(traffic["up_s"].to_pylist())
         if messages is None or not up_s:
             continue
         sent[label] = {
-            row["message"]: row["bytes"] / up_s
+            (row["channel"], row["message"]): row["bytes"] / up_s
             for row in messages.to_pylist()
             if row["traffic"] == "maintenance"
         }
-    kinds = sorted({kind for by_kind in sent.values() for kind in by_kind})
-    rows = [Row(label, [by_kind.get(kind, 0.0) for kind in kinds]) for label, by_kind in sent.items()]
+    types = sorted({of_type for by_type in sent.values() for of_type in by_type})
+    rows = [Row(label, [by_type.get(of_type, 0.0) for of_type in types]) for label, by_type in sent.items()]
+    channels = {channel for channel, _ in types}
+    titles = [f"{channel}: {name}" if channel and len(channels) > 1 else name for channel, name in types]
     return drawn(
         bar_chart(
             "maintenance", "Maintenance traffic",
             "Bytes that a peer sends each second, while it is up, to keep the overlay in shape: "
-            "by type of message, events not counted.",
-            Quantity("sent by a peer", "bytes/s"), kinds, rows if kinds else [],
+            "by channel and type of message, events not counted.",
+            Quantity("sent by a peer", "bytes/s"), titles, rows if types else [],
         )
     )  # fmt: skip

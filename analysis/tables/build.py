@@ -9,63 +9,76 @@ order for the same telemetry and plan, and are the same byte for byte.
 Written by `analysis.tables.build`:
 
 hops         every span of every operation: the root (no parent), each message, at its receiver (with a
-             sender), and each delivery from a timer (neither; named "timer").
+             sender), and each delivery that no message's span tells of (neither; named "delivery"; without a
+             parent too if it belongs to no operation).
              trace binary(16), span bigint, parent bigint?, message (the message's name, or the
-             operation's for a root), host, sender int?, peer int, depth int, topic int?, interested
-             boolean? (null where the event has no topic), delivered boolean, hops int?, bytes int?,
-             event int?, lookup int?, interest int?, session int?, graceful boolean? (the last five on
-             roots), sent_s, handled_s, delay_ms (sent to handled)
+             operation's for a root), kind? ("event", "notification", "control", "maintenance"), channel?
+             (of the component that sent the message, empty at the root; both null where there is no
+             message), host, sender int?, peer int, depth int, topic int?, interested boolean? (null where
+             the trace has no topic), delivered boolean, hops int? (of the delivery, or that the copy or the
+             notification has made), bytes int?, event int? (on a publication's root, on deliveries of
+             events, and on messages about an event that is not their trace's), lookup int? (on roots and
+             deliveries), interest int?, session int?, graceful boolean? (the last three on roots), sent_s,
+             handled_s, delay_ms (sent to handled)
 operations   one row a trace.
-             trace, operation (publish, lookup, subscribe, unsubscribe, join, leave), host, peer, topic?,
-             event?, lookup?, interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth
-             int (of the deepest message), last_s (when the last message was handled)
+             trace, operation (publish, lookup, subscribe, unsubscribe, join, leave, or recovery: messages
+             about events that were sent outside of any operation), host, peer, topic?, event?, lookup?,
+             interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth int (of the deepest
+             message), last_s (when the last message was handled)
 sessions     planned sessions and what became of them; one whose host died and came back has a row for
              each start.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
-handled      one row for each event and peer that received any message of it.
-             event, topic?, publisher, published_s, peer, copies (messages that carry the event, such as
-             EventData), messages (Notification, Pull, EventData, ...), bytes, unwanted_copies,
+handled      one row for each event and peer that received any message about it, in the event's trace or
+             in another.
+             event, topic?, publisher, published_s, peer, role (by the plan; "peer" unless it says
+             otherwise), copies (messages of kind event), messages (of any kind), bytes, unwanted_copies,
              unwanted_messages, unwanted_bytes (of those received while not subscribed), delivered_s?, hops?
-             (of the first delivery), deliveries (to the application)
+             (of the first delivery), fewest_hops? (the least that any copy, notification or delivery of the
+             event had made when it came here), deliveries (to the application)
 deliveries   one row for each event and peer that was expected to get it or got it.
-             event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?,
-             delay_ms? (published to delivered), copies int (received), duplicates int (copies beyond the
-             first), repeated int (deliveries to the application beyond the first)
+             event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?
+             (as travelled by the copy that was delivered first), fewest_hops int? (as in handled, if
+             delivered), delay_ms? (published to delivered), copies int (received), duplicates int (copies
+             beyond the first), repeated int (deliveries to the application beyond the first)
 interests    one row for each event without a topic and peer that held a subscription to it; only where
              subscriptions are ranges.
              event, peer, expected boolean (held and up long enough before and after it)
 lookups      one row for each lookup; only where that is the workload.
              lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial), delivered
              boolean, peer? (where it was delivered first), hops?, delay_ms?, copies bigint (deliveries),
-             right boolean (no peer that was up from before the lookup to its delivery is closer to the
-             key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
+             right boolean (no peer that was up, with the identifier that it had told, from before the
+             lookup to its delivery is closer to the key), closest? (of those peers), direct_ms? (one-way
+             delay from origin to peer)
+identifiers  what peers took as their identifiers: peer, channel (of the overlay), at_s, identifier
+             (hexadecimal, without leading zeros), space (the metric: "ring", "clockwise", "xor")
 installations  one row for each subscription that was made while its peer was up; only of trials with content.
              interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
              messages, bytes (of its trace)
 operation_traffic  what peers sent for operations, by what arrived; only of trials with content.
-             operation, message, peer, messages, bytes
+             operation, message, kind, peer, messages, bytes
 costs        bytes of those messages, one row a peer that was up in the measure phase.
-             peer, installing? (for subscriptions, a subscription), publishing? (for publications, an
-             event), matching? (publishing without the messages that carry the event)
+             peer, installing? (for subscriptions, a subscription), publishing? (for publications and their
+             recovery, an event), matching? (publishing without the messages of kind event)
 relays       one row for each event and peer that handled it without having asked for it.
-             event, topic?, peer, messages, copies, bytes (the unwanted ones of `handled`)
+             event, topic?, peer, role, messages, copies, bytes (the unwanted ones of `handled`)
 traffic      one row a peer that was up in the measure phase.
-             peer, up_s (in the measure phase), received (copies of events), unwanted (copies of events
+             peer, role, up_s (in the measure phase), received (copies of events), unwanted (copies of events
              that it did not subscribe to), overhead? (unwanted / received), messages (all dissemination
              messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
              maintenance_messages?, maintenance_bytes? (sent)
 counters     what each peer sent over the measure phase, as its host counted.
-             peer, message, traffic ("operation", "maintenance"), messages, bytes
-messages     sent by all hosts over the measure phase by type.
-             message, traffic ("operation", "maintenance"), messages, bytes
-states       what peers told of themselves: peer, at_s, moment ("start", "end" of the measure phase),
-             name (without `trellis.state.`), value
-links        overlay links: peer, neighbour, kind, at_s, moment ("start", "end")
+             peer, message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
+messages     sent by all hosts over the measure phase by type and channel.
+             message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
+states       what components of peers told of themselves: peer, channel, at_s, moment ("start", "end" of
+             the measure phase), name (without `trellis.state.`), value
+links        links of overlays: peer, channel, neighbour, kind, at_s, moment ("start", "end")
 losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
 points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value,
-             peer?, neighbour?, kind?, message?, traffic?
+             peer?, neighbour?, kind? (of a link, or of messages), message?, traffic?, channel? (null at the
+             root), identifier?, space?
 
 Written by `analysis.measures.series` from the tables above:
 
@@ -75,8 +88,9 @@ series               one row for each interval of the measure phase.
                      publication; lookups, lookup_success?, lookup_hops?, lookup_delay_ms? by the time
                      of the lookup; maintenance_messages?, maintenance_bytes? (a peer and second, by the
                      time of sending)
-overhead_histogram   peers by the share of unwanted copies of events, 20 classes: low, high (0..1), peers,
-                     share, above (share of peers with at least `low`); not of trials with lookups
+overhead_histogram   peers that are neither relays nor servers by the share of unwanted copies of events, 20
+                     classes: low, high (0..1), peers, share, above (share of peers with at least `low`);
+                     not of trials with lookups
 delay_cdf            operation ("publish", "subscribe", "lookup"), unit ("hops", "ms", "penalty": times the
                      direct delay), value, share (of what was delivered with at most `value`)
 cost_cdf             kind ("installing", "publishing", "matching"), value (bytes, as in costs), share (of
@@ -87,33 +101,34 @@ clusters             one row a topic with subscribers up at the end of the measu
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.tables import content, costs, deliveries, installations, lookups, peers
-from analysis.tables.parquet import write_in_order, write_table
+from analysis.tables.identifiers import identifiers
+from analysis.tables.parquet import write_in_order, write_nothing, write_table, write_tables
+from analysis.tables.roles import roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_otlp, read_plan
 from analysis.tables.trials import TrialRecord, trial_frame
 from emulator.experiment.rundir import RunDirectory
+from emulator.telemetry import names
 
 Tables = dict[str, DataFrame]
-_TABLES_AT_ONCE = 3
 _HOPS = [
-    *("trial", "trace", "span", "parent", "message", "host", "sender", "peer", "depth", "topic"),
-    "interested",
+    *("trial", "trace", "span", "parent", "message", "kind", "channel", "host", "sender", "peer", "depth"),
+    *("topic", "interested"),
     *("delivered", "hops", "bytes", "event", "lookup", "interest", "session", "graceful"),
     *("sent_s", "handled_s", "delay_ms"),
 ]
+_MESSAGE = ("message", "kind", "channel", "traffic")
 _OPERATION = [
     *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
     *("session", "graceful", "at_s"),
 ]
 _POINTS = [
     *("trial", "host", "incarnation", "name", "at_s", "value", "peer", "neighbour", "kind", "message"),
-    "traffic",
+    *("traffic", "channel", "identifier", "space"),
 ]
 
 
@@ -126,20 +141,23 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
     write_telemetry(spark, run, records, tables)
     planned_sessions = read_plan(spark, records, "sessions")
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
+    tables["publications"] = read_plan(spark, records, "publications")
+    tables["roles"] = roles(spark, records)
 
     _write(
         run,
         tables,
         ("operations", _operations(tables["hops"]), ("at_s", "trace")),
-        ("states", peers.states(tables), ("name", "moment", "peer")),
-        ("links", peers.links(tables), ("moment", "peer", "neighbour", "kind")),
-        ("counters", peers.counters(tables), ("peer", "message", "traffic")),
+        ("states", peers.states(tables), ("name", "moment", "peer", "channel")),
+        ("links", peers.links(tables), ("moment", "peer", "channel", "neighbour", "kind")),
+        ("counters", peers.counters(tables), ("peer", *_MESSAGE)),
+        ("identifiers", identifiers(tables), ("channel", "peer", "at_s", "identifier")),
     )
     _write(
         run,
         tables,
         ("sessions", sessions(spark, planned_sessions, tables, records), ("peer", "session", "start_s")),
-        ("messages", peers.messages(tables), ("message", "traffic")),
+        ("messages", peers.messages(tables), _MESSAGE),
     )
     _write_particular(spark, run, records, tables)
     _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
@@ -156,14 +174,7 @@ def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialReco
 
 
 def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tuple[str, ...]]) -> None:
-    """Write tables that do not need each other, a few at once: the last step of each keeps one core busy."""
-
-    def write(name: str, frame: DataFrame, keys: tuple[str, ...]) -> None:
-        tables[name] = write_table(frame, run, name, *keys)
-
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        for written in [pool.submit(write, *table) for table in wanted]:
-            written.result()
+    tables |= write_tables(run, *wanted)
 
 
 def _write_particular(
@@ -178,13 +189,12 @@ def _write_particular(
     }
     tables |= {name: spark.createDataFrame([], columns).where("false") for name, columns in schemas.items()}
     if some := [record for record in records if record.serves == "content"]:
-        publications = read_plan(spark, some, "publications")
         _write(
             run,
             tables,
-            ("interests", content.interests(tables, publications), ("event", "peer")),
+            ("interests", content.interests(tables, tables["publications"]), ("event", "peer")),
             ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
-            ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "peer")),
+            ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "kind", "peer")),
         )
     if some := [record for record in records if record.serves == "lookups"]:
         planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
@@ -207,17 +217,21 @@ def write_telemetry(
     hops = corrected_spans(spark, readable("traces"), records).withColumn(
         "delivered", F.coalesce("delivered", F.lit(False))
     )
-    hops = hops.withColumn("depth", F.coalesce("depth", F.lit(0)))
-    tables["hops"] = write_in_order(hops.select(*_HOPS), run, "hops")
+    of_message = F.when(F.col("sender").isNotNull(), F.coalesce("channel", F.lit("")))
+    hops = hops.withColumns({"depth": F.coalesce("depth", F.lit(0)), "channel": of_message})
     points = readable("metrics").withColumn("at_s", F.col("at_ns") / 1e9)
-    tables["points"] = write_in_order(points.select(*_POINTS), run, "points")
+    tables |= write_in_order(run, spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
     lost = [(row.trial, *row.loss) for found in observed for row in found.get["losses"]]
     schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
-    tables["losses"] = write_table(spark.createDataFrame(lost, schema), run, "losses", "file", "offset")
+    losses = spark.createDataFrame(lost, schema)
+    if lost:
+        tables["losses"] = write_table(losses, run, "losses", "file", "offset")
+    else:
+        tables["losses"] = write_nothing(losses.where("false"), run, "losses")
 
 
 def _operations(hops: DataFrame) -> DataFrame:
-    """One row a trace that has a root."""
+    """One row a trace whose root is an operation; a delivery alone is none."""
     keys = ["trial", "trace"]
     caused = (
         hops.where("sender is not null")
@@ -230,7 +244,7 @@ def _operations(hops: DataFrame) -> DataFrame:
         )
     )
     return (
-        hops.where("parent is null")
+        hops.where((F.col("parent").isNull()) & (F.col("message") != names.DELIVERY))
         .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
         .select(*_OPERATION)
         .join(caused, keys, "left")

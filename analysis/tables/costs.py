@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.carriers import CARRIERS
+from analysis.tables.kinds import EVENT
+from emulator.telemetry import names
 
 Tables = Mapping[str, DataFrame]
 KINDS = ("installing", "publishing", "matching")
-"""What is charged: subscribing, publishing, and publishing without the messages that carry the event."""
+"""What is charged: subscribing, publishing, and publishing without the messages that carry the event.
+
+Recovering an event belongs to publishing it.
+"""
 
 COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in KINDS)
 """Columns of the table."""
@@ -27,20 +31,20 @@ def operation_traffic(tables: Tables) -> DataFrame:
     return (
         tables["hops"]
         .where("sender is not null")
-        .select("trial", "trace", "message", F.col("sender").alias("peer"), "bytes")
+        .select("trial", "trace", "message", "kind", F.col("sender").alias("peer"), "bytes")
         .join(F.broadcast(operations), ["trial", "trace"])
-        .groupBy("trial", "operation", "message", "peer")
+        .groupBy("trial", "operation", "message", "kind", "peer")
         .agg(F.count("*").alias("messages"), F.sum("bytes").alias("bytes"))
     )
 
 
 def costs(tables: Tables) -> DataFrame:
     """The table of that name: a peer that sent nothing is charged nothing."""
-    publishing = F.col("operation") == "publish"
+    publishing = F.col("operation").isin("publish", names.RECOVERY)
     charged = {
         "installing": F.col("operation") == "subscribe",
         "publishing": publishing,
-        "matching": publishing & ~F.col("message").isin(*CARRIERS),
+        "matching": publishing & (F.col("kind") != EVENT),
     }
     sent = (
         tables["operation_traffic"]

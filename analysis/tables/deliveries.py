@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.carriers import CARRIERS, TOPIC_CARRIERS
+from analysis.tables.kinds import EVENT, NOTIFICATION
+from analysis.tables.roles import with_role
 
 JOIN_GRACE_S = 10.0
 """An event counts for a peer that joined, or subscribed while up, this long before (Vitis, IV.F)."""
@@ -36,47 +37,87 @@ def published(tables: Tables) -> DataFrame:
     )
 
 
+def events(tables: Tables) -> DataFrame:
+    """trial, event, topic, publisher, published_s: one row for each event of the plans.
+
+    If the publication itself is not in the telemetry, because its host died, the planned time stands for it:
+    what came of the event is still told.
+    """
+    told = published(tables).groupBy("trial", "event").agg(F.min("published_s").alias("told_s"))
+    planned = tables["publications"].select(
+        "trial", "event", "topic", "publisher", F.col("at_s").alias("planned_s")
+    )
+    return planned.join(F.broadcast(told), ["trial", "event"], "left").select(
+        *("trial", "event", "topic", "publisher"),
+        F.coalesce("told_s", "planned_s").alias("published_s"),
+    )
+
+
 def handled(tables: Tables) -> DataFrame:
     """The table of that name.
 
-    A span says whether its peer asked for the event's topic; of other events, `interests` tells.
+    A message is about the event that its span names, else about the one that its trace publishes. A delivery
+    is about the event that it names, in whatever trace it is. A span says whether its peer asked for the
+    topic; of events without a topic `interests` tells, and of a message in the trace of no publication,
+    whether the peer was given the event.
     """
     is_message = F.col("sender").isNotNull()
-    unwanted = is_message & ~F.coalesce("interested", F.lit(False))
-    message = F.col("message")
-    is_copy = message.isin(*CARRIERS) | (F.col("topic").isNotNull() & message.isin(*TOPIC_CARRIERS))
-    delivered_s = F.when(F.col("delivered"), F.col("handled_s"))
-    events = F.broadcast(published(tables))
+    is_copy = is_message & (F.col("kind") == EVENT)
+    is_word = is_message & F.col("kind").isin(EVENT, NOTIFICATION)
+    is_delivery = F.col("delivered") & F.col("event").isNotNull()
+    delivered_s = F.when(is_delivery, F.col("handled_s"))
+    refused, untold = F.col("interested") == F.lit(False), F.col("interested").isNull()
+    of_trace = published(tables).select("trial", "trace", F.col("event").alias("published"))
+    counts = {
+        "copies": F.when(is_copy, 1),
+        "messages": F.when(is_message, 1),
+        "bytes": F.when(is_message, F.col("bytes")),
+    }
+
+    def total(column: Column) -> Column:
+        return F.coalesce(F.sum(column), F.lit(0))
+
     found = (
         tables["hops"]
-        .where("parent is not null")
-        .drop("event")
-        .join(events.select("trial", "trace", "event"), ["trial", "trace"])
-        .groupBy(*_KEY)
+        .where(is_message | is_delivery)
+        .join(F.broadcast(of_trace), ["trial", "trace"], "left")
+        .withColumn("about", F.coalesce("event", "published"))
+        .where("about is not null")
+        .groupBy("trial", F.col("about").alias("event"), "peer")
         .agg(
-            F.count_if(is_copy).alias("copies"),
-            F.count_if(is_message).alias("messages"),
-            F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-            F.count_if(is_copy & unwanted).alias("unwanted_copies"),
-            F.count_if(unwanted).alias("unwanted_messages"),
-            F.coalesce(F.sum(F.when(unwanted, F.col("bytes"))), F.lit(0)).alias("unwanted_bytes"),
+            *(total(column).alias(name) for name, column in counts.items()),
+            *(total(F.when(refused, column)).alias(f"unwanted_{name}") for name, column in counts.items()),
+            *(total(F.when(untold, column)).alias(f"untold_{name}") for name, column in counts.items()),
             F.min(delivered_s).alias("delivered_s"),
             F.min_by("hops", delivered_s).alias("hops"),
-            F.count_if("delivered").alias("deliveries"),
+            F.min(F.when(is_word | is_delivery, F.col("hops"))).alias("fewest_hops"),
+            F.count_if(is_delivery).alias("deliveries"),
         )
     )
     interested = tables["interests"].select(*_KEY, F.lit(True).alias("matched"))
-    wanted = {c: F.when(F.col("matched"), 0).otherwise(F.col(c)) for c in found.columns if "unwanted" in c}
+    wanted = F.col("matched") | (F.col("topic").isNotNull() & (F.col("deliveries") > 0))
+    unwanted = {
+        f"unwanted_{name}": F.col(f"unwanted_{name}")
+        + F.when(F.coalesce(wanted, F.lit(False)), 0).otherwise(F.col(f"untold_{name}"))
+        for name in counts
+    }
     return (
-        found.join(interested, _KEY, "left")
-        .withColumns(wanted)
-        .drop("matched")
-        .join(events.drop("trace"), ["trial", "event"])
+        with_role(found, tables["roles"])
+        .join(interested, _KEY, "left")
+        .join(F.broadcast(events(tables)), ["trial", "event"])
+        .withColumns(unwanted)
+        .select(
+            *("trial", "event", "topic", "publisher", "published_s", "peer", "role", *counts, *unwanted),
+            *("delivered_s", "hops", "fewest_hops", "deliveries"),
+        )
     )
 
 
 def _expected(tables: Tables) -> DataFrame:
-    """Each event with each other peer that was subscribed and up long enough before and after it."""
+    """Each event with each other peer that was subscribed and up long enough before and after it.
+
+    A server may have subscribed for several of its clients: it is expected to get the event once.
+    """
     due = F.col("published_s")
     stays_until = F.least(due + LEAVE_GRACE_S, F.col("trial_end_s") - MARGIN_S)
 
@@ -95,6 +136,7 @@ def _expected(tables: Tables) -> DataFrame:
         .join(up, ["trial", "peer"])
         .where(held(F.col("start_s"), F.col("end_s")))
         .select(*_KEY, F.lit(True).alias("expected"))
+        .distinct()
         .union(tables["interests"].where("expected").select(*_KEY, "expected"))
     )
 
@@ -104,19 +146,20 @@ def deliveries(tables: Tables) -> DataFrame:
     got = (
         tables["handled"]
         .where("delivered_s is not null or copies > unwanted_copies")
-        .select(*_KEY, "delivered_s", "hops", "copies", "deliveries")
+        .select(*_KEY, "delivered_s", "hops", "fewest_hops", "copies", "deliveries")
     )
     copies = F.coalesce("copies", F.lit(0))
     return (
         _expected(tables)
         .join(got, _KEY, "full")
-        .join(F.broadcast(published(tables).drop("trace")), ["trial", "event"])
+        .join(F.broadcast(events(tables)), ["trial", "event"])
         .where(F.col("peer") != F.col("publisher"))
         .select(
             *("trial", "event", "topic", "publisher", "published_s", "peer"),
             F.coalesce("expected", F.lit(False)).alias("expected"),
             F.col("delivered_s").isNotNull().alias("delivered"),
             "hops",
+            F.when(F.col("delivered_s").isNotNull(), F.col("fewest_hops")).alias("fewest_hops"),
             ((F.col("delivered_s") - F.col("published_s")) * 1e3).alias("delay_ms"),
             copies.alias("copies"),
             F.greatest(copies - 1, F.lit(0)).alias("duplicates"),
@@ -131,7 +174,7 @@ def relays(tables: Tables) -> DataFrame:
         tables["handled"]
         .where("unwanted_messages > 0")
         .select(
-            *("trial", "event", "topic", "peer"),
+            *("trial", "event", "topic", "peer", "role"),
             F.col("unwanted_messages").alias("messages"),
             F.col("unwanted_copies").alias("copies"),
             F.col("unwanted_bytes").alias("bytes"),

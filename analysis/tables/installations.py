@@ -30,7 +30,7 @@ def installations(tables: Tables) -> DataFrame:
     )
     installed = (
         tables["hops"]
-        .where("delivered")
+        .where("delivered and event is null and lookup is null")
         .select("trial", "trace", "handled_s", "hops")
         .join(F.broadcast(asked.select("trial", "trace")), ["trial", "trace"])
         .groupBy("trial", "trace")

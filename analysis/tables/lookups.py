@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.tables.closest import Homes
+from analysis.tables.identifiers import homes
 from analysis.tables.trials import TrialRecord
-from emulator.identifiers import decode, distance, of_peer
+from emulator.identifiers import Ring, decode
 from emulator.network.build import build_network
 from emulator.network.model import Network
 from emulator.network.spec import NetworkSpec
 
 ESTABLISHED_S = 10.0
-"""A peer must be found if it was up this long before the lookup began, or since the join phase."""
+"""A peer must be found if it was at home this long before the lookup began, or since the join phase."""
 LATE_S = 5.0
 """A lookup does not count if it began later than this before the trial's end."""
 
 Tables = Mapping[str, DataFrame]
-Numbers = npt.NDArray[np.float64]
-Ranks = npt.NDArray[np.int64]
 _SCHEMA = pa.schema(
     [
         ("trial", pa.string()),
@@ -59,14 +60,12 @@ def lookups(
     issued = (
         tables["operations"]
         .where("operation = 'lookup'")
-        .select("trial", "trace", "lookup", F.col("peer").alias("origin"), "at_s")
+        .select(*keys, F.col("peer").alias("origin"), "at_s")
     )
     first = F.min(F.struct("handled_s", "peer", "hops"))
     arrived = (
         tables["hops"]
-        .where("delivered")
-        .select("trial", "trace", "handled_s", "peer", "hops")
-        .join(F.broadcast(issued.select("trial", "trace", "lookup")), ["trial", "trace"])
+        .where("delivered and lookup is not null")
         .groupBy(*keys)
         .agg(F.count("*").alias("copies"), first.alias("first"))
     )
@@ -82,50 +81,88 @@ def lookups(
             F.coalesce("copies", F.lit(0)).alias("copies"),
         )
     )
-    up = peers.join(tables["sessions"].select("trial", "peer", "start_s", "end_s"), ["trial", "peer"], "left")
-    networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "lookups"}
-    return (
-        found.groupBy("trial")
-        .cogroup(up.select("trial", "peer", "location", "start_s", "end_s").groupBy("trial"))
-        .applyInArrow(_judge_by(networks), LOOKUPS)
+    told = (
+        peers.select("trial", "peer", "location")
+        .unionByName(_up(tables), allowMissingColumns=True)
+        .unionByName(_of_overlay(tables), allowMissingColumns=True)
     )
+    networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "lookups"}
+    return found.groupBy("trial").cogroup(told.groupBy("trial")).applyInArrow(_judge_by(networks), LOOKUPS)
+
+
+def _up(tables: Tables) -> DataFrame:
+    return tables["sessions"].where("start_s is not null").select("trial", "peer", "start_s", "end_s")
+
+
+def _of_overlay(tables: Tables) -> DataFrame:
+    """The identifiers that peers took in the overlay that looked keys up.
+
+    Where peers are part of several overlays, it is the one on whose channel most messages of lookups ran.
+    """
+    told = tables["identifiers"]
+    channels = told.groupBy("trial").agg(F.sort_array(F.collect_set("channel")).alias("channels"))
+    several = {row.trial: row.channels for row in channels.where("size(channels) > 1").collect()}
+    if several:
+        ran = _messages_by_channel(tables, list(several))
+        for trial, names in several.items():
+            chosen = max(names, key=lambda name: ran.get((trial, name), 0))
+            told = told.where((F.col("trial") != trial) | (F.col("channel") == chosen))
+    return told.select("trial", "peer", F.col("at_s").alias("taken_s"), "identifier", "space")
+
+
+def _messages_by_channel(tables: Tables, trials: list[str]) -> dict[tuple[str, str], int]:
+    """How many messages of lookups were sent: (trial, channel) -> number."""
+    issued = tables["operations"].where("operation = 'lookup'").select("trial", "trace")
+    counted = (
+        tables["hops"]
+        .where(F.col("trial").isin(trials) & F.col("sender").isNotNull())
+        .join(F.broadcast(issued), ["trial", "trace"])
+        .groupBy("trial", "channel")
+        .count()
+    )
+    return {(row.trial, row.channel): row["count"] for row in counted.collect()}
 
 
 def _judge_by(
     networks: Mapping[str, tuple[NetworkSpec, int]],
 ) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    def judge_trial(found: pa.Table, peers: pa.Table) -> pa.Table:
+    def judge_trial(found: pa.Table, told: pa.Table) -> pa.Table:
         if not found.num_rows:
             return pa.table([[]] * len(_SCHEMA), schema=_SCHEMA)
         spec, seed = networks[found["trial"][0].as_py()]
-        return judge(found, peers, build_network(spec, _locations(peers), seed))
+        return judge(found, told, build_network(spec, _locations(told), seed))
 
     return judge_trial
 
 
-def _locations(peers: pa.Table) -> list[int]:
-    """A row of the latency matrix for each peer; a peer with several sessions has several rows."""
-    numbers, index = np.unique(peers["peer"].to_numpy(), return_index=True)
-    assert numbers[-1] == len(numbers) - 1, "the plan's peers are 0, 1, ..."
-    locations: list[int] = peers["location"].to_numpy()[index].tolist()
+def _locations(told: pa.Table) -> list[int]:
+    """A row of the latency matrix for each peer."""
+    planned = told.filter(pc.is_valid(told["location"])).sort_by("peer")
+    assert planned["peer"][-1].as_py() == planned.num_rows - 1, "the plan's peers are 0, 1, ..."
+    locations: list[int] = planned["location"].to_pylist()
     return locations
 
 
-def judge(found: pa.Table, peers: pa.Table, network: Network) -> pa.Table:
+def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
     """The rows of the table `lookups` of one trial.
 
-    `found` has a row for each lookup, `peers` one for each session (at least one for each peer).
+    `found` has a row for each lookup. `told` has rows of sessions (peer, start_s, end_s) and rows of
+    identifiers (peer, taken_s, identifier, space), with nulls in the columns of the other.
     """
     at_s, delivered_s = (found[c].to_numpy() for c in ("at_s", "delivered_s"))
-    keys = [decode(key) for key in found["key"].to_pylist()]
+    encoded = found["key"].to_pylist()
+    keys = [decode(key) for key in encoded]
+    bits = 8 * max(map(len, encoded))
+    taken = _Taken(told)
     established = np.maximum(at_s - ESTABLISHED_S, found["join_end_s"].to_numpy())
-    ring = Ring(peers.filter(pc.is_valid(peers["start_s"])))
-    closest = ring.closest(keys, established, np.where(np.isnan(delivered_s), at_s, delivered_s))
+    places = Homes(homes(taken.rows, _rows(told, "start_s", "end_s")), taken.metric, bits)
+    best = places.closest(keys, established, np.where(np.isnan(delivered_s), at_s, delivered_s))
     origins, ends = found["origin"].to_pylist(), found["peer"].to_pylist()
-    right = [
-        end is not None and (best is None or distance(of_peer(end), key) <= distance(of_peer(best), key))
-        for end, best, key in zip(ends, closest, keys, strict=True)
-    ]
+    distance = places.space.distance
+    right = []
+    for end, at, home, key in zip(ends, delivered_s.tolist(), best, keys, strict=True):
+        here = None if end is None else taken.at(end, at)
+        right.append(here is not None and (home is None or distance(here, key) <= distance(home[0], key)))
     direct_ms = [
         None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
         for origin, end in zip(origins, ends, strict=True)
@@ -135,58 +172,29 @@ def judge(found: pa.Table, peers: pa.Table, network: Network) -> pa.Table:
         "delivered": pc.is_valid(found["peer"]),
         "delay_ms": pc.multiply(pc.subtract(found["delivered_s"], found["at_s"]), 1e3),
         "right": pa.array(right),
-        "closest": pa.array(closest, pa.int32()),
+        "closest": pa.array([None if home is None else home[1] for home in best], pa.int32()),
         "direct_ms": pa.array(direct_ms, pa.float64()),
     }
     return pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
-class Ring:
-    """The peers of a trial in the order of their identifiers, and when each was up."""
+class _Taken:
+    """The identifiers that peers took in one overlay."""
 
-    def __init__(self, sessions: pa.Table) -> None:
-        """`sessions` has peer, start_s and end_s; those of one peer do not overlap."""
-        self._peers: list[int] = sorted(pc.unique(sessions["peer"]).to_pylist(), key=of_peer)
-        self._identifiers = [of_peer(peer) for peer in self._peers]
-        rank_of = {peer: rank for rank, peer in enumerate(self._peers)}
-        rank = np.array([rank_of[peer] for peer in sessions["peer"].to_pylist()], np.int64)
-        start, end = sessions["start_s"].to_numpy(), sessions["end_s"].to_numpy()
-        order = np.lexsort((start, rank))
-        self._rank, self._end = rank[order], end[order]
-        self._span = float(end.max(initial=0.0)) + 1
-        self._begin: Numbers = self._rank * self._span + start[order]
-        """Ascending over all sessions: those of one peer lie between two multiples of the span."""
+    def __init__(self, told: pa.Table) -> None:
+        metrics = pc.unique(told["space"].drop_null()).to_pylist()
+        self.metric = min(metrics, default=Ring.name)
+        rows = _rows(told, "taken_s", "identifier")
+        self.rows = sorted((peer, at_s, int(identifier, 16)) for peer, at_s, identifier in rows)
+        """(peer, at_s, identifier)"""
 
-    def closest(self, keys: Sequence[int], since: Numbers, until: Numbers) -> list[int | None]:
-        """For each key the peer whose identifier is closest, of those up from `since` to `until`."""
-        places = np.array([bisect_left(self._identifiers, key) for key in keys], np.int64)
-        above = self._first_up(places, 1, since, until)
-        below = self._first_up(places - 1, -1, since, until)
-        return [
-            self._closer(key, *ends) for key, *ends in zip(keys, above.tolist(), below.tolist(), strict=True)
-        ]
+    def at(self, peer: int, at_s: float) -> int | None:
+        """The identifier that the peer had then, or None if it had told none."""
+        last = bisect_right(self.rows, (peer, at_s, math.inf)) - 1
+        return self.rows[last][2] if last >= 0 and self.rows[last][0] == peer else None
 
-    def _closer(self, key: int, above: int, below: int) -> int | None:
-        if above < 0:
-            return None
-        best = min(above, below, key=lambda rank: distance(self._identifiers[rank], key))
-        return self._peers[best]
 
-    def _first_up(self, places: Ranks, step: int, since: Numbers, until: Numbers) -> Ranks:
-        """From each place in one direction: the rank of the first peer that was up, or -1."""
-        found = np.full(len(places), -1)
-        rest = np.arange(len(places))
-        for passed in range(len(self._peers)):
-            rank = (places[rest] + step * passed) % len(self._peers)
-            up = self._up(rank, since[rest], until[rest])
-            found[rest[up]] = rank[up]
-            rest = rest[~up]
-            if not len(rest):
-                break
-        return found
-
-    def _up(self, rank: Ranks, since: Numbers, until: Numbers) -> npt.NDArray[np.bool_]:
-        """Whether each peer's last session that began by `since` went on until after `until`."""
-        last = np.searchsorted(self._begin, rank * self._span + np.minimum(since, self._span), "right") - 1
-        up: npt.NDArray[np.bool_] = (last >= 0) & (self._rank[last] == rank) & (self._end[last] > until)
-        return up
+def _rows(told: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
+    """The peer and these columns of the rows that have them."""
+    rows = told.filter(pc.is_valid(told[columns[0]]))
+    return list(zip(*(rows[name].to_pylist() for name in ("peer", *columns)), strict=True))

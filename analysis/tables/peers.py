@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.tables.roles import with_role
 from emulator.telemetry import names
 
 Tables = Mapping[str, DataFrame]
+_MESSAGE = ["message", "kind", "channel", "traffic"]
 _COUNTS = ["copies", "unwanted_copies", "messages", "unwanted_messages", "bytes", "unwanted_bytes"]
 _COUNTERS = [
     f"{traffic}_{unit}" for traffic in ("operation", "maintenance") for unit in ("messages", "bytes")
@@ -23,15 +25,19 @@ def _moment() -> Column:
 
 
 def _points(tables: Tables, *columns: str) -> DataFrame:
+    """Data points with their moment; `channel` is empty at the root channel."""
     return (
-        tables["points"].join(tables["trials"], "trial").select("trial", _moment().alias("moment"), *columns)
+        tables["points"]
+        .join(tables["trials"], "trial")
+        .withColumn("channel", F.coalesce("channel", F.lit("")))
+        .select("trial", _moment().alias("moment"), *columns)
     )
 
 
 def states(tables: Tables) -> DataFrame:
     """The table of that name."""
     return (
-        _points(tables, "peer", "at_s", "name", "value")
+        _points(tables, "peer", "channel", "at_s", "name", "value")
         .where(F.col("name").startswith(names.STATE))
         .withColumn("name", F.substring("name", len(names.STATE) + 1, 200))
     )
@@ -40,7 +46,7 @@ def states(tables: Tables) -> DataFrame:
 def links(tables: Tables) -> DataFrame:
     """The table of that name."""
     return (
-        _points(tables, "peer", "neighbour", "kind", "at_s", "name")
+        _points(tables, "peer", "channel", "neighbour", "kind", "at_s", "name")
         .where(F.col("name") == names.LINK)
         .drop("name")
     )
@@ -57,13 +63,14 @@ def counters(tables: Tables) -> DataFrame:
         unit: F.sum(F.when(F.col("name") == name, F.when(is_end, F.col("value")).otherwise(-F.col("value"))))
         for name, unit in units.items()
     }
+    sent = ["peer", *_MESSAGE]
     return (
-        _points(tables, "host", "incarnation", "peer", "name", "message", "traffic", "value")
+        _points(tables, "host", "incarnation", *sent, "name", "value")
         .where(F.col("name").isin(*units))
-        .groupBy("trial", "host", "incarnation", "peer", "message", "traffic")
+        .groupBy("trial", "host", "incarnation", *sent)
         .agg(*(c.cast("bigint").alias(unit) for unit, c in change.items()), F.max(is_end).alias("whole"))
         .where("whole")
-        .groupBy("trial", "peer", "message", "traffic")
+        .groupBy("trial", *sent)
         .agg(F.sum("messages").alias("messages"), F.sum("bytes").alias("bytes"))
     )
 
@@ -72,7 +79,7 @@ def messages(tables: Tables) -> DataFrame:
     """The table of that name."""
     return (
         tables["counters"]
-        .groupBy("trial", "message", "traffic")
+        .groupBy("trial", *_MESSAGE)
         .agg(F.sum("messages").alias("messages"), F.sum("bytes").alias("bytes"))
     )
 
@@ -102,13 +109,14 @@ def traffic(tables: Tables) -> DataFrame:
         )
     )
     return (
-        up.join(received, ["trial", "peer"], "left")
+        with_role(up, tables["roles"])
+        .join(received, ["trial", "peer"], "left")
         .join(sent, ["trial", "peer"], "left")
         .na.fill(0, _COUNTS)
         .withColumnsRenamed({"copies": "received", "unwanted_copies": "unwanted"})
         .withColumn("overhead", F.try_divide("unwanted", "received"))
         .select(
-            *("trial", "peer", "up_s", "received", "unwanted", "overhead"),
+            *("trial", "peer", "role", "up_s", "received", "unwanted", "overhead"),
             *("messages", "unwanted_messages", "bytes", "unwanted_bytes", *_COUNTERS),
         )
     )

@@ -50,30 +50,32 @@ MEASURES = {
     ),
 }
 HOPS = [
-    # span, parent, message, sender, peer, depth, interested, delivered, sent, handled
-    (1, None, "publish", None, 10, 0, True, False, 50.000, 50.000),
-    (2, 1, "Notification", 10, 11, 1, True, False, 50.000, 50.020),
-    (3, 2, "Pull", 11, 10, 2, True, False, 50.020, 50.040),
-    (4, 3, "EventData", 10, 11, 3, True, True, 50.040, 50.060),
-    (5, 1, "EventData", 10, 12, 1, False, False, 50.000, 50.050),
-    (6, 5, "EventData", 12, 13, 2, True, True, 50.050, 50.090),
-    (7, 5, "EventData", 12, 11, 2, True, False, 50.050, 50.120),
-    (8, 4, "Notification", 11, 13, 4, True, False, 50.060, 50.100),
+    # span, parent, message, kind, sender, peer, depth, interested, delivered, sent, handled
+    (1, None, "publish", None, None, 10, 0, True, False, 50.000, 50.000),
+    (2, 1, "Word", "notification", 10, 11, 1, True, False, 50.000, 50.020),
+    (3, 2, "Question", "notification", 11, 10, 2, True, False, 50.020, 50.040),
+    (4, 3, "Copy", "event", 10, 11, 3, True, True, 50.040, 50.060),
+    (5, 1, "Copy", "event", 10, 12, 1, False, False, 50.000, 50.050),
+    (6, 5, "Copy", "event", 12, 13, 2, True, True, 50.050, 50.090),
+    (7, 5, "Copy", "event", 12, 11, 2, True, False, 50.050, 50.120),
+    (8, 4, "Word", "notification", 11, 13, 4, True, False, 50.060, 50.100),
+    (9, 8, "Question", "notification", 13, 11, 5, True, False, 50.100, 50.140),
 ]
-"""10 -> 11 (pulled) and 10 -> 12 (relay) -> 13; then a second copy at 11 and a vain notification at 13."""
+"""10 -> 11 (asked for) and 10 -> 12 (relay) -> 13; then a second copy at 11, and word to 13, which asks."""
 
 
 def _hop_rows() -> list[dict[str, Any]]:
     """`HOPS` as rows of the table `hops`."""
     return [
         {
-            "trace": b"\1" * 16, "span": span, "parent": parent, "message": message, "host": "virtual",
+            "trace": b"\1" * 16, "span": span, "parent": parent, "message": message, "kind": kind,
+            "channel": None if parent is None else "", "host": "virtual",
             "sender": sender, "peer": peer, "depth": depth, "topic": 7, "interested": interested,
             "delivered": delivered, "hops": 1 if delivered else None, "bytes": 300,
             "event": 5 if parent is None else None, "sent_s": sent, "handled_s": handled,
             "delay_ms": (handled - sent) * 1000,
         }
-        for span, parent, message, sender, peer, depth, interested, delivered, sent, handled in HOPS
+        for span, parent, message, kind, sender, peer, depth, interested, delivered, sent, handled in HOPS
     ]  # fmt: skip
 
 
@@ -116,11 +118,22 @@ def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: flo
         }
         for i in range(30)
     ])  # fmt: skip
-    kinds = ("ProfileExchange", "ViewExchange", "TManExchange", "RelayRequest")
+    sent = (
+        ("", "ProfileExchange"),
+        ("overlay", "ViewExchange"),
+        ("overlay", "TManExchange"),
+        ("", "Stay"),
+    )
     _write(run, "messages", trial, [
-        {"message": kind, "traffic": "maintenance", "messages": 10, "bytes": int(4e5 * level * (i + 1))}
-        for i, kind in enumerate(kinds)
-    ] + [{"message": "EventData", "traffic": "operation", "messages": 10, "bytes": 1_000_000}])  # fmt: skip
+        {
+            "message": name, "kind": "maintenance", "channel": channel, "traffic": "maintenance",
+            "messages": 10, "bytes": int(4e5 * level * (i + 1)),
+        }
+        for i, (channel, name) in enumerate(sent)
+    ] + [{
+        "message": "Copy", "kind": "event", "channel": "", "traffic": "operation", "messages": 10,
+        "bytes": 1_000_000,
+    }])  # fmt: skip
     _write(run, "traffic", trial, [{"peer": i, "up_s": 30.0} for i in range(200)])
     _write(run, "deliveries", trial, [
         {"event": 5, "publisher": 10, "peer": peer, "expected": True, "delivered": peer != 14}

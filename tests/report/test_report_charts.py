@@ -161,4 +161,5 @@ def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> 
     assert isinstance(peers, LineChart) and [text for _, text in peers.marks] == ["flash crowd"]
     (cost,) = maintenance_chart(results)
     assert isinstance(cost, BarChart)
-    assert "EventData" not in cost.parts and len(cost.rows) == 6
+    assert list(cost.parts) == ["ProfileExchange", "Stay", "overlay: TManExchange", "overlay: ViewExchange"]
+    assert len(cost.rows) == 6

@@ -34,8 +34,8 @@ def test_edges_are_the_first_copies(golden: list[dict[str, Any]]) -> None:
 
 def test_a_pulled_copy_has_its_notification_and_pull_as_steps(golden: list[dict[str, Any]]) -> None:
     steps = {node.peer: [(name, round(ms)) for name, ms in node.steps] for node in build_tree(golden).nodes}
-    assert steps[11] == [("Notification", 20), ("Pull", 20), ("EventData", 20)]
-    assert steps[13] == [("EventData", 40)]
+    assert steps[11] == [("Word", 20), ("Question", 20), ("Copy", 20)]
+    assert steps[13] == [("Copy", 40)]
 
 
 def test_a_copy_from_a_peer_whose_own_copy_was_lost_is_told_and_not_invented(
@@ -79,7 +79,7 @@ def test_no_delivery_leaves_no_tree(make_run: Callable[..., RunDirectory]) -> No
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))
 def test_any_copies_make_a_tree_in_which_every_peer_is_once(copies: list[tuple[int, int]]) -> None:
     rows = [_row(0, None, "publish", None, 0, 0.0)]
-    rows += [_row(i + 1, 0, "EventData", s, p, float(i)) for i, (s, p) in enumerate(copies)]
+    rows += [_row(i + 1, 0, "Copy", s, p, float(i)) for i, (s, p) in enumerate(copies)]
     tree = build_tree(rows)
     peers = [node.peer for top in (tree.root, *tree.astray) for node in top.walk()]
     assert sorted(peers) == sorted({0, *(p for _, p in copies)})
@@ -90,7 +90,8 @@ def _row(
     span: int, parent: int | None, message: str, sender: int | None, peer: int, at: float
 ) -> dict[str, Any]:
     return {
-        "span": span, "parent": parent, "message": message, "sender": sender, "peer": peer,
-        "depth": 0 if parent is None else 1, "topic": 1, "interested": True, "delivered": False,
+        "span": span, "parent": parent, "message": message, "kind": None if parent is None else "event",
+        "sender": sender, "peer": peer, "depth": 0 if parent is None else 1, "topic": 1,
+        "interested": True, "delivered": False,
         "event": 1, "sent_s": at, "handled_s": at,
     }  # fmt: skip
