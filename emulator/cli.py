@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator import release_options as pods
+from emulator.compiled import WHY_INTERPRETED
 from emulator.exits import INVALID, VALID, UserError, endings, err, resumable
 from emulator.outcome import out, say_summary, say_verdict
 from emulator.release_commands import commands
@@ -30,7 +31,8 @@ app = typer.Typer(
 )
 app.add_typer(commands)
 
-Target = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file, or a run directory.")]
+_TARGET = "An experiment file (of a package: package:name.yaml), or a run directory."
+Target = Annotated[Path, typer.Argument(metavar="FILE", help=_TARGET)]
 Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
 Options = Annotated[
     list[str] | None,
@@ -43,7 +45,7 @@ Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run di
 def run(
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="An experiment file, or a run directory to resume."),
+        typer.Argument(metavar="[FILE]", help=f"{_TARGET.rstrip('.')} to resume."),
     ] = None,
     options: Options = None,
     folder: Out = Path("runs"),
@@ -68,11 +70,13 @@ def run(
 ) -> None:
     """Plan, run, analyze and report an experiment."""
     with endings():
+        from emulator.experiment.ready import locate
         from emulator.experiment.sweep import default_jobs, run_sweep
         from emulator.experiment.variants import trials
 
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
         in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
+        target = locate(target) if target else None
         options = [*([f"runtime.kind={where}"] if where else []), *(options or [])]
         if target is not None and resume is None and wants_pods(target, options):
             raise typer.Exit(run_in_pods(target, options, folder, in_pods))
@@ -80,6 +84,8 @@ def run(
             raise UserError("an option for runs in pods is given. Add --on kubernetes, or leave it out")
         directory, spec = _find_run(target, options, folder, resume)
         screen = _screen()
+        if WHY_INTERPRETED:
+            typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
         with resumable(directory):
             total = len(trials(spec))
             with screen.step(f"running {spec.name} in {directory.path}", total) as step:
@@ -100,11 +106,12 @@ def run(
 def plan(target: Target, options: Options = None, folder: Out = Path("runs")) -> None:
     """Draw the plans of all trials into a run directory, without running them."""
     with endings():
+        from emulator.experiment.ready import locate
         from emulator.experiment.sweep import Update, about, prepare
         from emulator.experiment.trial import plan_trial
         from emulator.experiment.variants import trials
 
-        directory, spec = _find_run(target, options or [], folder, None)
+        directory, spec = _find_run(locate(target), options or [], folder, None)
         screen = _screen()
         every = trials(spec)
         with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
@@ -146,20 +153,58 @@ def validate(target: Target, options: Options = None) -> None:
     """Check an experiment file whole and say what it would run."""
     with endings():
         from emulator.experiment.load import load
+        from emulator.experiment.ready import locate
         from emulator.experiment.variants import trials, variants
 
-        spec = load(_file_of(target), options or [])
+        spec = load(_file_of(locate(target)), options or [])
         count, made = len(trials(spec)), len(variants(spec))
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
 
 
 @app.command()
 def systems() -> None:
-    """List the systems that can be run, with parameters and paper."""
-    from emulator.systems_table import systems_table
+    """List the systems that can be run, with parameters and paper, those of packages too."""
+    with endings():
+        from emulator.systems_table import systems_table
 
-    for part in systems_table():
-        out.print(part)
+        broken: list[str] = []
+        for part in systems_table(broken):
+            out.print(part)
+        if broken:
+            raise UserError("\n".join(broken))
+
+
+@app.command()
+def experiments() -> None:
+    """List the ready experiments that installed packages bring along."""
+    with endings():
+        from emulator.experiment.document import read_document
+        from emulator.experiment.ready import ready_experiments
+
+        for name, package, file in ready_experiments():
+            title = read_document(file).values.get("title", "")
+            out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
+
+
+@app.command()
+def messages(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.proto", help="Files with messages of peers.")],
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Default: that of --include.")
+    ] = None,
+    include: Annotated[
+        Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
+    ] = Path(),
+) -> None:
+    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`."""
+    with endings():
+        from emulator.messages.building import write_messages
+
+        try:
+            for path in write_messages(files, include, folder):
+                out.print(str(path), markup=False, soft_wrap=True)
+        except ValueError as error:
+            raise UserError(str(error)) from None
 
 
 @app.command()
@@ -244,6 +289,7 @@ def _find_run(
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
     refuse_pods(spec)
+    _need_systems(spec)
     if target is not None:
         check_same(directory, spec, load(target, options), target)
     elif options:
@@ -251,6 +297,15 @@ def _find_run(
             f"--set changes an experiment file, and {resume} is a run. Start a new run from a file"
         )
     return directory, spec
+
+
+def _need_systems(spec: ExperimentSpec) -> None:
+    from emulator.experiment.variants import variants
+    from emulator.registry import SYSTEMS
+
+    missing = {variant.spec.system.name for variant in variants(spec)} - set(SYSTEMS)
+    if missing:
+        raise UserError(f"no package here has the system {', '.join(sorted(missing))}. Install it")
 
 
 def _open(path: Path) -> RunDirectory:

@@ -41,6 +41,7 @@ def endings() -> Iterator[None]:
     from emulator.experiment.document import ExperimentError
     from emulator.experiment.runs import NoRun
     from emulator.experiment.sweep import RunBusy
+    from emulator.packages import BadPackage
 
     status = BAD_INPUT
     try:
@@ -49,7 +50,7 @@ def endings() -> Iterator[None]:
     except ExperimentError as error:
         count = len(error.problems)
         message = f"{error}\n{count} problem{'s' if count > 1 else ''}; nothing was started"
-    except (UserError, NoRun, RunBusy) as error:
+    except (UserError, NoRun, RunBusy, BadPackage) as error:
         message = str(error)
     except KeyboardInterrupt:
         message, status = "interrupted", INTERRUPTED

@@ -11,8 +11,10 @@ from pydantic.fields import FieldInfo
 from rich.table import Table
 from rich.text import Text
 
+from emulator.packages import BadPackage
 from emulator.quantities import parse_duration
-from emulator.registry import SYSTEMS, System
+from emulator.registry import SYSTEMS
+from emulator.system import System
 
 _SERVES = {
     "topics": "serves subscriptions by topic",
@@ -22,15 +24,27 @@ _SERVES = {
 _TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
-def systems_table() -> Iterator[Table]:
-    """A table for each system: parameter, type, default, what it is."""
-    for system in SYSTEMS.values():
-        yield table_of(system)
+def systems_table(broken: list[str]) -> Iterator[Table]:
+    """A table for each system: parameter, type, default, what it is.
+
+    What is wrong with those of packages that cannot be used is added to `broken`.
+    """
+    for name in SYSTEMS:
+        try:
+            system = SYSTEMS[name]
+        except BadPackage as error:
+            broken.append(str(error))
+            continue
+        yield table_of(system, SYSTEMS.package_of(name))
 
 
-def table_of(system: System) -> Table:
-    """The parameters of an overlay below are those of its own table, or have their names after a dot."""
-    title = f"{system.name}: {system.title} ({_SERVES[system.serves]})"
+def table_of(system: System, package: str = "") -> Table:
+    """The parameters of an overlay below are those of its own table, or have their names after a dot.
+
+    The title names the `package` that it comes from, if that is not Trellis itself.
+    """
+    origin = f", from the package {package}" if package else ""
+    title = f"{system.name}: {system.title} ({_SERVES[system.serves]}{origin})"
     table = Table(title=title, caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
@@ -58,7 +72,7 @@ def _shown_elsewhere(parameters: type[BaseModel], default: Any) -> str | None:
     """The system whose table has these parameters with the same defaults."""
     if not isinstance(default, parameters) or default.model_fields_set:
         return None
-    return next((system.name for system in SYSTEMS.values() if system.parameters is parameters), None)
+    return next((system.name for system in SYSTEMS.usable() if system.parameters is parameters), None)
 
 
 def _defaults(parameters: type[BaseModel]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from trellis.v1 import control_pb2, control_pb2_grpc
 
 from emulator.runtime.clock import unix_ns
+from trellis.v1 import control_pb2, control_pb2_grpc
 
 
 class FakeCoordinator(control_pb2_grpc.CoordinatorServicer):

@@ -93,7 +93,8 @@ def test_each_part_has_a_stream_of_its_own() -> None:
     assert moved(("workload.publications.payload_bytes", 9)) == {"publications"}
     assert moved(("workload.publications.publisher", "any")) == {"publications"}
     assert moved(("churn.graceful", 1.0)) == {"sessions"}
-    assert moved(("churn.model.mean_gap", "40 s")) == {"sessions", "publications"}
+    assert moved(("workload.subscriptions.within", "0 s")) == {"subscriptions"}
+    assert moved(("churn.model.mean_gap", "40 s")) == {"sessions", "subscriptions", "publications"}
     assert moved(("workload.subscriptions.kind", "random")) == {"subscriptions", "publications"}
 
 
@@ -117,6 +118,47 @@ def test_the_last_peers_are_the_flash_crowd() -> None:
     base = plan.sessions.filter(pc.equal(plan.sessions["cause"], "base"))
     assert base["peer"].to_pylist() == list(range(40))
     assert plan.subscriptions.num_rows == 600
+
+
+def starts(*changes: tuple[str, Any]) -> dict[int, set[float]]:
+    """When each peer's subscriptions begin, in s of trial time."""
+    found: dict[int, set[float]] = {}
+    for row in draw_plan(spec(*changes)).subscriptions.to_pylist():
+        found.setdefault(row["peer"], set()).add(row["start_s"])
+    return found
+
+
+def test_peers_subscribe_after_the_joins_each_to_all_its_topics_at_once() -> None:
+    for changes, last in (((), 20.0), ([("workload.subscriptions.within", "25 s")], 35.0)):
+        moments = starts(*changes)
+        assert all(len(those) == 1 for those in moments.values())
+        begun = sorted(those.pop() for those in moments.values())
+        assert 10 <= begun[0] < 11
+        assert last - 1 < begun[-1] < last
+
+
+def test_peers_that_join_later_subscribe_with_their_join() -> None:
+    crowd = {"at": "50 s", "peers": 20, "within": "2 s"}
+    begun = starts(("churn", {"flash_crowd": crowd}))
+    assert {peer for peer, those in begun.items() if those == {0.0}} == set(range(40, 60))
+    sessions = draw_plan(spec(("churn", CHURN))).sessions.to_pylist()
+    early = {row["peer"] for row in sessions if row["start_s"] <= 10}
+    begun = starts(("churn", CHURN))
+    assert {peer for peer, those in begun.items() if those != {0.0}} == early
+
+
+def test_subscriptions_begin_with_the_join_if_told_or_if_there_is_no_time_to_settle() -> None:
+    for change in (("workload.subscriptions.within", "0 s"), ("phases", {"settle": "10 s"})):
+        assert set().union(*starts(change).values()) == {0.0}
+    begun = starts(("phases", {"settle": "12 s"}))
+    assert max(max(those) for those in begun.values()) < 12
+
+
+def test_changes_of_interest_come_after_the_first_subscriptions() -> None:
+    rows = draw_plan(spec(("workload.changes.share", 0.5))).subscriptions.to_pylist()
+    assert all(row["start_s"] < row["end_s"] for row in rows)
+    assert {row["end_s"] == 80.0 for row in rows if row["start_s"] >= 40} == {True}
+    assert sum(row["start_s"] >= 40 for row in rows) == sum(row["end_s"] < 80 for row in rows) > 200
 
 
 def test_only_leaves_before_the_end_are_graceful() -> None:
@@ -157,6 +199,11 @@ def test_publishers_are_up_and_subscribed() -> None:
             "the trial ends at 80 s",
         ),
         ([("workload.subscriptions.per_peer", 11)], "workload.subscriptions.per_peer", "do not divide"),
+        (
+            [("workload.subscriptions.within", "31 s")],
+            "workload.subscriptions.within",
+            "begins 30 s after the joins",
+        ),
         (
             [("workload.subscriptions.per_peer", 30), ("workload.changes.share", 0.1)],
             "workload.changes.share",

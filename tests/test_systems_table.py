@@ -9,9 +9,10 @@ import pytest
 from pydantic import BaseModel, Field, create_model
 from rich.console import Console
 
-from emulator.overlays.pastry import PastryParameters
-from emulator.pubsub.scribe.parameters import over
-from emulator.registry import SYSTEMS, System
+from emulator.overlays.pastry.parameters import PastryParameters
+from emulator.pubsub.scribe.parameters import parameters_over
+from emulator.registry import SYSTEMS
+from emulator.system import System
 from emulator.systems_table import table_of
 
 SCRIBE = SYSTEMS["scribe-pastry"]
@@ -46,7 +47,7 @@ def test_an_overlay_without_a_table_of_its_own_is_shown_below_by_name():
     class Chord(BaseModel):
         successors: int = Field(8, description="next peers on the ring")
 
-    rows = shown(replace(SCRIBE, parameters=over(Chord)))
+    rows = shown(replace(SCRIBE, parameters=parameters_over(Chord)))
     assert rows[0] == ["overlay.successors", "whole number", "8", "next peers on the ring"]
     assert rows[1][0] == "heartbeat"
 

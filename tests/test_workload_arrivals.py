@@ -84,13 +84,13 @@ def test_lookups_are_a_poisson_process_of_the_rate() -> None:
 def test_uniform_keys_cover_the_space_and_are_sixteen_bytes() -> None:
     keys = draw_lookups(Lookups(rate=100.0), (0.0, 20.0), PEERS, ALWAYS, random()).key
     assert {len(key) for key in keys} == {16}
-    places = [identifiers.decode(key) / identifiers.SPACE for key in keys]
+    places = [identifiers.decode(key) / identifiers.RING.size for key in keys]
     assert np.histogram(places, bins=4, range=(0, 1))[0] / len(keys) == pytest.approx([0.25] * 4, abs=0.04)
 
 
 def test_keys_of_peers_are_those_of_peers_that_are_up() -> None:
     lookups = Lookups(rate=20.0, keys="peers")
     drawn = draw_lookups(lookups, (0.0, 100.0), PEERS, SESSIONS, random())
-    owner = {identifiers.encode(identifiers.of_peer(peer)): peer for peer in range(PEERS)}
+    owner = {identifiers.encode(identifiers.hash_of_peer(peer)): peer for peer in range(PEERS)}
     assert {owner[key] for key in drawn.key} == {0, 1, 2}
     assert all(is_up(owner[key], at) for key, at in zip(drawn.key, drawn.at, strict=True))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from emulator.workload.changes import replace_topics
 from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
-from emulator.workload.patterns import distinct, draw_pattern, pattern_problems
+from emulator.workload.patterns import distinct
 from emulator.workload.rates import draw_rates
 from emulator.workload.spec import BucketPattern, PowerLaw, Uniform, WorkloadSpec
 from emulator.workload.subscriptions import held_throughout
@@ -23,20 +23,25 @@ def pattern(kind: str, **fields: int) -> BucketPattern:
     return BucketPattern.model_validate({"kind": kind, **fields})
 
 
+def drawn(source: BucketPattern, peers: int) -> np.ndarray[Any, Any]:
+    """The topics of each peer, a row each."""
+    return draw_subscriptions(source, peers, 80.0, np.random.default_rng(1)).topic.reshape(peers, -1)
+
+
 def buckets_of(row: np.ndarray[Any, Any], size: int) -> list[int]:
     return sorted(Counter((row // size).tolist()).values())
 
 
 @pytest.mark.parametrize(("kind", "counts"), [("low", [10] * 5), ("high", [25] * 2)])
 def test_correlated_patterns_take_equal_parts_of_a_few_buckets(kind: str, counts: list[int]) -> None:
-    for row in draw_pattern(pattern(kind), 200, np.random.default_rng(1)):
+    for row in drawn(pattern(kind), 200):
         assert len(set(row.tolist())) == 50
         assert buckets_of(row, 50) == counts
 
 
 @pytest.mark.parametrize("kind", ["random", "low", "high"])
 def test_all_topics_are_equally_popular(kind: str) -> None:
-    topics = draw_pattern(pattern(kind, topics=500, buckets=10), 4000, np.random.default_rng(1))
+    topics = drawn(pattern(kind, topics=500, buckets=10), 4000)
     followers = np.bincount(topics.ravel(), minlength=500)
     assert followers.sum() == 4000 * 50
     assert followers.mean() == 400
@@ -76,15 +81,15 @@ def test_every_set_of_distinct_numbers_is_equally_likely() -> None:
 def test_patterns_that_cannot_be_drawn_are_told(
     kind: str, fields: dict[str, int], key: str, problem: str
 ) -> None:
-    ((found_key, found),) = pattern_problems(pattern(kind, **fields))
+    ((found_key, found),) = pattern(kind, **fields).problems()
     assert found_key == key
     assert problem in found
 
 
 def test_patterns_that_just_fit_are_allowed() -> None:
     for kind, fields in [("random", {"topics": 50}), ("high", {"per_peer": 100}), ("low", {"buckets": 5})]:
-        assert pattern_problems(pattern(kind, **fields)) == []
-        draw_pattern(pattern(kind, **fields), 5, np.random.default_rng(1))
+        assert pattern(kind, **fields).problems() == []
+        drawn(pattern(kind, **fields), 5)
 
 
 def test_rates_add_up_to_the_events_of_the_measure_phase() -> None:

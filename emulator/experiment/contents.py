@@ -14,8 +14,7 @@ from emulator.experiment.spec import TrialSpec
 from emulator.network.files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.trace_error import TraceError
-from emulator.workload.followers import load_followers
-from emulator.workload.spec import EdgeList
+from emulator.workload.source import Problems, TopicSource
 
 
 class Contents:
@@ -23,6 +22,7 @@ class Contents:
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, Path], Any] = {}
+        self._sources: dict[tuple[TopicSource, int], Problems] = {}
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
         """The lines that cannot be read, and files too small for the trial."""
@@ -31,12 +31,12 @@ class Contents:
         if isinstance(latency, MatrixFile):
             rtt = self._load(latency.kind, latency.file, lambda _: load_rtt(latency))
             findings += _unreadable("network.latency.file", rtt)
-        if isinstance(source, EdgeList):
-            graph = self._load("edges", source.file, load_followers)
-            findings += _unreadable("workload.subscriptions.file", graph)
-            if not isinstance(graph, TraceError) and graph.nodes < spec.peers:
-                text = f"has {graph.nodes} nodes, but there are {spec.peers} peers. Lower peers"
-                findings.append((("workload", "subscriptions", "file"), text))
+        if isinstance(source, TopicSource):
+            participants = spec.peers * (spec.workload.clients.per_peer if spec.workload.clients else 1)
+            findings += [
+                (("workload", "subscriptions", *key.split(".")), text)
+                for key, text in self._of_source(source, participants)
+            ]
         if isinstance(model, TraceFile):
             trace = self._load("avt", model.file, load_avt)
             findings += _unreadable("churn.model.file", trace)
@@ -46,6 +46,16 @@ class Contents:
                 findings += [(("churn", "model", *key.split(".")), text) for key, text in found]
         return findings
 
+    def _of_source(self, source: TopicSource, participants: int) -> Problems:
+        """What is wrong inside the files of a kind of subscriptions."""
+        if (source, participants) not in self._sources:
+            try:
+                found = source.problems_of_files(participants)
+            except TraceError as error:
+                found = [(_key_of(source, error.file), f"cannot be used: {error}")]
+            self._sources[source, participants] = found
+        return self._sources[source, participants]
+
     def _load(self, kind: str, file: Path, load: Callable[[Path], Any]) -> Any:
         """What the file holds, or the TraceError that it raised."""
         if (kind, file) not in self._read:
@@ -54,6 +64,11 @@ class Contents:
             except TraceError as error:
                 self._read[kind, file] = error
         return self._read[kind, file]
+
+
+def _key_of(source: TopicSource, file: Path) -> str:
+    """The parameter that names the file."""
+    return next((name for name in type(source).model_fields if getattr(source, name) == file), "kind")
 
 
 def _unreadable(key: str, read: Any) -> list[Finding]:

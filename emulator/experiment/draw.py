@@ -20,10 +20,16 @@ from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
 from emulator.workload.lookups import draw_lookups
 from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
+from emulator.workload.participants import Participants, draw_participants
 from emulator.workload.publications import draw_publications
 from emulator.workload.ranges import Rows, draw_events, draw_interests
 from emulator.workload.rates import draw_rates
-from emulator.workload.spec import EdgeList, Publications, RangePattern, TopicSource
+from emulator.workload.source import TopicSource
+from emulator.workload.spec import EdgeList, Publications, RangePattern
+from emulator.workload.subscriptions import Subscriptions, begun_after_joins
+
+_SUBSCRIPTION_GRACE = 10.0
+"""Seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
@@ -39,8 +45,17 @@ def draw_plan(spec: TrialSpec) -> Plan:
     location = place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
     stays = sessions.end >= spec.phases.end
     graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
+    who = draw_participants(
+        spec.workload.roles,
+        spec.workload.clients,
+        spec.peers,
+        sessions,
+        spec.phases.end,
+        _random(spec, "roles"),
+        _random(spec, "clients"),
+    )
     return Plan(
-        peers=_table(PEERS, np.arange(spec.peers), location),
+        peers=_table(PEERS, np.arange(spec.peers), location, who.role),
         sessions=_table(
             SESSIONS,
             sessions.peer,
@@ -50,17 +65,17 @@ def draw_plan(spec: TrialSpec) -> Plan:
             graceful & ~stays,
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
-        **_workload(spec, sessions),
+        **_workload(spec, sessions, who),
     )
 
 
-def _workload(spec: TrialSpec, sessions: Sessions) -> dict[str, pa.Table]:
+def _workload(spec: TrialSpec, sessions: Sessions, who: Participants) -> dict[str, pa.Table]:
     """The tables of the plan that say what peers ask for."""
     workload = spec.workload
     if isinstance(workload.subscriptions, RangePattern):
-        return _content(spec, workload.subscriptions, sessions)
+        return _content(spec, workload.subscriptions, who)
     if workload.subscriptions is not None:
-        return _topics(spec, workload.subscriptions, sessions)
+        return _topics(spec, workload.subscriptions, who)
     assert workload.lookups is not None
     drawn = draw_lookups(workload.lookups, _measure(spec), spec.peers, sessions, _random(spec, "lookups"))
     return {
@@ -70,11 +85,15 @@ def _workload(spec: TrialSpec, sessions: Sessions) -> dict[str, pa.Table]:
     }
 
 
-def _topics(spec: TrialSpec, source: TopicSource, sessions: Sessions) -> dict[str, pa.Table]:
+def _topics(spec: TrialSpec, source: TopicSource, who: Participants) -> dict[str, pa.Table]:
     publications = spec.workload.publications or Publications(events=0)
-    held = draw_subscriptions(source, spec.peers, spec.phases.end, _random(spec, "subscriptions"))
+    held = draw_subscriptions(source, who.number, spec.phases.end, _random(spec, "subscriptions"))
+    if within := _subscribed_within(spec, source):
+        beginnings = _random(spec, "beginnings")
+        held = begun_after_joins(held, spec.phases.join, within, who.sessions, beginnings)
     changes = stream(spec.seed, "plan", "changes")
-    subscriptions = change_subscriptions(held, source, spec.workload.changes.share, _measure(spec), changes)
+    changed = change_subscriptions(held, source, spec.workload.changes.share, _measure(spec), changes)
+    subscriptions = _of_subscribers(changed, who)
     rates = draw_rates(
         publications.rates,
         subscriptions.topics,
@@ -88,52 +107,77 @@ def _topics(spec: TrialSpec, source: TopicSource, sessions: Sessions) -> dict[st
         _measure(spec),
         rates,
         subscriptions,
-        sessions,
+        who.sessions,
         _random(spec, "publications"),
+        who.publishes,
     )
     interests = len(subscriptions.peer)
     return {
         "subscriptions": _table(
             SUBSCRIPTIONS,
             np.arange(interests),
-            subscriptions.peer,
+            who.peer(subscriptions.peer),
             subscriptions.topic,
             rates[subscriptions.topic],
             [None] * interests,
             subscriptions.start,
             subscriptions.end,
+            who.client(subscriptions.peer),
         ),
-        "publications": _publications(publications, drawn.at, drawn.publisher, topic=drawn.topic),
+        "publications": _publications(publications, who, drawn.at, drawn.publisher, topic=drawn.topic),
     }
 
 
-def _content(spec: TrialSpec, source: RangePattern, sessions: Sessions) -> dict[str, pa.Table]:
-    count = round(source.per_peer * spec.peers)
+def _subscribed_within(spec: TrialSpec, source: TopicSource) -> float:
+    """Seconds after the joins in which peers subscribe; 0 if they do with their join."""
+    if source.within is not None:
+        return source.within
+    return max(0.0, min(spec.phases.settle / 3, spec.phases.settle - _SUBSCRIPTION_GRACE))
+
+
+def _of_subscribers(held: Subscriptions, who: Participants) -> Subscriptions:
+    """What those ask for who may subscribe, while they are there."""
+    row, start, end = who.while_there(held.peer, held.start, held.end)
+    kept = who.subscribes[held.peer[row]]
+    row = row[kept]
+    return Subscriptions(held.topics, held.peer[row], held.topic[row], start[kept], end[kept])
+
+
+def _content(spec: TrialSpec, source: RangePattern, who: Participants) -> dict[str, pa.Table]:
+    subscribes, sessions = who.subscribes, who.sessions
+    count = round(source.per_peer * int(subscribes.sum()))
     window = (spec.phases.join, spec.phases.join + source.within)
-    peer, start = draw_arrivals(count, window, spec.peers, sessions, _random(spec, "arrivals"))
+    arrivals = _random(spec, "arrivals")
+    peer, start = draw_arrivals(count, window, who.number, sessions, arrivals, subscribes)
+    ranges = draw_interests(source, count, _random(spec, "ranges"))
     publications = spec.workload.publications or Publications(events=0)
     by_subscriber = publications.publisher == "subscriber"
     random = _random(spec, "publications")
     at = np.sort(random.uniform(*_measure(spec), size=publications.events))
-    publisher = draw_publishers(at, (peer, start) if by_subscriber else None, spec.peers, sessions, random)
+    subscribers = (peer, start) if by_subscriber else None
+    publisher = draw_publishers(at, subscribers, who.number, sessions, random, who.publishes)
     values = draw_events(source, publications.events, _random(spec, "values"))
+    row, start, end = who.while_there(peer, start, np.full(count, spec.phases.end))
+    peer, held = peer[row], len(row)
     return {
         "subscriptions": _table(
             SUBSCRIPTIONS,
-            np.arange(count),
-            peer,
-            [None] * count,
-            [None] * count,
-            draw_interests(source, count, _random(spec, "ranges")),
+            np.arange(held),
+            who.peer(peer),
+            [None] * held,
+            [None] * held,
+            [ranges[interest] for interest in row],
             start,
-            np.full(count, spec.phases.end),
+            end,
+            who.client(peer),
         ),
-        "publications": _publications(publications, at, publisher, attributes=values),
+        "publications": _publications(publications, who, at, publisher, attributes=values),
     }
 
 
 def _publications(
     publications: Publications,
+    who: Participants,
     at: NDArray[np.float64],
     publisher: NDArray[np.int32],
     topic: NDArray[np.int32] | None = None,
@@ -144,10 +188,11 @@ def _publications(
         PUBLICATIONS,
         np.arange(len(at)),
         at,
-        publisher,
+        who.peer(publisher),
         none if topic is None else topic,
         none if attributes is None else attributes,
         np.full(len(at), publications.payload_bytes),
+        who.client(publisher),
     )
 
 
@@ -163,6 +208,17 @@ def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
     if isinstance(source, RangePattern) and source.within > rest:
         problem = f"{source.within:g} s, but the trial ends {rest:g} s after the joins"
         problems.append(("workload.subscriptions.within", problem))
+    if isinstance(source, TopicSource) and (source.within or 0) > spec.phases.settle:
+        problem = (
+            f"{source.within:g} s, but the measure phase begins {spec.phases.settle:g} s after the joins"
+        )
+        problems.append(("workload.subscriptions.within", problem))
+    given = spec.workload.roles.numbers(spec.peers)
+    if sum(given.values()) > spec.peers:
+        told = ", ".join(f"{number} {name}s" for name, number in given.items() if number)
+        problems.append(("workload.roles", f"{told}, but there are only {spec.peers} peers"))
+    elif given["publisher"] + given["relay"] == spec.peers and source is not None:
+        problems.append(("workload.roles", "leave no peer that subscribes. Lower publisher or relay"))
     crowd = spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
     if crowd and base < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.experiment.document import Document, ExperimentError, Key, Problem, plain, read_document
 from emulator.experiment.explain import Finding, validate
@@ -14,18 +14,25 @@ from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
+from emulator.packages import BadPackage
+from emulator.workload.source import sources_of_packages
 from emulator.workload.spec import RangePattern
 
 if TYPE_CHECKING:
     from emulator.experiment.contents import Contents
 
+S = TypeVar("S", bound=TrialSpec)
 
-def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> ExperimentSpec:
+
+def load(
+    path: Path, options: Sequence[str] = (), check_files: bool = True, check_systems: bool = True
+) -> ExperimentSpec:
     """Read an experiment file, with `key=value` options over it.
 
     Files that it names are found relative to it (those of options relative to the current folder),
     with `${NAME}` replaced from the environment; `check_files=False` lets them be missing, for a run
-    directory whose plans are drawn. Raises ExperimentError with every problem that there is.
+    directory whose plans are drawn. `check_systems=False` lets systems be missing that no package offers
+    here, for a run that is analysed elsewhere. Raises ExperimentError with every problem that there is.
     """
     document = read_document(path)
     problems = document.problems
@@ -42,9 +49,9 @@ def load(path: Path, options: Sequence[str] = (), check_files: bool = True) -> E
             problems.append(document.problem(("vary", key), f"cannot be varied: {error}"))
             del vary[key]
     fill_kinds(ExperimentSpec, values)
-    spec, findings = validate(ExperimentSpec, values)
+    spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
     problems += [document.problem(key, text) for key, text in findings]
-    problems += _variant_problems(document, vary, check_files and not missing)
+    problems += _variant_problems(document, vary, check_files and not missing, check_systems)
     if problems or spec is None:
         raise ExperimentError(problems)
     if not {"system", "system.name"} & vary.keys():
@@ -61,7 +68,9 @@ def _has(values: Any, key: str) -> bool:
     return True
 
 
-def _variant_problems(document: Document, vary: dict[str, list[Any]], read_files: bool) -> list[Problem]:
+def _variant_problems(
+    document: Document, vary: dict[str, list[Any]], read_files: bool, check_systems: bool
+) -> list[Problem]:
     """What is wrong with the variants, each told once and where it was written."""
     contents = None
     if read_files and any(named_files(document.values)):
@@ -72,7 +81,7 @@ def _variant_problems(document: Document, vary: dict[str, list[Any]], read_files
     every = [dict(zip(vary, which, strict=True)) for which in combinations(vary)]
     for which in every:
         choice = {key: vary[key][i] for key, i in which.items()}
-        for finding in _check_variant(variant_values(document.values, choice), contents):
+        for finding in _check_variant(variant_values(document.values, choice), contents, check_systems):
             found.setdefault(finding, []).append(which)
     problems = []
     for (key, text), those in found.items():
@@ -90,8 +99,28 @@ def _variant_problems(document: Document, vary: dict[str, list[Any]], read_files
     return problems
 
 
-def _check_variant(values: dict[str, Any], contents: Contents | None) -> list[Finding]:
-    spec, findings = validate(TrialSpec, values)
+def _with_broken_packages(
+    values: dict[str, Any], spec: S | None, findings: list[Finding]
+) -> tuple[S | None, list[Finding]]:
+    """The findings, where a kind of subscriptions is one of a package that cannot be used with the reason."""
+    key = ("workload", "subscriptions")
+    try:
+        kind = values["workload"]["subscriptions"]["kind"]
+    except (KeyError, TypeError):
+        return spec, findings
+    reason = sources_of_packages()[1].get(kind) if isinstance(kind, str) else None
+    if reason is None:
+        return spec, findings
+    rest = [finding for finding in findings if finding[0] != key]
+    return spec, [*rest, (key, f'"kind" is "{kind}", but {reason}')]
+
+
+def _check_variant(values: dict[str, Any], contents: Contents | None, check_systems: bool) -> list[Finding]:
+    from emulator.registry import SYSTEMS
+
+    spec, findings = _with_broken_packages(values, *validate(TrialSpec, values))
+    if spec is not None and not check_systems and spec.system.name not in SYSTEMS:
+        return findings
     findings = [*findings, *_check_system(values.get("system"))]
     if spec is not None and not findings:
         findings += _check_combination(spec)
@@ -106,10 +135,14 @@ def _check_system(system: Any) -> list[Finding]:
         return []
     if name not in SYSTEMS:
         return [(("system", "name"), f'is "{name}". {suggestion(name, SYSTEMS)}')]
+    try:
+        model = SYSTEMS[name].parameters
+    except BadPackage as error:
+        return [(("system", "name"), f'is "{name}", but {error}')]
     parameters = system.get("parameters", {})
     if not isinstance(parameters, dict):
         return []
-    _, findings = validate(SYSTEMS[name].parameters, parameters)
+    _, findings = validate(model, parameters)
     return [
         (("system", "parameters", *key), text.replace("is not a known key", f"is not a parameter of {name}"))
         for key, text in findings
@@ -161,7 +194,7 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
         return []  # told by the plan's inputs
     if (served := SYSTEMS[name].serves) == asked:
         return []
-    fitting = ", ".join(system.name for system in SYSTEMS.values() if system.serves == asked)
+    fitting = ", ".join(system.name for system in SYSTEMS.usable() if system.serves == asked)
     mend = f"choose one of {fitting}" if fitting else "no system takes them"
     text = f"{name} takes {_ASKS_FOR[served]}; this workload has {_ASKS_FOR[asked]}: {mend}"
     return [(("system", "name"), text)]

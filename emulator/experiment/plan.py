@@ -15,6 +15,7 @@ PEERS = pa.schema(
     [
         ("peer", pa.int32()),
         ("location", pa.int32()),  # row of the latency matrix
+        ("role", pa.string()),  # peer, server (with clients), publisher, subscriber, relay
     ]
 )
 SESSIONS = pa.schema(
@@ -38,6 +39,7 @@ SUBSCRIPTIONS = pa.schema(
         ("ranges", RANGES),  # closed, all of them to be met; null for a topic
         ("start_s", pa.float64()),  # 0 if held from the first join on
         ("end_s", pa.float64()),  # the trial's end if never given up
+        ("client", pa.int32()),  # the peer's client that asks, from 0 on; null for the peer itself
     ]
 )
 PUBLICATIONS = pa.schema(
@@ -48,6 +50,7 @@ PUBLICATIONS = pa.schema(
         ("topic", pa.int32()),  # null for an event with attributes
         ("attributes", VALUES),  # null for an event on a topic
         ("payload_bytes", pa.int32()),
+        ("client", pa.int32()),  # the publisher's client whose event it is; null for the publisher itself
     ]
 )
 LOOKUPS = pa.schema(
@@ -64,7 +67,7 @@ LOOKUPS = pa.schema(
 class Plan:
     """Sorted tables.
 
-    By: peer; peer and session; peer, topic and start; time; time. A trial has subscriptions and
+    By: peer; peer and session; peer, client, topic and start; time; time. A trial has subscriptions and
     publications, or lookups.
     """
 

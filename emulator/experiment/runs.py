@@ -51,7 +51,7 @@ def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
         raise NoRun(
             f"{path} is not a run directory: {what}. Name a folder such as runs/quickstart-20260131-120000"
         )
-    return run, load(run.experiment, check_files=False)
+    return run, load(run.experiment, check_files=False, check_systems=False)
 
 
 def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, file: Path) -> None:

@@ -11,20 +11,23 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from emulator.compiled import WHY_INTERPRETED
+
 _PACKAGES = ("trellis", "protobuf", "grpcio", "numpy", "pyspark")
 _SOURCE = Path(__file__).resolve().parents[2]
 
 
 @cache
 def versions() -> dict[str, str | None]:
-    """Python's, each package's that shapes a result, and the git commit of the source if there is one."""
+    """Python's, each package's that shapes a result, the git commit if there is one, the form of the core."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = None
-    return found | {"git": _commit()}
+    core = f"interpreted: {WHY_INTERPRETED}" if WHY_INTERPRETED else "compiled"
+    return found | {"git": _commit(), "core": core}
 
 
 def _commit() -> str | None:

@@ -96,10 +96,13 @@ def variants(spec: ExperimentSpec) -> list[Variant]:
 def complete_parameters(system: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a system, every default written out.
 
-    Raises pydantic.ValidationError, and KeyError for an unknown system.
+    Those of a system that no package offers here stay as they are: in a run directory every default is
+    written out. Raises pydantic.ValidationError.
     """
     from emulator.registry import SYSTEMS
 
+    if system["name"] not in SYSTEMS:
+        return dict(system.get("parameters") or {})
     model = SYSTEMS[system["name"]].parameters
     given = json.dumps(system.get("parameters") or {})
     return model.model_validate_json(given, strict=True).model_dump(mode="json")

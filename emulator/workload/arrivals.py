@@ -15,20 +15,24 @@ def draw_arrivals(
     peers: int,
     sessions: Sessions,
     random: np.random.Generator,
+    subscribes: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The subscriber and the start (s of trial time) of each interest, sorted by both.
 
+    Subscribers are those that `subscribes`; all peers if it is None.
+
     Times are uniform in `window`: a Poisson process, given its number of arrivals (Li, section 4.1.1). The
-    subscriber is a random peer that is up then. With an empty window they are held from the first join on
+    subscriber is a random one that is up then. With an empty window they are held from the first join on
     (start 0) by any peer. Raises ValueError if nobody is up at some interest's time.
     """
     begin, end = window
     if end <= begin:
-        peer = random.integers(peers, size=count).astype(np.int32)
+        among = np.arange(peers) if subscribes is None else np.flatnonzero(subscribes)
+        peer = among[random.integers(len(among), size=count)].astype(np.int32)
         return np.sort(peer), np.zeros(count)
     start = np.sort(random.uniform(begin, end, size=count))
     presence = Presence(sessions, peers)
-    peer = np.array([presence.draw(at, random, "an interest") for at in start], dtype=np.int32)
+    peer = np.array([presence.draw(at, random, "an interest", subscribes) for at in start], dtype=np.int32)
     order = np.lexsort((start, peer))
     return peer[order], start[order]
 
@@ -39,18 +43,22 @@ def draw_publishers(
     peers: int,
     sessions: Sessions,
     random: np.random.Generator,
+    publishes: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
     """A random peer that is up at each time; one of the `subscribers` (peer, start) if they are given.
 
-    Raises ValueError if there is none.
+    It is one of those that `publishes`, or any if that is None. Raises ValueError if there is none.
     """
     presence = Presence(sessions, peers)
     drawn = np.empty(len(at), dtype=np.int32)
+    wanted = "peer" if subscribers is None else "subscriber"
     for event, time in enumerate(at):
-        among = None
+        among = publishes
         if subscribers is not None:
             peer, start = subscribers
             among = np.zeros(peers, dtype=np.bool_)
             among[peer[start <= time]] = True
-        drawn[event] = presence.draw(time, random, "an event", among)
+            if publishes is not None:
+                among &= publishes
+        drawn[event] = presence.draw(time, random, "an event", among, wanted)
     return drawn

@@ -34,7 +34,8 @@ def draw_lookups(
 ) -> DrawnLookups:
     """A Poisson process in `window`, each lookup at a random peer that is up then.
 
-    Keys are uniform, or identifiers of random peers that are up then, the asking one among them. Raises
+    Keys are uniform, or the hashed identifiers of random peers that are up then, the asking one among them:
+    in overlays that give their peers other identifiers these are keys as any. Raises
     ValueError if nobody is up at some lookup's time.
     """
     begin, end = window
@@ -42,6 +43,6 @@ def draw_lookups(
     presence = Presence(sessions, peers)
     peer = np.array([presence.draw(time, random, "a lookup") for time in at], dtype=np.int32)
     if lookups.keys == "peers":
-        keys = [identifiers.of_peer(presence.draw(time, random, "a lookup")) for time in at]
+        keys = [identifiers.hash_of_peer(presence.draw(time, random, "a lookup")) for time in at]
         return DrawnLookups(at, peer, [identifiers.encode(key) for key in keys])
     return DrawnLookups(at, peer, [random.bytes(_KEY_BYTES) for _ in at])

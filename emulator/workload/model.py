@@ -6,34 +6,32 @@ from random import Random
 
 import numpy as np
 
-from emulator.trace_error import TraceError
 from emulator.workload.changes import replace_topics
-from emulator.workload.followers import load_followers, sample
-from emulator.workload.patterns import bucket_size, draw_pattern, pattern_problems, topics_in_bucket
 from emulator.workload.ranges import range_problems
-from emulator.workload.spec import BucketPattern, EdgeList, PowerLaw, RangePattern, TopicSource, WorkloadSpec
-from emulator.workload.subscriptions import Subscriptions, held_throughout
+from emulator.workload.source import TopicSource
+from emulator.workload.spec import PowerLaw, RangePattern, WorkloadSpec
+from emulator.workload.subscriptions import Subscriptions
 
 
 def draw_subscriptions(
     source: TopicSource, peers: int, trial_end: float, random: np.random.Generator
 ) -> Subscriptions:
-    """What each peer subscribes to from its first join on.
+    """What each peer subscribes to, as the kind of subscriptions draws it.
 
-    From a follower graph peer p is a node and topic t is what peer t publishes. Raises TraceError for a
-    bad graph or one with fewer nodes than peers.
+    Raises TraceError for a bad file, and ValueError if a package drew what no plan can have.
     """
-    if isinstance(source, BucketPattern):
-        topic = draw_pattern(source, peers, random)
-        peer = np.repeat(np.arange(peers, dtype=np.int32), source.per_peer)
-        return held_throughout(source.topics, peer, topic.ravel(), trial_end)
-    graph = load_followers(source.file)
-    if graph.nodes < peers:
-        raise TraceError(
-            source.file, 0, f"has {graph.nodes} nodes, but the trial needs {peers}: lower `peers`"
-        )
-    part = sample(graph, peers, random)
-    return held_throughout(peers, part.follower, part.followed, trial_end)
+    drawn = source.draw(peers, trial_end, random)
+    order = np.lexsort((drawn.start, drawn.topic, drawn.peer))
+    held = Subscriptions(
+        drawn.topics, drawn.peer[order], drawn.topic[order], drawn.start[order], drawn.end[order]
+    )
+    these = f"subscriptions of kind {getattr(source, 'kind', '?')}"
+    for what, numbers, limit in (("peer", held.peer, peers), ("topic", held.topic, held.topics)):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < limit:
+            raise ValueError(f"{these} have a {what} that is not from 0 to {limit - 1}")
+    if np.any(held.end < held.start) or np.any(held.start < 0):
+        raise ValueError(f"{these} have one that ends before it starts, or starts below 0")
+    return held
 
 
 def change_subscriptions(
@@ -42,9 +40,7 @@ def change_subscriptions(
     """`held` with this share of each peer's topics changed, in `window` (s of trial time)."""
     if share == 0:
         return held
-    followers = isinstance(source, EdgeList)
-    bucket = held.topics if isinstance(source, EdgeList) else bucket_size(source)
-    return replace_topics(held, share, bucket, followers, window, random)
+    return replace_topics(held, share, source.bucket(held.topics), source.topics_are_peers, window, random)
 
 
 def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
@@ -55,17 +51,25 @@ def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
         return [("workload.lookups", text)]
     if source is None:
         return _without_subscriptions(workload)
-    if isinstance(source, EdgeList):
-        return []
+    problems = _role_problems(workload)
     if isinstance(source, RangePattern):
-        return _range_problems(source, workload)
-    problems = [(f"workload.subscriptions.{key}", problem) for key, problem in pattern_problems(source)]
-    if not problems and workload.changes.share > 0:
-        each, size = topics_in_bucket(source), bucket_size(source)
+        return problems + _range_problems(source, workload)
+    of_source = [(f"workload.subscriptions.{key}", problem) for key, problem in source.problems()]
+    each = source.topics_in_bucket()
+    if not of_source and workload.changes.share > 0 and each:
+        size = source.bucket(getattr(source, "topics", 0))
         if 2 * each > size:
             problem = f"a peer has {each} of the {size} topics of a bucket, so too few are left to change to"
             problems.append(("workload.changes.share", problem))
-    return problems
+    return of_source + problems
+
+
+def _role_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
+    publications, roles = workload.publications, workload.roles
+    if roles.publisher and publications is not None and publications.publisher == "subscriber":
+        text = 'is "subscriber", but the publishers of workload.roles do not subscribe. Set it to any'
+        return [("workload.publications.publisher", text)]
+    return []
 
 
 def _without_subscriptions(workload: WorkloadSpec) -> list[tuple[str, str]]:
@@ -76,6 +80,10 @@ def _without_subscriptions(workload: WorkloadSpec) -> list[tuple[str, str]]:
         problems.append(("workload.publications", "needs workload.subscriptions. Add them, or remove it"))
     if workload.changes.share > 0:
         problems.append(("workload.changes.share", "there are no subscriptions to change. Remove it"))
+    if any(workload.roles.numbers(2**20).values()):
+        problems.append(("workload.roles", "needs workload.subscriptions. Add them, or remove it"))
+    if workload.clients is not None:
+        problems.append(("workload.clients", "needs workload.subscriptions. Add them, or remove it"))
     return problems
 
 

@@ -28,11 +28,14 @@ class Presence:
         random: np.random.Generator,
         what: str,
         among: NDArray[np.bool_] | None = None,
+        wanted: str = "peer",
     ) -> int:
-        """A random peer that is up and `among` those. Raises ValueError, naming `what`, if there is none."""
+        """A random peer that is up and `among` those.
+
+        Raises ValueError, naming `what` and who is `wanted`, if there is none.
+        """
         up = self.up(time)
         candidates = np.flatnonzero(up if among is None else up & among)
         if not len(candidates):
-            wanted = "peer" if among is None else "subscriber"
             raise ValueError(f"{what} at {time:.3f} s of trial time: no {wanted} is up then")
         return int(candidates[random.integers(len(candidates))])

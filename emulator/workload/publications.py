@@ -31,16 +31,21 @@ def draw_publications(
     subscriptions: Subscriptions,
     sessions: Sessions,
     random: np.random.Generator,
+    publishes: NDArray[np.bool_] | None = None,
 ) -> Publications:
     """Events at uniformly random times of `window`, topics by rate, publishers that are up then.
 
     A topic without a subscriber that is up is not published to: another is drawn by rate. The publisher
-    is a random subscriber that is up, or any peer that is up. Raises ValueError if at some event's time
-    no topic has a subscriber that is up.
+    is a random subscriber that is up, or any peer that is up, and one of those that `publishes` (all if it
+    is None). Raises ValueError if at some event's time no topic has a subscriber that is up, or nobody can
+    publish.
     """
     at = np.sort(random.uniform(*window, size=events))
     publisher, topic = np.empty(events, dtype=np.int32), np.empty(events, dtype=np.int32)
-    audience = _Audience(subscriptions, sessions)
+    if publishes is None:
+        peers = 1 + max(subscriptions.peer.max(initial=-1), sessions.peer.max(initial=-1))
+        publishes = np.ones(peers, dtype=np.bool_)
+    audience = _Audience(subscriptions, sessions, publishes if by_subscriber else np.ones_like(publishes))
     cumulative = np.cumsum(rates)
     for event, time in enumerate(at):
         up = audience.up(time)
@@ -53,7 +58,9 @@ def draw_publications(
         else:
             drawn = _draw_followed(audience.followed(time, up), rates, time, random)
             subscribers = audience.subscribers(drawn, time, up)
-        candidates = subscribers if by_subscriber else np.flatnonzero(up)
+        candidates = subscribers if by_subscriber else np.flatnonzero(up & publishes)
+        if not len(candidates):
+            raise ValueError(f"an event at {time:.3f} s of trial time: nobody that may publish is up then")
         topic[event] = drawn
         publisher[event] = candidates[random.integers(len(candidates))]
     return Publications(at, publisher, topic)
@@ -73,17 +80,17 @@ def _draw_followed(
 
 
 class _Audience:
-    """Who is up and subscribed at a time."""
+    """Who is up and subscribed at a time, of those that are to be counted."""
 
-    def __init__(self, subscriptions: Subscriptions, sessions: Sessions) -> None:
+    def __init__(self, subscriptions: Subscriptions, sessions: Sessions, counted: NDArray[np.bool_]) -> None:
         order = np.argsort(subscriptions.topic, kind="stable")
+        order = order[counted[subscriptions.peer[order]]]
         self._peer = subscriptions.peer[order]
         self._topic = subscriptions.topic[order]
         self._start = subscriptions.start[order]
         self._end = subscriptions.end[order]
         self._first = np.searchsorted(self._topic, np.arange(subscriptions.topics + 1))
-        peers = 1 + max(subscriptions.peer.max(initial=-1), sessions.peer.max(initial=-1))
-        self.up = Presence(sessions, int(peers)).up
+        self.up = Presence(sessions, len(counted)).up
 
     def subscribers(self, topic: int, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
         rows = slice(self._first[topic], self._first[topic + 1])

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
+from emulator.workload.source import Problems, TopicSource, sources_of_packages
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from emulator.workload.subscriptions import Subscriptions as DrawnSubscriptions
+
+_BUCKETS_A_PEER = {"random": 1, "low": 5, "high": 2}
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class BucketPattern(_Model):
+class BucketPattern(TopicSource):
     """Topics drawn uniformly from a few buckets (Vitis, section IV.A).
 
     random: all topics are one bucket; low: 5 buckets a peer; high: 2 buckets a peer.
@@ -25,16 +33,76 @@ class BucketPattern(_Model):
     per_peer: int = Field(50, ge=1)
     buckets: int = Field(100, ge=1)
 
+    def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
+        """Every peer has `per_peer` topics from its first join on."""
+        from emulator.workload.patterns import draw_pattern
+        from emulator.workload.subscriptions import each_holds
 
-class EdgeList(_Model):
+        size = self.bucket(self.topics)
+        chosen, each = _BUCKETS_A_PEER[self.kind], self.topics_in_bucket()
+        topics = draw_pattern(peers, self.topics // size, size, chosen, each, random)
+        return each_holds(self.topics, topics, trial_end)
+
+    def problems(self) -> Problems:
+        """Numbers that do not divide or do not fit."""
+        buckets = _BUCKETS_A_PEER[self.kind]
+        if buckets > 1 and self.buckets < buckets:
+            text = f"{self.buckets}, but with {self.kind} correlation a peer has {buckets} buckets"
+            return [("buckets", text)]
+        if buckets > 1 and self.topics % self.buckets:
+            return [("buckets", f"{self.topics} topics do not divide into {self.buckets} equal buckets")]
+        if self.per_peer % buckets:
+            return [("per_peer", f"{self.per_peer} topics do not divide into a peer's {buckets} buckets")]
+        each, size = self.topics_in_bucket(), self.bucket(self.topics)
+        if each > size:
+            text = f"{each} topics from each of a peer's {buckets} bucket(s), but a bucket has only {size}"
+            return [("per_peer", text)]
+        return []
+
+    def bucket(self, topics: int) -> int:
+        """Topics in a bucket: all of them if the pattern is `random`."""
+        return topics if self.kind == "random" else topics // self.buckets
+
+    def topics_in_bucket(self) -> int:
+        """Topics that a peer has from each of its buckets."""
+        return self.per_peer // _BUCKETS_A_PEER[self.kind]
+
+
+class EdgeList(TopicSource):
     """A follower graph: a line `a b` says that a follows (subscribes to) b; topics are the nodes.
 
     A graph with more nodes than there are peers is sampled by breadth-first searches
     (Vitis, section IV.E).
     """
 
+    topics_are_peers: ClassVar[bool] = True
+
     kind: Literal["edges"]
     file: Path
+
+    def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
+        """Peer p is a node and topic t is what peer t publishes.
+
+        Raises TraceError for a bad graph or one with fewer nodes than peers.
+        """
+        from emulator.trace_error import TraceError
+        from emulator.workload.followers import load_followers, sample
+        from emulator.workload.subscriptions import held_throughout
+
+        graph = load_followers(self.file)
+        if graph.nodes < peers:
+            text = f"has {graph.nodes} nodes, but the trial needs {peers}: lower `peers`"
+            raise TraceError(self.file, 0, text)
+        part = sample(graph, peers, random)
+        return held_throughout(peers, part.follower, part.followed, trial_end)
+
+    def problems_of_files(self, peers: int) -> Problems:
+        """A graph with fewer nodes than peers."""
+        from emulator.workload.followers import load_followers
+
+        nodes = load_followers(self.file).nodes
+        text = f"has {nodes} nodes, but there are {peers} peers. Lower peers"
+        return [("file", text)] if nodes < peers else []
 
 
 class Attribute(_Model):
@@ -61,8 +129,11 @@ class RangePattern(_Model):
     attributes: list[Attribute] = Field(min_length=1)
 
 
-TopicSource = BucketPattern | EdgeList
-Subscriptions = Annotated[BucketPattern | EdgeList | RangePattern, Field(discriminator="kind")]
+if TYPE_CHECKING:
+    Subscriptions = TopicSource | RangePattern
+else:
+    _KINDS = (BucketPattern, EdgeList, RangePattern, *sources_of_packages()[0].values())
+    Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
 
 
 class Lookups(_Model):
@@ -103,6 +174,39 @@ class Publications(_Model):
     payload_bytes: int = Field(256, ge=0, le=1_000_000)
 
 
+class Roles(_Model):
+    """Peers that do less than subscribe and publish: a share of all if it is below 1, else how many.
+
+    All others do both; their role is `peer`, or `server` if peers have clients.
+    """
+
+    publisher: float = Field(0.0, ge=0, description="publish and do not subscribe")
+    subscriber: float = Field(0.0, ge=0, description="subscribe and do not publish")
+    relay: float = Field(0.0, ge=0, description="do neither")
+
+    @field_validator("*")
+    @classmethod
+    def _share_or_number(cls, value: float) -> float:
+        if value > 1 and not value.is_integer():
+            raise ValueError("has to be a share below 1 or a whole number of peers")
+        return value
+
+    def numbers(self, peers: int) -> dict[str, int]:
+        """How many of `peers` peers have each of these roles."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: round(value * peers) if value < 1 else int(value) for name, value in given.items()}
+
+
+class Clients(_Model):
+    """Clients, which subscribe and publish at the peer that is their server."""
+
+    per_peer: int = Field(ge=1, le=10_000, description="of each peer that is no relay")
+    mean_session: Duration | None = Field(
+        None, gt=0, description="clients come for this long on average (exponential); left out: they stay"
+    )
+    mean_gap: Duration = Field(30.0, gt=0, description="and are away for this long on average")
+
+
 def _publications(given: dict[str, Any]) -> Publications | None:
     return None if given.get("subscriptions") is None else Publications()
 
@@ -114,6 +218,8 @@ class WorkloadSpec(_Model):
     lookups: Lookups | None = None
     changes: Resubscribe = Field(default_factory=Resubscribe)
     publications: Publications | None = Field(default_factory=_publications)
+    roles: Roles = Field(default_factory=Roles)
+    clients: Clients | None = None
 
     @property
     def asks_for(self) -> Literal["topics", "content", "lookups"]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.churn.sessions import Sessions
+
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
@@ -27,3 +29,27 @@ def held_throughout(
     order = np.lexsort((topic, peer))
     start, end = np.zeros(len(peer)), np.full(len(peer), trial_end)
     return Subscriptions(topics, peer[order].astype(np.int32), topic[order].astype(np.int32), start, end)
+
+
+def each_holds(topics: int, held: NDArray[np.int32], trial_end: float) -> Subscriptions:
+    """The same, from a table with a row for each peer and its topics in it, as many for each."""
+    peers, count = held.shape
+    return held_throughout(
+        topics, np.repeat(np.arange(peers, dtype=np.int32), count), held.ravel(), trial_end
+    )
+
+
+def begun_after_joins(
+    held: Subscriptions, join: float, within: float, sessions: Sessions, random: np.random.Generator
+) -> Subscriptions:
+    """`held` with what is held from the first join on begun after the joins, so that the overlay stands then.
+
+    A peer that is up in the join phase (which ends at `join` s of trial time) subscribes to all its topics at
+    one random time in the `within` seconds after it; any other peer subscribes when it joins.
+    """
+    begin = join + within * random.random(1 + max(held.peer.max(initial=-1), sessions.peer.max(initial=-1)))
+    early = np.zeros(len(begin), dtype=np.bool_)
+    early[sessions.peer[sessions.start <= join]] = True
+    moved = (held.start == 0) & early[held.peer]
+    start = np.where(moved, np.minimum(begin[held.peer], held.end), held.start)
+    return Subscriptions(held.topics, held.peer, held.topic, start, held.end)

@@ -1,0 +1,65 @@
+"""What installed packages add to Trellis, by entry points.
+
+A package names its systems, overlays, workloads and folders of experiments in the groups `trellis.systems`,
+`trellis.overlays`, `trellis.workloads` and `trellis.experiments`. An entry point is imported when its name is
+asked for, so that a package that is broken disturbs only those who use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+Group = Literal["systems", "overlays", "workloads", "experiments"]
+
+
+class BadPackage(Exception):
+    """A package offers something that cannot be used; the text names the package and says what to mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One entry point of a package."""
+
+    name: str
+    package: str
+    """The distribution with its version, such as "push-gossip 0.1.0"."""
+    group: Group
+    entry: EntryPoint
+    taken: str = ""
+    """Who has the name already; empty if nobody does."""
+
+    def load(self) -> Any:
+        """What the entry point stands for. Raises BadPackage if it cannot be had."""
+        here = f'the package {self.package} offers "{self.name}" in trellis.{self.group}'
+        if self.taken:
+            raise BadPackage(f"{here}, but {self.taken} has that name. Uninstall one of them, or rename it")
+        try:
+            return self.entry.load()
+        except Exception as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise BadPackage(f"{here}, but importing {self.entry.value} failed: {why}") from error
+
+    def refusal(self, what: str) -> BadPackage:
+        """The error for something that was imported and is not what it should be."""
+        where = f"({self.entry.value})"
+        return BadPackage(f'the package {self.package} offers "{self.name}" {where}, but {what}')
+
+
+def offers(group: Group, own: Mapping[str, str]) -> dict[str, Offer]:
+    """The entry points of a group by name. Of those with a name that is taken, loading says by whom.
+
+    `own` are the names that are there already, with the packages that they come from; none is Trellis itself.
+    """
+    found: dict[str, Offer] = {}
+    for entry in sorted(entry_points(group=f"trellis.{group}"), key=lambda entry: (entry.name, entry.value)):
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+        first = found.get(entry.name)
+        if first is not None and first.package == package and first.entry.value == entry.value:
+            continue  # the same installation, found twice on the path
+        taken = own.get(entry.name) if first is None else first.package
+        by = "" if taken is None else f"the package {taken}" if taken else "Trellis itself"
+        found[entry.name] = Offer(entry.name, package, group, entry, by)
+    return found

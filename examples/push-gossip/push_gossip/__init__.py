@@ -1,0 +1,1 @@
+"""Push gossip: a system under test in a package of its own."""

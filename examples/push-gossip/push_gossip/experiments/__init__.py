@@ -1,0 +1,1 @@
+"""Ready experiments: `trellis experiments` lists them."""

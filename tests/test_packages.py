@@ -1,0 +1,202 @@
+"""What installed packages add, and how it is told if that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXPERIMENT = """\
+name: small
+system: {name: NAME}
+peers: 10
+workload:
+  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
+"""
+GOOD = """\
+from pydantic import BaseModel, ConfigDict
+from emulator.system import System
+
+class Nothing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+THING = System("thing", "A thing", "none", Nothing, lambda environment, parameters: None)
+OTHER = System("other", "Another thing", "none", Nothing, lambda environment, parameters: None)
+LOOSE = System("loose", "A loose thing", "none", BaseModel, lambda environment, parameters: None)
+"""
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Install:
+    """Lays a package out as pip does: `install("acme", entry points, its module)`."""
+
+    def _install(name: str, entry_points: str, module: str = GOOD) -> None:
+        (tmp_path / f"{name}.py").write_text(module)
+        info = tmp_path / f"{name}-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+        (info / "entry_points.txt").write_text(textwrap.dedent(entry_points))
+
+    return _install
+
+
+@pytest.fixture
+def trellis(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command, with the packages of the test."""
+
+    def _trellis(*arguments: str, **experiment: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "small.yaml").write_text(EXPERIMENT.replace("NAME", experiment.get("system", "vitis")))
+        program = (sys.executable, "-c", "from emulator.cli import main; main()")
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "300"}
+        return subprocess.run(
+            [*program, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100
+        )
+
+    return _trellis
+
+
+def test_a_system_of_a_package_is_listed_with_where_it_comes_from(install, trellis):
+    install("acme", "[trellis.systems]\nthing = acme:THING\n")
+    listed = trellis("systems")
+    assert listed.returncode == 0
+    told = " ".join(listed.stdout.split())
+    assert "thing: A thing (serves subscriptions by topic, from the package acme 1.2)" in told
+    assert "vitis: " in listed.stdout
+    assert trellis("validate", "small.yaml", system="thing").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "module", "why"),
+    [
+        ("thing = acme:THING", "import nowhere", "importing acme:THING failed: ModuleNotFoundError"),
+        ("thing = acme:MISSING", GOOD, "importing acme:MISSING failed: AttributeError"),
+        ("thing = acme:Nothing", GOOD, "it is of type ModelMetaclass, not System"),
+        ("thing = acme:OTHER", GOOD, 'it calls itself "other"'),
+        ("loose = acme:LOOSE", GOOD, "its parameters accept unknown keys"),
+        ("vitis = acme:THING", GOOD, "Trellis itself has that name"),
+        ("scribe-pastry = acme:THING", GOOD, "Trellis itself has that name"),
+    ],
+)
+def test_a_system_that_cannot_be_used_is_told_with_its_package_and_line(install, trellis, entry, module, why):
+    install("acme", f"[trellis.systems]\n{entry}\n", module)
+    name = entry.partition(" ")[0]
+    told = trellis("validate", "small.yaml", system=name)
+    assert told.returncode == 2
+    assert f'small.yaml:2: system.name: is "{name}", but the package acme 1.2 offers' in told.stderr
+    assert why in told.stderr
+    listed = trellis("systems")
+    assert listed.returncode == 2
+    assert why in listed.stderr
+    assert "rvr: " in listed.stdout
+
+
+def test_a_broken_package_does_not_disturb_other_experiments(install, trellis):
+    install(
+        "acme", "[trellis.systems]\nthing = acme:THING\n[trellis.workloads]\nodd = acme:X\n", "import nowhere"
+    )
+    assert trellis("validate", "small.yaml", system="vitis").returncode == 0
+    told = trellis("validate", "small.yaml", system="small-world")
+    assert "choose one of vitis, rvr" in told.stderr
+
+
+def test_two_packages_with_one_name_are_both_named(install, trellis):
+    for name in ("acme", "bolt"):
+        install(name, f"[trellis.systems]\nthing = {name}:THING\n")
+    told = trellis("validate", "small.yaml", system="thing").stderr
+    assert "the package bolt 1.2 offers" in told
+    assert "the package acme 1.2 has that name" in told
+
+
+SOURCE = """\
+from typing import Literal
+from emulator.workload.source import TopicSource
+
+class One(TopicSource):
+    kind: Literal["one"]
+    topics: int = 3
+
+    def problems(self):
+        return [("topics", "too many")] if self.topics > 9 else []
+
+    def draw(self, peers, trial_end, random):
+        import numpy as np
+        from emulator.workload.subscriptions import each_holds
+        return each_holds(self.topics, np.full((peers, 1), BAD, dtype=np.int32), trial_end)
+
+class Wrong(TopicSource):
+    kind: Literal["right"]
+
+class Empty(TopicSource):
+    kind: Literal["empty"]
+"""
+
+
+def test_a_kind_of_subscriptions_of_a_package_is_checked_and_drawn_as_others_are(install, trellis):
+    install("acme", "[trellis.workloads]\none = acme:One\n", SOURCE.replace("BAD", "1"))
+    change = "workload.subscriptions={kind: one, topics: %s}"
+    assert trellis("plan", "small.yaml", "--set", change % "5").returncode == 0
+    told = trellis("validate", "small.yaml", "--set", change % "10").stderr
+    assert "workload.subscriptions.topics: too many" in told
+    told = trellis("validate", "small.yaml", "--set", change % "five").stderr
+    assert "workload.subscriptions.topics: is" in told
+    told = trellis("validate", "small.yaml", "--set", "workload.subscriptions={kind: two}").stderr
+    assert "one" in told.partition("Known: ")[2] or 'Did you mean "one"' in told
+
+
+def test_topics_that_a_package_draws_out_of_range_are_refused(install, trellis):
+    install("acme", "[trellis.workloads]\none = acme:One\n", SOURCE.replace("BAD", "7"))
+    told = trellis("plan", "small.yaml", "--set", "workload.subscriptions={kind: one}")
+    assert told.returncode == 2
+    assert "subscriptions of kind one have a topic that is not from 0 to 2" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("one = acme:Wrong", 'its field "kind" has to be of type Literal["one"]'),
+        ("one = acme:Literal", "it is no subclass of TopicSource"),
+        ("empty = acme:Empty", "it does not define draw"),
+        ("low = acme:One", "Trellis itself has that name"),
+    ],
+)
+def test_a_kind_of_subscriptions_that_cannot_be_used_is_told_with_its_package(install, trellis, entry, why):
+    install("acme", f"[trellis.workloads]\n{entry}\n", SOURCE)
+    name = entry.partition(" ")[0]
+    told = trellis("validate", "small.yaml", "--set", f"workload.subscriptions={{kind: {name}}}")
+    assert told.returncode == 2
+    assert "workload.subscriptions" in told.stderr
+    assert "the package acme 1.2 offers" in told.stderr
+    assert why in told.stderr
+
+
+def test_experiments_of_a_package_are_listed_and_found_by_name(install, trellis, tmp_path):
+    install("acme", "[trellis.experiments]\nacme = acme_experiments\n")
+    folder = tmp_path / "acme_experiments"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "first.yaml").write_text(EXPERIMENT.replace("NAME", "vitis") + "title: The first one\n")
+    assert "acme:first.yaml  The first one  (acme 1.2)" in trellis("experiments").stdout
+    assert trellis("validate", "acme:first.yaml").returncode == 0
+    assert 'Did you mean "first.yaml"' in trellis("validate", "acme:frist.yaml").stderr
+    assert 'Did you mean "acme"' in trellis("validate", "acne:first.yaml").stderr
+
+
+def test_a_run_of_a_system_that_is_not_installed_here_can_still_be_opened(install, trellis, tmp_path):
+    from emulator.experiment.runs import open_run
+
+    (tmp_path / "run").mkdir()
+    text = EXPERIMENT.replace("{name: NAME}", "{name: elsewhere, parameters: {depth: 3}}")
+    (tmp_path / "run" / "experiment.yaml").write_text(text)
+    _, spec = open_run(tmp_path / "run")
+    assert spec.system.parameters == {"depth": 3}
+    told = trellis("run", str(tmp_path / "run"))
+    assert told.returncode == 2
+    assert "elsewhere" in told.stderr
