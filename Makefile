@@ -5,30 +5,41 @@ BUILDER ?= docker
 IMAGES ?=
 TAG ?= 0.1.0
 REVISION = $(shell git describe --always --dirty --abbrev=12 '--exclude=*')
+CORE := $(shell find emulator -name '*.py' -not -path 'emulator/_compiled/*')
 LOCK := --python-version 3.11 --generate-hashes
 
 .PHONY: environment demo test lint bench images lock clean
 
-environment: $(VENV)/installed generated/stamp
+environment: $(VENV)/installed trellis/v1/stamp emulator/_compiled/stamp
 
 $(VENV)/installed: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(MAKE) generated/stamp
+	$(MAKE) trellis/v1/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-generated/stamp: $(wildcard protos/trellis/v1/*.proto)
-	mkdir -p generated/trellis/v1
-	$(BIN)/python -m grpc_tools.protoc --proto_path=protos --python_out=generated --pyi_out=generated \
-	    --grpc_python_out=generated $^
-	touch generated/trellis/__init__.py generated/trellis/v1/__init__.py $@
+trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py
+	protos/generate $(BIN)/python
+
+# The protocols are compiled where there is a C compiler; elsewhere everything works, slower.
+emulator/_compiled/stamp: $(VENV)/installed trellis/v1/stamp $(CORE)
+	$(BIN)/python -m emulator.compiling
+	mkdir -p emulator/_compiled
+	touch $@
 
 demo: environment
 	$(BIN)/trellis run experiments/quickstart.yaml
 
+# What needs the machine for itself runs alone; the rooms of the protocols once more from their source.
+ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_*.py \
+    tests/test_fleet_processes.py tests/test_parity.py tests/test_example_package.py)
+FROM_SOURCE := tests/test_gossip_*.py tests/test_messages.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py
+
 test: environment lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadgroup $(addprefix --ignore=,$(ALONE))
+	$(BIN)/pytest $(ALONE)
+	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 
 lint: environment
 	$(BIN)/ruff check .
@@ -51,4 +62,4 @@ lock:
 	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
 
 clean:
-	rm -rf $(VENV) generated
+	rm -rf $(VENV) trellis/v1 emulator/_compiled

@@ -11,13 +11,13 @@ import time
 from multiprocessing.connection import Connection
 
 import grpc.aio
-from trellis.v1 import control_pb2, control_pb2_grpc
 
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.control import CoordinatorService
 from emulator.fleet.coordinator import Coordinator
+from trellis.v1 import control_pb2, control_pb2_grpc
 
 HOSTS = 5000
 _DIALLING = 200

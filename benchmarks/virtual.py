@@ -1,4 +1,4 @@
-"""Speed and memory of the virtual runtime: Vitis as its paper sets it, and Li's workload."""
+"""Speed and memory of the virtual runtime: Vitis as its paper sets it, Li's workload, and parts of Vitis."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.newscast import NEWSCAST
+from emulator.compiled import WHY_INTERPRETED
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec
+from emulator.registry import SYSTEMS
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual import run_virtual
 
@@ -22,14 +25,28 @@ _ATTRIBUTES = [
     {"name": "Attr4", "low": 0, "high": 200, "sub_range": 1, "skew": 0.3, "size_skew": 0.4},
 ]
 _SIZE_BOUNDS = (0.5, 0.4, 0.3, 0.2)
+_ROUNDS = {"join": "10 s", "settle": "30 s", "measure": "15 s", "drain": "5 s"}
+_FEW_LOOKUPS = {"lookups": {"rate": 10}}
 TRIALS: dict[str, dict[str, Any]] = {
+    "newscast": {"peers": 10_000, "workload": _FEW_LOOKUPS, "phases": _ROUNDS},
+    "small-world": {
+        "peers": 100_000,
+        "workload": _FEW_LOOKUPS,
+        "phases": {"join": "10 s", "settle": "10 s", "measure": "5 s", "drain": "5 s"},
+    },
     "vitis": {
         "peers": 10_000,
         "workload": {
-            "subscriptions": {"kind": "high", "topics": 5000, "buckets": 100, "per_peer": 50},
+            "subscriptions": {
+                "kind": "high",
+                "topics": 5000,
+                "buckets": 100,
+                "per_peer": 50,
+                "within": "0 s",
+            },
             "publications": {"events": 1000},
         },
-        "phases": {"join": "10 s", "settle": "30 s", "measure": "15 s", "drain": "5 s"},
+        "phases": _ROUNDS,
     },
     "li": {
         "peers": 5000,
@@ -47,11 +64,15 @@ TRIALS: dict[str, dict[str, Any]] = {
         "phases": {"join": "60 s", "settle": "660 s", "measure": "600 s", "drain": "10 s"},
     },
 }
-"""Vitis: 60 rounds of 1 s with high correlation. Li: tables 4.1 to 4.3 of the thesis at its largest size."""
+"""Vitis: 60 rounds of 1 s with high correlation. Li: tables 4.1 to 4.3 of the thesis at its largest size.
+
+Newscast: 60 rounds of the peer sampling alone. The small world: 30 rounds of a ring with long links.
+"""
 
 
 def main(system: str, peers: int | None = None) -> None:
     """Run one trial and print wall time, events of the loop a second and peak memory."""
+    SYSTEMS[NEWSCAST.name] = NEWSCAST
     given = TRIALS[system] | ({"peers": peers} if peers else {})
     spec = TrialSpec.model_validate({"system": {"name": system}, **given})
     began = time.perf_counter()
@@ -76,7 +97,7 @@ def main(system: str, peers: int | None = None) -> None:
     print(
         f"virtual {system}: {spec.peers} peers, {spec.phases.end:.0f} s of trial time: "
         f"{seconds:.0f} s ({cpu:.0f} s of one core), {events:.0f} events, {events / seconds:.0f} events/s, "
-        f"{messages:.0f} messages, {memory:.2f} GiB",
+        f"{messages:.0f} messages, {memory:.2f} GiB, {WHY_INTERPRETED or 'compiled'}",
         flush=True,
     )
 

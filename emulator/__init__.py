@@ -1,0 +1,3 @@
+"""The emulator. Whatever imports a part of it finds the compiled protocols first, where there are any."""
+
+from emulator import compiled as compiled

@@ -11,7 +11,7 @@ RUN services/image/install-packages requirements/emulator.txt \
 
 FROM packages AS code
 COPY . .
-RUN services/image/install-code \
+RUN services/image/install-code compiled \
     && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results'
 
 FROM ${PYTHON_IMAGE}

@@ -21,6 +21,13 @@ settings.register_profile("trellis", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("trellis")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests that use Spark in one process, where several run: each would start a JVM of its own."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for the whole test process: its start takes seconds."""

@@ -1,0 +1,167 @@
+"""The compiled protocols are those of the source, and do the same as their source."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator import compiled
+from emulator.compiled import INTERPRETED, digest, install, sources
+
+ROOT = Path(__file__).parent.parent
+
+TOPICS = {
+    "workload": {
+        "subscriptions": {"kind": "high", "topics": 60, "buckets": 6, "per_peer": 8},
+        "publications": {"events": 30},
+    },
+    "phases": {"join": "5 s", "settle": "15 s", "measure": "10 s", "drain": "5 s"},
+}
+CONTENT = {
+    "workload": {
+        "subscriptions": {
+            "kind": "ranges",
+            "per_peer": 3,
+            "attributes": [
+                {"name": "Attr1", "low": 0, "high": 1000, "sub_range": 100},
+                {"name": "Attr2", "low": -50, "high": 50, "sub_range": 10},
+            ],
+        },
+        "publications": {"events": 30},
+    },
+    "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
+}
+LOOKUPS = {
+    "workload": {"lookups": {"rate": 5}},
+    "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "vitis": TOPICS,
+    "rvr": TOPICS,
+    "scribe-pastry": TOPICS,
+    "scribe-small-world": TOPICS,
+    "li": CONTENT,
+    "pastry": LOOKUPS,
+    "small-world": LOOKUPS,
+}
+CHURN = {
+    "network": {"jitter": "5 ms", "loss": 0.002},
+    "churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5},
+}
+
+RUN = """
+import sys
+from pathlib import Path
+from emulator.compiled import WHY_INTERPRETED
+from emulator.experiment.draw import draw_plan
+from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.spec import TrialSpec
+from emulator.runtime.virtual import run_virtual
+spec = TrialSpec.model_validate_json(sys.argv[1])
+trial = TrialDirectory(Path(sys.argv[2]) / "run" / "trials" / "trial-1")
+trial.path.mkdir(parents=True)
+run_virtual(spec, draw_plan(spec), trial, lambda _: None)
+print(WHY_INTERPRETED)
+"""
+
+
+def run(spec: str, folder: Path, interpreted: bool) -> tuple[str, dict[str, bytes]]:
+    """Why the run was interpreted, if it was, and its telemetry's files."""
+    environment = {name: value for name, value in os.environ.items() if name != INTERPRETED}
+    if interpreted:
+        environment[INTERPRETED] = "1"
+    command = [sys.executable, "-c", RUN, spec, str(folder)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert ran.returncode == 0, ran.stderr
+    files = {path.name: path.read_bytes() for path in (folder / "run").rglob("*.otlp")}
+    return ran.stdout.strip(), files
+
+
+@pytest.mark.parametrize("system", SETTINGS)
+def test_interpreted_and_compiled_give_the_same_messages_and_bytes(system: str, tmp_path: Path) -> None:
+    given = {"system": {"name": system}, "peers": 40, **CHURN, **SETTINGS[system]}
+    spec = json.dumps(given)
+    reason, native = run(spec, tmp_path / "compiled", interpreted=False)
+    if reason:
+        pytest.skip(f"the protocols are interpreted here: {reason}")
+    reason, plain = run(spec, tmp_path / "interpreted", interpreted=True)
+    assert reason
+    assert native.keys() == plain.keys()
+    assert all(len(content) > 1000 for content in native.values())
+    assert native == plain
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that says that all modules were compiled from this source; nobody imports them here."""
+    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.delenv(INTERPRETED, raising=False)
+    write(tmp_path, sources())
+    return tmp_path
+
+
+def write(folder: Path, sources: dict[str, str], suffix: str = EXTENSION_SUFFIXES[0]) -> None:
+    manifest = {"suffix": suffix, "library": "trellis_core__mypyc", "sources": sources}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_what_was_compiled_from_this_source_is_used(folder: Path) -> None:
+    before = len(sys.meta_path)
+    assert install() == ""
+    assert len(sys.meta_path) == before + 1
+
+
+def test_a_source_that_has_changed_since_is_interpreted(folder: Path) -> None:
+    write(folder, sources() | {"emulator.protocol": digest(ROOT / "README.md")})
+    assert install() == "emulator.protocol has changed since it was compiled"
+
+
+def test_a_source_that_is_gone_is_not_imported_from_what_was_compiled(folder: Path) -> None:
+    write(folder, sources() | {"emulator.pubsub.gone": "0" * 64})
+    assert install() == "emulator.pubsub.gone has changed since it was compiled"
+
+
+def test_a_module_that_was_added_since_is_noticed(folder: Path) -> None:
+    known = sources()
+    del known["emulator.gossip.tman"]
+    write(folder, known)
+    assert install() == "emulator.gossip.tman has changed since it was compiled"
+
+
+def test_messages_that_are_imported_first_are_those_that_compiled_code_makes() -> None:
+    program = (
+        "from trellis.v1.overlay import Contact\n"
+        "from emulator.overlays.pastry.leaf_set import LeafSet\n"
+        "print(len(LeafSet(5, 4, [Contact(2, 7)])))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stdout == "1\n", ran.stderr
+
+
+def test_what_was_compiled_for_another_python_is_not_used(folder: Path) -> None:
+    write(folder, {}, ".cpython-399-x86_64-linux-gnu.so")
+    assert install() == "it was compiled for another Python"
+
+
+def test_nothing_compiled_is_no_error(folder: Path) -> None:
+    shutil.rmtree(folder)
+    assert install() == "nothing was compiled"
+
+
+def test_a_damaged_manifest_is_as_if_nothing_was_compiled(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{")
+    assert install() == "nothing was compiled"
+
+
+def test_the_user_can_have_everything_interpreted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(INTERPRETED, "yes")
+    assert install() == f"{INTERPRETED} is set"
