@@ -12,9 +12,9 @@ from typing import Any
 
 import grpc.aio
 from pyroute2 import netns
-from trellis.v1 import wire_pb2_grpc
 
 from emulator.network.echo import measure_round_trips, serve_echo
+from trellis.v1 import wire_pb2_grpc
 
 PORT = 7001
 Trips = list[list[float | None]]

@@ -22,10 +22,10 @@ import yaml
 from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes import client, config
 from opentelemetry.proto.trace.v1 import trace_pb2
-from trellis.v1 import control_pb2
 
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
+from trellis.v1 import control_pb2
 
 IMAGES = os.environ.get("TRELLIS_IMAGES")
 pytestmark = pytest.mark.skipif(
