@@ -18,6 +18,8 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
+from emulator.messages.coding import write_varint
+
 _F = FieldDescriptorProto
 _VARINTS = {
     _F.TYPE_UINT32: ("{}", "{}"),
@@ -260,10 +262,7 @@ class _Field:
 
 def _varint(value: int) -> bytes:
     out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
+    write_varint(out, value)
     return bytes(out)
 
 
