@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import tempfile
 import time
@@ -90,6 +91,7 @@ def main(system: str, peers: int | None = None) -> None:
         directory = RunDirectory(Path(folder)).trial(f"{system}-1")
         directory.path.mkdir(parents=True)
         fidelity = run_virtual(spec, draw_plan(spec), directory, report)
+    gc.freeze()  # As a trial's own process does.
     seconds = time.perf_counter() - began
     cpu = time.process_time()
     events, messages = fidelity.measured["loop_events"], fidelity.measured["messages"]

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
+
+from librt.vecs import vec
+from mypy_extensions import i64, u8
 
 
-def bit_set(numbers: Iterable[int]) -> int:
+def bit_set(numbers: Collection[int]) -> int:
     """The set of these numbers, none of them negative."""
-    found = 0
+    octets = vec[u8]([u8(0)] * (max(numbers, default=-1) // 8 + 1))
     for number in numbers:
-        found |= 1 << number
-    return found
+        octets[i64(number >> 3)] |= u8(1 << (number & 7))
+    return int.from_bytes(bytes(octets), "little")
 
 
 def bits(numbers: int) -> list[int]:
     """The numbers in the set, ascending."""
-    found = []
-    while numbers:
-        lowest = numbers & -numbers
-        found.append(lowest.bit_length() - 1)
-        numbers ^= lowest
+    found: list[int] = []
+    octets = numbers.to_bytes((numbers.bit_length() + 7) // 8, "little")
+    for place in range(len(octets)):
+        octet = octets[place]
+        number = 8 * place
+        while octet:
+            if octet & 1:
+                found.append(number)
+            octet >>= 1
+            number += 1
     return found

@@ -89,7 +89,16 @@ def hash_of_peer(peer: int) -> int:
 
 def hash_of_topic(topic: int) -> int:
     """The key of a topic: hash(t) of the papers."""
-    return hash_of(f"topic {topic}")
+    if topic >= _MOST_KEYS_KEPT:
+        return hash_of(f"topic {topic}")
+    while topic >= len(_TOPIC_KEYS):
+        _TOPIC_KEYS.append(hash_of(f"topic {len(_TOPIC_KEYS)}"))
+    return _TOPIC_KEYS[topic]
+
+
+_MOST_KEYS_KEPT: Final = 1 << 16
+_TOPIC_KEYS: Final[list[int]] = []
+"""Of the first topics, by their numbers."""
 
 
 def encode(identifier: int) -> bytes:

@@ -194,8 +194,8 @@ class Host:
     def maintain(self, peer: int, messages: int, channel: str = OVERLAY) -> None:
         """Send messages of 10 bytes."""
         counter = self.recorder.counter(peer, channel, _class_of("TManExchange", Plain)(), traced=False)
-        counter[0] += messages
-        counter[1] += messages * Plain.SIZE
+        counter.messages += messages
+        counter.size += messages * Plain.SIZE
 
     def operate(
         self,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.gossip.newscast import Newscast
 from emulator.gossip.profiles import make_profile
-from emulator.gossip.sightings import Sighting
+from emulator.gossip.sightings import Sightings
 from trellis.v1.overlay import Contact, NewscastExchange, Profile
 
 SELF = 50
@@ -31,12 +31,12 @@ def exchange(ages_ms: dict[int, int], reply: bool = False) -> NewscastExchange:
     return NewscastExchange(
         reply=reply,
         profiles=[profile(peer) for peer in ages_ms],
-        ages_ms=list(ages_ms.values()),
+        ages_ms=vec[i64](ages_ms.values()),
     )
 
 
-def peers(view: Iterable[Sighting]) -> set[int]:
-    return {sighting.profile.peer for sighting in view}
+def peers(view: Sightings) -> set[int]:
+    return {profile.peer for profile in view.profiles}
 
 
 def test_starts_by_asking_each_bootstrap_contact() -> None:
@@ -183,10 +183,10 @@ def test_a_newer_profile_replaces_the_older_in_the_view() -> None:
     tested = newscast(environment)
     newer = make_profile(5, 1, 1, 1005, {3: 1.0})
     environment.hand_over(6, exchange({5: 0}))
-    environment.hand_over(6, NewscastExchange(True, [newer], [900]))
-    assert [sighting.profile for sighting in tested.view()] == [newer]
+    environment.hand_over(6, NewscastExchange(True, [newer], vec[i64]([900])))
+    assert tested.view().profiles == [newer]
     environment.hand_over(6, exchange({5: 0}))
-    assert [sighting.profile for sighting in tested.view()] == [newer]
+    assert tested.view().profiles == [newer]
 
 
 @pytest.mark.parametrize("rounds", [1, 5])

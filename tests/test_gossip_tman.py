@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from fake_environment import FakeEnvironment
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.gossip.profiles import make_profile
-from emulator.gossip.sightings import Sighting
+from emulator.gossip.sightings import Sightings
 from emulator.gossip.tman import TMan
 from trellis.v1.overlay import Profile, TManExchange
 
@@ -19,17 +19,20 @@ def profile(peer: int) -> Profile:
     return make_profile(peer, 0, 1, 1000 + peer, {})
 
 
-def known(*peers: int, heard: float = 0.0) -> list[Sighting]:
-    return [Sighting(heard, profile(peer)) for peer in peers]
+def known(*peers: int, heard: float = 0.0) -> Sightings:
+    made = Sightings()
+    for peer in peers:
+        made.add(profile(peer), heard)
+    return made
 
 
 class Table:
     """A routing table that takes whoever it hears of, and remembers what it was told."""
 
     def __init__(self, environment: FakeEnvironment) -> None:
-        self.entries: list[Sighting] = []
-        self.random_peers: list[Sighting] = []
-        self.told: list[Sequence[Sighting]] = []
+        self.entries = Sightings()
+        self.random_peers = Sightings()
+        self.told: list[Sightings] = []
         self.environment = environment
         own = profile(SELF)
         self.tman = TMan(
@@ -40,9 +43,10 @@ class Table:
             select=self.select,
         )
 
-    def select(self, told: Sequence[Sighting]) -> None:
+    def select(self, told: Sightings) -> None:
         self.told.append(told)
-        self.entries = [*self.entries, *self.random_peers, *told]
+        everybody = [self.entries, self.random_peers, told]
+        self.entries = known(*(profile.peer for some in everybody for profile in some.profiles))
 
     def receive(self, sender: int, message: TManExchange) -> None:
         self.environment.hand_over(sender, message)
@@ -62,7 +66,7 @@ def from_peer(*peers: int, reply: bool = False, age_ms: int = 0) -> TManExchange
     return TManExchange(
         reply=reply,
         profiles=[profile(peer) for peer in peers],
-        ages_ms=[age_ms] * len(peers),
+        ages_ms=vec[i64]([age_ms] * len(peers)),
     )
 
 
@@ -113,10 +117,11 @@ def test_never_answers_a_reply(environment: FakeEnvironment, table: Table) -> No
 @pytest.mark.parametrize("reply", [False, True])
 def test_both_sides_select_anew_from_what_came(table: Table, reply: bool) -> None:
     table.receive(7, from_peer(7, 8, reply=reply))
-    assert [[sighting.profile.peer for sighting in told] for told in table.told] == [[7, 8]]
+    assert [list(told.peers) for told in table.told] == [[7, 8]]
 
 
 def test_what_is_told_says_when_each_peer_was_heard_from(environment: FakeEnvironment, table: Table) -> None:
     environment.advance(20.0)
     table.receive(7, from_peer(1, 2, age_ms=5000))
-    assert [(sighting.heard, sighting.profile.peer) for sighting in table.told[-1]] == [(15.0, 1), (15.0, 2)]
+    told = table.told[-1]
+    assert (list(told.heard), list(told.peers)) == ([15.0, 15.0], [1, 2])

@@ -13,6 +13,8 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.messages import catalogue
 from emulator.messages.generate import UnsupportedProto, generate
@@ -120,7 +122,7 @@ def test_fields_that_a_later_version_adds_are_passed_over() -> None:
     encoded = library(reply=True, ages_ms=[3]).SerializeToString()
     added = b"\xa0\x06\x05" + b"\xa2\x06\x02hi" + b"\xa5\x06abcd" + b"\xa1\x06abcdefgh"
     message = NewscastExchange.read(encoded + added, 0, len(encoded + added))
-    assert message == NewscastExchange(True, [], [3])
+    assert message == NewscastExchange(True, [], vec[i64]([3]))
 
 
 def test_an_enclosed_message_is_shared_until_it_is_encoded() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.gossip.profiles import make_profile, utility
-from emulator.gossip.sightings import Sighting
+from emulator.gossip.sightings import Sightings
 from emulator.identifiers import RING, hash_of_peer
 from emulator.overlays.neighbour_selection import (
     FRIEND,
@@ -33,20 +33,28 @@ def profile(peer: int, topics: Iterable[int] = ()) -> Profile:
     return make_profile(peer, 0, 1, hash_of_peer(peer), dict.fromkeys(topics, 1.0))
 
 
-def candidates(profiles: dict[int, set[int]]) -> dict[int, Sighting]:
-    return {peer: Sighting(0.0, profile(peer, topics)) for peer, topics in profiles.items()}
+def candidates(profiles: dict[int, set[int]]) -> dict[int, Profile]:
+    return {peer: profile(peer, topics) for peer, topics in profiles.items()}
 
 
-def strangers(peers: Iterable[int]) -> dict[int, Sighting]:
+def strangers(peers: Iterable[int]) -> dict[int, Profile]:
     return candidates({peer: set() for peer in peers})
+
+
+def select(
+    tested: NeighbourSelection, own: Profile, known: dict[int, Profile], current: Iterable[int] = ()
+) -> dict[str, list[int]]:
+    """The chosen peers by kind."""
+    kept = [peer for peer in current if peer in known]
+    buffer = Sightings()
+    for peer in [*kept, *(peer for peer in known if peer not in kept)]:
+        buffer.add(known[peer], 0.0)
+    chosen = tested.select(own, buffer, len(kept))
+    return {kind: [buffer.profiles[place].peer for place in places] for kind, places in chosen.items()}
 
 
 def selection(size: int, links: int, draw: str = "distance", seed: int = 1) -> NeighbourSelection:
     return NeighbourSelection(RING, hash_of_peer(SELF), size, links, draw, random.Random(seed))
-
-
-def peers(sightings: Iterable[Sighting]) -> list[int]:
-    return [sighting.profile.peer for sighting in sightings]
 
 
 def clockwise(peer: int) -> int:
@@ -55,9 +63,9 @@ def clockwise(peer: int) -> int:
 
 @given(profiles, draws)
 def test_ring_neighbours_are_the_nearest_of_all_candidates(known: dict[int, set[int]], draw: str) -> None:
-    chosen = selection(15, 1, draw).select(profile(SELF), candidates(known).values(), {})
-    assert peers(chosen[SUCCESSOR]) == sorted(known, key=clockwise)[:1]
-    assert peers(chosen[PREDECESSOR]) == (sorted(known, key=clockwise)[-1:] if len(known) > 1 else [])
+    chosen = select(selection(15, 1, draw), profile(SELF), candidates(known))
+    assert chosen[SUCCESSOR] == sorted(known, key=clockwise)[:1]
+    assert chosen[PREDECESSOR] == (sorted(known, key=clockwise)[-1:] if len(known) > 1 else [])
 
 
 @given(profiles, draws, st.integers(3, 15), st.data())
@@ -65,8 +73,8 @@ def test_a_table_is_full_and_never_more_than_full(
     known: dict[int, set[int]], draw: str, size: int, data: st.DataObject
 ) -> None:
     links = data.draw(st.integers(0, size - 2))
-    chosen = selection(size, links, draw).select(profile(SELF), candidates(known).values(), {})
-    selected = [peer for sightings in chosen.values() for peer in peers(sightings)]
+    chosen = select(selection(size, links, draw), profile(SELF), candidates(known))
+    selected = [peer for found in chosen.values() for peer in found]
     assert len(selected) == len(set(selected)) == min(size, len(known))
     assert len(chosen[SMALL_WORLD]) <= links
     assert len(chosen[FRIEND]) <= size - 2 - links
@@ -77,9 +85,9 @@ def test_friends_are_the_most_alike_of_those_that_are_left(
     known: dict[int, set[int]], interests: set[int], draw: str
 ) -> None:
     own = profile(SELF, interests)
-    chosen = selection(8, 2, draw).select(own, candidates(known).values(), {})
-    friends = peers(chosen[FRIEND])
-    elsewhere = {peer for kind, s in chosen.items() if kind != FRIEND for peer in peers(s)}
+    chosen = select(selection(8, 2, draw), own, candidates(known))
+    friends = chosen[FRIEND]
+    elsewhere = {peer for kind, found in chosen.items() if kind != FRIEND for peer in found}
     left = {peer: utility(own, profile(peer, known[peer])) for peer in known.keys() - elsewhere}
     assert sorted((left[peer] for peer in friends), reverse=True) == sorted(left.values(), reverse=True)[:4]
 
@@ -88,18 +96,16 @@ def test_among_equals_the_neighbours_of_now_stay_friends() -> None:
     known = strangers(range(1, 60))
     for start in (1, 20, 40):
         current = dict.fromkeys(range(start, start + 12))
-        chosen = selection(15, 1).select(profile(SELF), known.values(), current)
-        elsewhere = {peer for kind, s in chosen.items() if kind != FRIEND for peer in peers(s)}
-        assert current.keys() - elsewhere <= set(peers(chosen[FRIEND]))
+        chosen = select(selection(15, 1), profile(SELF), known, current)
+        elsewhere = {peer for kind, found in chosen.items() if kind != FRIEND for peer in found}
+        assert current.keys() - elsewhere <= set(chosen[FRIEND])
 
 
 def test_equally_good_friends_are_free_when_all_is_drawn_anew() -> None:
     known = strangers(range(1, 60))
     tested = selection(15, 1, "anew")
     current = dict.fromkeys(range(1, 13))
-    friends = [
-        frozenset(peers(tested.select(profile(SELF), known.values(), current)[FRIEND])) for _ in range(9)
-    ]
+    friends = [frozenset(select(tested, profile(SELF), known, current)[FRIEND]) for _ in range(9)]
     assert len(set(friends)) == 9
 
 
@@ -107,58 +113,52 @@ def test_a_changed_profile_is_rated_anew() -> None:
     tested = selection(4, 0)
     own = profile(SELF, {1, 2})
     known = candidates({peer: {1} for peer in range(1, 20)})
-    before = peers(tested.select(own, known.values(), {})[FRIEND])
-    ring = {
-        peer
-        for kind in (SUCCESSOR, PREDECESSOR)
-        for peer in peers(tested.select(own, known.values(), {})[kind])
-    }
+    before = select(tested, own, known)[FRIEND]
+    ring = {peer for kind in (SUCCESSOR, PREDECESSOR) for peer in select(tested, own, known)[kind]}
     better = next(peer for peer in known if peer not in before and peer not in ring)
-    known[better] = Sighting(0.0, make_profile(better, 0, 2, hash_of_peer(better), {1: 1.0, 2: 1.0}))
-    assert peers(tested.select(own, known.values(), dict.fromkeys(before))[FRIEND])[0] == better
+    known[better] = make_profile(better, 0, 2, hash_of_peer(better), {1: 1.0, 2: 1.0})
+    assert select(tested, own, known, dict.fromkeys(before))[FRIEND][0] == better
 
 
 def test_a_better_friend_replaces_a_neighbour_of_now() -> None:
     known = strangers(range(1, 40)) | candidates({77: {1, 2}})
     own = profile(SELF, {1, 2})
     current = dict.fromkeys(range(1, 40))
-    chosen = selection(5, 0).select(own, known.values(), current)
-    everyone = [peer for sightings in chosen.values() for peer in peers(sightings)]
+    chosen = select(selection(5, 0), own, known, current)
+    everyone = [peer for found in chosen.values() for peer in found]
     assert 77 in everyone
 
 
 def test_a_link_at_a_drawn_distance_stays_while_the_candidates_are_the_same() -> None:
     known = strangers(range(1, 300))
     tested = selection(7, 5)
-    first = peers(tested.select(profile(SELF), known.values(), {})[SMALL_WORLD])
+    first = select(tested, profile(SELF), known)[SMALL_WORLD]
     shuffled = dict(sorted(known.items(), key=lambda item: -item[0]))
     assert len(first) == 5
-    assert all(
-        peers(tested.select(profile(SELF), shuffled.values(), {})[SMALL_WORLD]) == first for _ in range(10)
-    )
+    assert all(select(tested, profile(SELF), shuffled)[SMALL_WORLD] == first for _ in range(10))
 
 
 @pytest.mark.parametrize("draw", ["anew", "candidates"])
 def test_a_link_that_is_drawn_each_time_changes_all_the_time(draw: str) -> None:
     known = strangers(range(1, 300))
     tested = selection(3, 1, draw)
-    drawn = {peers(tested.select(profile(SELF), known.values(), {})[SMALL_WORLD])[0] for _ in range(50)}
+    drawn = {select(tested, profile(SELF), known)[SMALL_WORLD][0] for _ in range(50)}
     assert len(drawn) > 5
 
 
 @pytest.fixture(scope="module")
-def neighbourhood() -> dict[int, Sighting]:
+def neighbourhood() -> dict[int, Profile]:
     """What gossip hands a peer: its surroundings on the ring, and few from afar."""
     near = sorted(range(1, 4000), key=lambda peer: distance(hash_of_peer(SELF), hash_of_peer(peer)))
     return strangers([*near[:60], *near[60::400]])
 
 
-def shares(known: dict[int, Sighting], draw: str) -> list[float]:
+def shares(known: dict[int, Profile], draw: str) -> list[float]:
     """Link lengths in shares of half the ring, over many draws."""
     lengths = []
     for seed in range(400):
-        chosen = selection(3, 1, draw, seed).select(profile(SELF), known.values(), {})
-        (peer,) = peers(chosen[SMALL_WORLD])
+        chosen = select(selection(3, 1, draw, seed), profile(SELF), known)
+        (peer,) = chosen[SMALL_WORLD]
         lengths.append(distance(hash_of_peer(SELF), hash_of_peer(peer)) / HALF)
     return lengths
 
@@ -168,8 +168,8 @@ def test_drawn_distances_are_harmonic(draw: str) -> None:
     """Symphony's density 1/(x ln n): equally many links in each factor of distance."""
     peers_known = 2000
     lengths = shares(strangers(range(1, peers_known)), draw)
-    chosen = selection(3, 1).select(profile(SELF), strangers(range(1, peers_known)).values(), {})
-    near = (clockwise(peers(chosen[SUCCESSOR])[0]) + SPACE - clockwise(peers(chosen[PREDECESSOR])[0])) / 2
+    chosen = select(selection(3, 1), profile(SELF), strangers(range(1, peers_known)))
+    near = (clockwise(chosen[SUCCESSOR][0]) + SPACE - clockwise(chosen[PREDECESSOR][0])) / 2
     octaves = math.log(HALF / near)
     spread = [math.log(length * HALF / near) / octaves for length in lengths]
     assert mean(spread) == pytest.approx(0.5, abs=0.08)
@@ -182,15 +182,14 @@ def test_drawn_distances_are_harmonic(draw: str) -> None:
 def test_drawn_distances_lie_on_both_sides() -> None:
     known = strangers(range(1, 2000))
     sides = [
-        clockwise(peers(selection(3, 1, seed=seed).select(profile(SELF), known.values(), {})[SMALL_WORLD])[0])
-        < HALF
+        clockwise(select(selection(3, 1, seed=seed), profile(SELF), known)[SMALL_WORLD][0]) < HALF
         for seed in range(200)
     ]
     assert 0.4 < mean(sides) < 0.6
 
 
 def test_a_drawn_distance_reaches_afar_where_a_draw_among_candidates_stays_near(
-    neighbourhood: dict[int, Sighting],
+    neighbourhood: dict[int, Profile],
 ) -> None:
     far = median(shares(neighbourhood, "distance"))
     near = median(shares(neighbourhood, "candidates"))
@@ -205,9 +204,6 @@ def test_the_peer_nearest_to_the_drawn_point_is_taken() -> None:
 
     near, far = peer_at(0.01), peer_at(0.5)
     known = strangers([peer_at(0.001), near, far, peer_at(0.999)])
-    taken = [
-        peers(selection(3, 1, seed=seed).select(profile(SELF), known.values(), {})[SMALL_WORLD])[0]
-        for seed in range(400)
-    ]
+    taken = [select(selection(3, 1, seed=seed), profile(SELF), known)[SMALL_WORLD][0] for seed in range(400)]
     assert set(taken) == {near, far}
     assert taken.count(near) / len(taken) == pytest.approx(0.89 / 2, abs=0.08)

@@ -9,6 +9,8 @@ import pytest
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.gossip.profiles import make_profile, newer
 from emulator.identifiers import RING, hash_of_peer
@@ -383,7 +385,7 @@ def test_links_have_a_version_that_changes_with_who_they_are_and_what_they_say()
     tested.environment.hand_over(101, heartbeat)
     tested.environment.hand_over(101, ProfileExchange(True, profile(101)))
     assert not changed()
-    tested.environment.hand_over(101, ProfileExchange(True, profile(101), Proposals(hops=[1])))
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101), Proposals(hops=vec[i64]([1]))))
     assert changed()
     tested.hear_from([200])
     assert changed()
@@ -415,7 +417,7 @@ def test_a_heartbeat_is_the_same_object_as_long_as_it_says_the_same() -> None:
     said = []
     for change in (False, False, True, False):
         if change:
-            tested.proposals = Proposals(hops=[1])
+            tested.proposals = Proposals(hops=vec[i64]([1]))
         tested.environment.outbox.clear()
         tested.hear_from([101])
         tested.rounds(1)

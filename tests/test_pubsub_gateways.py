@@ -8,6 +8,8 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.bit_sets import bits
 from emulator.gossip.profiles import make_profile
@@ -47,9 +49,9 @@ def heartbeat(peer: int, version: int, proposals: dict[int, Proposal]) -> Profil
     gateways = sorted({proposals[topic][0] for topic in topics})
     proposed = Proposals(
         [Contact(gateway, hash_of_peer(gateway)) for gateway in gateways],
-        [gateways.index(proposals[topic][0]) for topic in topics],
-        [proposals[topic][1] for topic in topics],
-        [proposals[topic][2] for topic in topics],
+        vec[i64]([gateways.index(proposals[topic][0]) for topic in topics]),
+        vec[i64]([proposals[topic][1] for topic in topics]),
+        vec[i64]([proposals[topic][2] for topic in topics]),
     )
     return ProfileExchange(True, profile_of(peer, topics, version), proposed)
 
@@ -365,7 +367,9 @@ def test_relayed_topics_are_told_and_their_relays_notified_if_so_asked() -> None
         vitis = Vitis(environment, VitisParameters.model_validate({"notify_relays": choice}))
         vitis.start([])
         relaying = ProfileExchange(
-            True, profile_of(200, [1]), Proposals([Contact(200, 1)], [0], [200], [0], 1 << 9)
+            True,
+            profile_of(200, [1]),
+            Proposals([Contact(200, 1)], vec[i64]([0]), vec[i64]([200]), vec[i64]([0]), 1 << 9),
         )
         environment.hand_over(200, relaying, OVERLAY)
         environment.hand_over(201, heartbeat(201, 1, {9: (201, 201, 0)}), OVERLAY)

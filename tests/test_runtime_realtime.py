@@ -107,7 +107,7 @@ def test_bytes_are_counted_as_they_would_be_encoded(world: World) -> None:
     for receiver in (1, 3):
         peer.environment.send(receiver, message)
     counter = world.recorder.counter(0, "", message, True)
-    assert counter == [2, 2 * len(message.encode())]
+    assert (counter.messages, counter.size) == (2, 2 * len(message.encode()))
 
 
 def test_what_encloses_another_message_is_counted_by_the_kind_of_that_one(world: World) -> None:
@@ -115,8 +115,8 @@ def test_what_encloses_another_message_is_counted_by_the_kind_of_that_one(world:
     event, lookup = Routed(message=EventData()), Routed(message=LookupRequest())
     for message in (event, lookup, lookup):
         world.host.sessions[0].operate("publish", {}, partial(peer.environment.send, 1, message))
-    assert world.recorder.counter(0, "", event, True)[0] == 1
-    assert world.recorder.counter(0, "", lookup, True)[0] == 2
+    assert world.recorder.counter(0, "", event, True).messages == 1
+    assert world.recorder.counter(0, "", lookup, True).messages == 2
 
 
 def test_delay_counts_from_the_send_call_and_half_a_batch_is_taken_off(world: World) -> None:

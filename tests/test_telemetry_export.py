@@ -116,7 +116,8 @@ def recorder(directory, **options):
     )
     for peer in range(3000):
         made.operation(made.begin(peer), "publish", peer, peer, {"trellis.event": peer})
-    made.counter(1, "", Notification(1), True)[:] = [3, 100]
+    counter = made.counter(1, "", Notification(1), True)
+    counter.messages, counter.size = 3, 100
     made.write_interval(10**9, 5, 0)
     made.close()
     return made

@@ -128,8 +128,8 @@ def hop(
 def sent(recorder: Recorder, peer: int, traced: bool, size: int, channel: str = "") -> None:
     """Count a message of this size."""
     counter = recorder.counter(peer, channel, Pull(1), traced)
-    counter[0] += 1
-    counter[1] += size
+    counter.messages += 1
+    counter.size += size
 
 
 def test_an_operation_and_its_messages_make_one_trace(tmp_path: Path) -> None:
@@ -316,8 +316,8 @@ def test_an_interval_tells_the_totals_of_the_host_by_message_channel_and_traffic
     sent(tested, 2, False, 7)
     sent(tested, 2, False, 8, channel="overlay")
     counter = tested.counter(2, "", Goodbye(), traced=False)
-    counter[0] += 3
-    counter[1] += 6
+    counter.messages += 3
+    counter.size += 6
     tested.write_interval(5, peers_up=9, dropped_envelopes=4)
     tested.close()
     found = points(tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import json
 import os
 import shutil
@@ -195,6 +196,8 @@ def main() -> int:
     except Exception:
         traceback.print_exc()
         return 1
+    finally:
+        gc.freeze()  # The process ends: Python shall not look through all that the trial has left.
 
 
 if __name__ == "__main__":

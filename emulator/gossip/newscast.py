@@ -7,12 +7,17 @@ the freshest entries.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from mypy_extensions import mypyc_attr
+from librt.vecs import append, vec
+from mypy_extensions import i64, mypyc_attr
 
-from emulator.gossip.sightings import Sighting, age_ms, told
+from emulator.gossip.places import Places
+from emulator.gossip.sightings import Sightings, age_ms, told
 from emulator.protocol import Environment, Membership
 from trellis.v1.overlay import Contact, NewscastExchange, Profile
+
+_PLACES: Final = Places()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -27,7 +32,7 @@ class Newscast(Membership):
         self._own = own
         self._size = view_size
         self._period = period
-        self._view: dict[int, Sighting] = {}
+        self._view = Sightings()
         self._contacts: Sequence[int] = ()
         environment.handle(NewscastExchange, self._on_exchange)
 
@@ -36,21 +41,22 @@ class Newscast(Membership):
         self.environment.every(self._period, self._exchange)
 
     def stop(self, graceful: bool) -> None:
-        self._view.clear()
+        self._view = Sightings()
 
     def on_unreachable(self, peer: int) -> None:
         self._contacts = [contact for contact in self._contacts if contact != peer]
-        gone = self._view.pop(peer, None)
-        if gone is not None:
-            self._tell_changes([gone], joined=False)
+        gone = [profile for profile in self._view.profiles if profile.peer == peer]
+        if gone:
+            self._view = self._view.without(peer)
+            self._tell_changes(gone, joined=False)
 
-    def view(self) -> list[Sighting]:
-        """The current view, at most `view_size` peers. The caller does not change them."""
-        return list(self._view.values())
+    def view(self) -> Sightings:
+        """The current view, at most `view_size` peers. The caller does not change it."""
+        return self._view
 
     def sample(self, count: int) -> Sequence[int]:
-        view = list(self._view)
-        return self.environment.random.sample(view, min(count, len(view)))
+        peers = list(self._view.peers)
+        return self.environment.random.sample(peers, min(count, len(peers)))
 
     def _join_through(self, contacts: Sequence[int]) -> None:
         self._contacts = contacts
@@ -60,8 +66,8 @@ class Newscast(Membership):
                 self.environment.send(contact, exchange)
 
     def _exchange(self) -> None:
-        if self._view:
-            partner = self.environment.random.choice(list(self._view))
+        if len(self._view):
+            partner = self.environment.random.choice(self._view.profiles).peer
             self.environment.send(partner, self._message(reply=False))
         elif self._contacts:
             self._join_through(self._contacts)
@@ -74,42 +80,42 @@ class Newscast(Membership):
         before = self._view
         self._view = self._freshest(told(message.profiles, message.ages_ms, self.environment.now))
         if self._listeners:
-            self._tell_changes([s for peer, s in before.items() if peer not in self._view], joined=False)
-            self._tell_changes([s for peer, s in self._view.items() if peer not in before], joined=True)
+            self._tell_changes(_missing(before, self._view), joined=False)
+            self._tell_changes(_missing(self._view, before), joined=True)
 
-    def _freshest(self, news: list[Sighting]) -> dict[int, Sighting]:
+    def _freshest(self, news: Sightings) -> Sightings:
         """The view with the news merged in; among equally fresh peers those known before stay."""
         merged = self._view.copy()
-        own = self.environment.peer
-        for sighting in news:
-            peer = sighting.profile.peer
+        _PLACES.clear()
+        place: i64
+        for place in range(len(merged.peers)):
+            _PLACES.note(merged.peers[place], place)
+        own: i64 = self.environment.peer
+        for place in range(len(news)):
+            peer = news.peers[place]
             if peer == own:
                 continue
-            known = merged.get(peer)
-            if known is None:
-                merged[peer] = sighting
+            end = len(merged)
+            known = _PLACES.note(peer, end)
+            if known == end:
+                merged.add(news.profiles[int(place)], news.heard[place])
             else:
-                known.add(sighting)
-        if len(merged) <= self._size:
-            return merged
-        view: dict[int, Sighting] = {}
-        for sighting in sorted(merged.values(), key=_heard, reverse=True)[: self._size]:
-            view[sighting.profile.peer] = sighting
-        return view
+                merged.renew(known, news.profiles[int(place)], news.heard[place])
+        return merged if len(merged) <= self._size else merged.freshest(self._size)
 
     def _message(self, *, reply: bool) -> NewscastExchange:
         now = self.environment.now
-        profiles = [self._own()]
-        ages = [0]
-        for sighting in self._view.values():
-            profiles.append(sighting.profile)
-            ages.append(age_ms(sighting, now))
-        return NewscastExchange(reply, profiles, ages)
+        view = self._view
+        ages = append(vec[i64](capacity=1 + len(view)), i64(0))
+        for heard in view.heard:
+            ages = append(ages, age_ms(heard, now))
+        return NewscastExchange(reply, [self._own(), *view.profiles], ages)
 
-    def _tell_changes(self, sightings: Iterable[Sighting], *, joined: bool) -> None:
-        for sighting in sightings:
-            self.tell_change(Contact(sighting.profile.peer, sighting.profile.identifier), joined)
+    def _tell_changes(self, profiles: Iterable[Profile], *, joined: bool) -> None:
+        for profile in profiles:
+            self.tell_change(Contact(profile.peer, profile.identifier), joined)
 
 
-def _heard(sighting: Sighting) -> float:
-    return sighting.heard
+def _missing(some: Sightings, others: Sightings) -> list[Profile]:
+    """The profiles of the peers that are in `some` and not in `others`."""
+    return [profile for profile in some.profiles if profile.peer not in others.peers]

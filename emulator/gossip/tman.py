@@ -6,11 +6,18 @@ both merge what they have with what they got and select their neighbours anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Final
 
-from emulator.gossip.sightings import Sighting, age_ms, told
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from emulator.gossip.places import NOWHERE, Places
+from emulator.gossip.sightings import Sightings, age_ms, told
 from emulator.protocol import Environment
 from trellis.v1.overlay import Profile, TManExchange
+
+_PLACES: Final = Places()
 
 
 class TMan:
@@ -21,9 +28,9 @@ class TMan:
         environment: Environment,
         *,
         own: Callable[[], Profile],
-        sample: Callable[[], Sequence[Sighting]],
-        table: Callable[[], Sequence[Sighting]],
-        select: Callable[[Sequence[Sighting]], None],
+        sample: Callable[[], Sightings],
+        table: Callable[[], Sightings],
+        select: Callable[[Sightings], None],
     ) -> None:
         """`own` gives this peer's profile, `sample` random peers, `table` the neighbours.
 
@@ -39,11 +46,11 @@ class TMan:
     def exchange(self) -> None:
         """The active thread's round (Algorithm 2)."""
         table = self._table()
-        if not table:
-            self._select(())
+        if not len(table):
+            self._select(Sightings())
             table = self._table()
-        if table:
-            partner = self._environment.random.choice(table).profile.peer
+        if len(table):
+            partner = self._environment.random.choice(table.profiles).peer
             self._environment.send(partner, self._message(reply=False))
 
     def _on_exchange(self, sender: int, message: TManExchange) -> None:
@@ -55,15 +62,16 @@ class TMan:
     def _message(self, *, reply: bool) -> TManExchange:
         """The routing table merged with the random peers, and this peer itself."""
         now = self._environment.now
-        profiles = [self._own()]
-        ages = [0]
-        neighbours: set[int] = set()
-        for sighting in self._table():
-            neighbours.add(sighting.profile.peer)
-            profiles.append(sighting.profile)
-            ages.append(age_ms(sighting, now))
-        for sighting in self._sample():
-            if sighting.profile.peer not in neighbours:
-                profiles.append(sighting.profile)
-                ages.append(age_ms(sighting, now))
+        table, sample = self._table(), self._sample()
+        profiles = [self._own(), *table.profiles]
+        ages = append(vec[i64](capacity=1 + len(table) + len(sample)), i64(0))
+        _PLACES.clear()
+        place: i64
+        for place in range(len(table)):
+            _PLACES.note(table.peers[place], place)
+            ages = append(ages, age_ms(table.heard[place], now))
+        for place in range(len(sample)):
+            if _PLACES.find(sample.peers[place]) == NOWHERE:
+                profiles.append(sample.profiles[int(place)])
+                ages = append(ages, age_ms(sample.heard[place], now))
         return TManExchange(reply, profiles, ages)

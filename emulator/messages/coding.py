@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import struct
 
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from emulator.bit_sets import bit_set, bits
 from emulator.messages.message import MalformedMessage
 
 _DOUBLE = struct.Struct("<d")
@@ -57,6 +61,28 @@ def varints_size(values: list[int]) -> int:
     return size
 
 
+def vector_size(values: vec[i64]) -> int:
+    """Bytes of a packed field of numbers that are not negative, without its head."""
+    size: i64 = 0
+    place: i64 = 0
+    count: i64 = len(values)
+    while place < count:
+        value = values[place]
+        place += 1
+        size += 1
+        while value > 0x7F:
+            size += 1
+            value >>= 7
+    return int(size)
+
+
+def write_vector(out: bytearray, values: vec[i64]) -> None:
+    """Append a packed field of numbers, with its length and without its tag."""
+    write_varint(out, vector_size(values))
+    for value in values:
+        write_varint(out, value)
+
+
 def bit_set_size(numbers: int) -> int:
     """Bytes of a packed field of the positions of these bits, without its head."""
     size = numbers.bit_count()
@@ -68,10 +94,8 @@ def bit_set_size(numbers: int) -> int:
 
 
 def write_bit_set(out: bytearray, numbers: int) -> None:
-    while numbers:
-        lowest = numbers & -numbers
-        write_varint(out, lowest.bit_length() - 1)
-        numbers ^= lowest
+    for number in bits(numbers):
+        write_varint(out, number)
 
 
 def identifier_size(identifier: int) -> int:
@@ -150,6 +174,20 @@ class Reader:
         value: float = _FLOAT.unpack(self._fixed(4))[0]
         return value
 
+    def number(self) -> i64:
+        """A `uint32`."""
+        number = self.varint()
+        if number > _LARGEST_UINT32:
+            raise MalformedMessage(f"{number} is no uint32")
+        return i64(number)
+
+    def vector(self, numbers: vec[i64]) -> vec[i64]:
+        """Append the numbers of a packed field of `uint32`."""
+        stop = self.length()
+        while self.at < stop:
+            numbers = append(numbers, self.number())
+        return numbers
+
     def varints(self, into: list[int]) -> None:
         """Append the numbers of a packed field."""
         stop = self.length()
@@ -168,10 +206,10 @@ class Reader:
 
     def bit_set(self) -> int:
         stop = self.length()
-        numbers = 0
+        numbers: list[int] = []
         while self.at < stop:
-            numbers |= 1 << self.member()
-        return numbers
+            numbers.append(self.member())
+        return bit_set(numbers)
 
     def member(self) -> int:
         """A number in a set."""
@@ -203,5 +241,6 @@ class Reader:
         return found
 
 
+_LARGEST_UINT32 = (1 << 32) - 1
 _LARGEST_IN_SET = 1 << 24
 """What a set may hold: a damaged message shall not ask for gigabytes."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +44,23 @@ class UnsupportedProto(ValueError):
 class _Field:
     """One field of a message: the lines of code for it."""
 
-    def __init__(self, proto: FieldDescriptorProto, where: str, bit_set: bool, identifier: bool) -> None:
+    def __init__(self, proto: FieldDescriptorProto, where: str, declared: Collection[str]) -> None:
+        """`declared` names the options of `options.proto` that the field has."""
         self.name = proto.name
         self.type = proto.type
         self.number = proto.number
         self.repeated = proto.label == _F.LABEL_REPEATED
         self.optional = proto.proto3_optional
-        self.bit_set = bit_set
-        self.identifier = identifier
+        self.bit_set = "bit_set" in declared
+        self.identifier = "identifier" in declared
+        self.vector = "vector" in declared
         self.message = proto.type_name if proto.type == _F.TYPE_MESSAGE else ""
         if proto.HasField("oneof_index") and not proto.proto3_optional:
             raise UnsupportedProto(f"{where}: a oneof. Use optional fields")
-        if bit_set and not (self.repeated and proto.type == _F.TYPE_UINT32):
-            raise UnsupportedProto(f"{where}: bit_set is for repeated uint32")
-        if identifier and (self.repeated or proto.type != _F.TYPE_BYTES):
+        for option in ("bit_set", "vector"):
+            if option in declared and not (self.repeated and proto.type == _F.TYPE_UINT32):
+                raise UnsupportedProto(f"{where}: {option} is for repeated uint32")
+        if self.identifier and (self.repeated or proto.type != _F.TYPE_BYTES):
             raise UnsupportedProto(f"{where}: identifier is for single bytes")
         supported = _VARINTS.keys() | {
             _F.TYPE_BOOL, _F.TYPE_DOUBLE, _F.TYPE_FLOAT, _F.TYPE_STRING, _F.TYPE_BYTES, _F.TYPE_MESSAGE
@@ -86,6 +89,8 @@ class _Field:
     def annotation(self) -> str:
         if self.bit_set:
             return "int"
+        if self.vector:
+            return "vec[i64]"
         if self.repeated:
             return f"list[{self.element}]"
         return f"{self.element} | None" if self.message or self.optional else self.element
@@ -95,6 +100,8 @@ class _Field:
         """As an argument."""
         if self.bit_set:
             return "0"
+        if self.vector:
+            return "vec[i64]()"
         if self.repeated or self.message or self.optional:
             return "None"
         return {"int": "0", "bool": "False", "float": "0.0", "str": '""', "bytes": 'b""'}[self.element]
@@ -102,11 +109,15 @@ class _Field:
     @property
     def argument(self) -> str:
         kind = self.annotation
-        optional = " | None" if self.repeated and not self.bit_set else ""
+        optional = " | None" if self._is_list else ""
         return f"{self.name}: {kind}{optional} = {self.default}"
 
+    @property
+    def _is_list(self) -> bool:
+        return self.repeated and not (self.bit_set or self.vector)
+
     def assign(self) -> str:
-        if self.repeated and not self.bit_set:
+        if self._is_list:
             return f"self.{self.name} = [] if {self.name} is None else {self.name}"
         return f"self.{self.name} = {self.name}"
 
@@ -124,6 +135,10 @@ class _Field:
         if self.bit_set:
             yield f"if {value}:"
             yield f"    length = bit_set_size({value})"
+            yield f"    size += {head} + varint_size(length) + length"
+        elif self.vector:
+            yield f"if len({value}):"
+            yield f"    length = vector_size({value})"
             yield f"    size += {head} + varint_size(length) + length"
         elif self.repeated and (self.type in _VARINTS or self.element == "float"):
             yield f"if {value}:"
@@ -170,7 +185,11 @@ class _Field:
     def write(self) -> Iterator[str]:
         value = f"self.{self.name}"
         delimited = [f"    {line}" for line in _write_tag(self._tag(2))]
-        if self.bit_set or (self.repeated and (self.type in _VARINTS or self.element == "float")):
+        if self.vector:
+            yield f"if len({value}):"
+            yield from delimited
+            yield f"    write_vector(out, {value})"
+        elif self.bit_set or (self.repeated and (self.type in _VARINTS or self.element == "float")):
             yield f"if {value}:"
             yield from delimited
             if self.bit_set:
@@ -224,6 +243,9 @@ class _Field:
         if self.bit_set:
             yield self._tag(2), [f"{into} |= reader.bit_set()"]
             yield self._tag(0), [f"{into} |= 1 << reader.member()"]
+        elif self.vector:
+            yield self._tag(0), [f"{into} = append({into}, reader.number())"]
+            yield self._tag(2), [f"{into} = reader.vector({into})"]
         elif self.type in _VARINTS:
             decoded = _VARINTS[self.type][1].format("reader.varint()")
             if not self.repeated:
@@ -305,8 +327,8 @@ class _File:
             name
             for name in (
                 "Reader", "bit_set_size", "identifier_size", "signed", "unzigzag", "varint_size",
-                "varints_size", "write_bit_set", "write_double", "write_float", "write_identifier",
-                "write_varint", "zigzag",
+                "varints_size", "vector_size", "write_bit_set", "write_double", "write_float",
+                "write_identifier", "write_varint", "write_vector", "zigzag",
             )
             if f"{name}(" in text
         ]  # fmt: skip
@@ -321,6 +343,11 @@ class _File:
             lines.append(f"from emulator.messages.coding import {', '.join(coding)}")
         bases = [base for base in ("Message", "Part") if f"({base})" in text or f"{base} |" in text]
         lines.append(f"from emulator.messages.message import {', '.join(bases)}")
+        if "vec[i64]" in text:
+            vectors = "append, vec" if "append(message." in text else "vec"
+            head = ["from typing import ClassVar", "", f"from librt.vecs import {vectors}"]
+            at = lines.index(head[0])
+            lines[at : at + 1] = [*head, "from mypy_extensions import i64"]
         lines += self._imports()
         return "\n".join([*lines, *body, ""])
 
@@ -350,8 +377,7 @@ class _File:
             _Field(
                 field,
                 f"{self._proto.name}: {message.name}.{field.name}",
-                self._options.is_set(field, "bit_set"),
-                self._options.is_set(field, "identifier"),
+                self._options.declared(field),
             )
             for field in message.field
         ]
@@ -447,7 +473,8 @@ class _Options:
             pool.Add(file)
         self._kind: Any = pool.FindExtensionByName("trellis.v1.kind")
         self._field: dict[str, Any] = {
-            name: pool.FindExtensionByName(f"trellis.v1.{name}") for name in ("bit_set", "identifier")
+            name: pool.FindExtensionByName(f"trellis.v1.{name}")
+            for name in ("bit_set", "identifier", "vector")
         }
         self._messages, self._fields = (
             message_factory.GetMessageClass(pool.FindMessageTypeByName(f"google.protobuf.{name}"))
@@ -463,9 +490,9 @@ class _Options:
         options = self._messages.FromString(message.options.SerializeToString())
         return _KINDS[options.Extensions[self._kind]]
 
-    def is_set(self, field: FieldDescriptorProto, name: str) -> bool:
+    def declared(self, field: FieldDescriptorProto) -> set[str]:
         options = self._fields.FromString(field.options.SerializeToString())
-        return bool(options.Extensions[self._field[name]])
+        return {name for name, option in self._field.items() if options.Extensions[option]}
 
 
 def generate(files: Sequence[Path], include: Sequence[Path], out: Path) -> list[Path]:

@@ -7,6 +7,9 @@ from array import array
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from librt.vecs import append, extend, vec
+from mypy_extensions import i64
+
 from emulator.network.spec import NetworkSpec
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
@@ -15,13 +18,22 @@ _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
 class Network:
     """One-way delays between peers that stand at the places of a latency matrix.
 
-    `rows[location][location]` is a one-way delay in seconds as a plain float, for hot loops;
-    `locations[peer]` is a peer's row. Several peers may stand at one place; the diagonal holds the
-    delay between them. Memory grows with the places, not with the peers; whoever sends for some peers
-    alone needs their rows alone.
+    `rows[location][location]` is a one-way delay in seconds, `locations[peer]` is a peer's row. Several
+    peers may stand at one place; the diagonal holds the delay between them. Memory grows with the places,
+    not with the peers; whoever sends for some peers alone needs their rows alone.
     """
 
-    __slots__ = ("_sigma", "jitter", "locations", "loss", "rows", "unreachable_after")
+    __slots__ = (
+        "_delays",
+        "_places",
+        "_row_starts",
+        "_sigma",
+        "jitter",
+        "locations",
+        "loss",
+        "rows",
+        "unreachable_after",
+    )
 
     def __init__(
         self,
@@ -35,10 +47,29 @@ class Network:
         self.loss = spec.loss
         self.unreachable_after = spec.unreachable_after
         self._sigma = spec.jitter / _HALF_NORMAL_DEVIATION
+        self._places = vec[i64](self.locations)
+        self._delays = vec[float]()
+        self._row_starts = vec[i64]()
+        """The place in `_delays` where the row of a location begins; -1 for rows that are not there."""
+        self._pack()
 
     def one_way(self, sender: int, receiver: int) -> float:
         """Seconds from peer to peer, half of the pair's RTT, without jitter."""
-        return self.rows[self.locations[sender]][self.locations[receiver]]
+        start = self._row_starts[self._places[sender]]
+        if start < 0:
+            raise KeyError(f"the delays from peer {sender} are not known here")
+        return self._delays[start + self._places[receiver]]
+
+    def _pack(self) -> None:
+        """Put the rows one behind the other, because every message asks for a delay."""
+        known = self.rows if isinstance(self.rows, Mapping) else dict(enumerate(self.rows))
+        for location in range(max(known, default=-1) + 1):
+            row = known.get(location)
+            if row is None:
+                self._row_starts = append(self._row_starts, i64(-1))
+            else:
+                self._row_starts = append(self._row_starts, i64(len(self._delays)))
+                self._delays = extend(self._delays, row)
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
         """Seconds that this message takes, or None if it is lost.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Container, Sequence
 from typing import Final
 
-from emulator.gossip.sightings import Sighting
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from emulator.gossip.sightings import Sightings
 from emulator.identifiers import Ring
 from emulator.overlays.ratings import RING_UNITS, Ratings
 from trellis.v1.overlay import Profile
@@ -22,29 +24,60 @@ SMALL_WORLD: Final = "small-world"
 FRIEND: Final = "friend"
 
 
-class _Candidate:
-    """A peer that may become a neighbour, and what it is chosen by."""
+class _Rated:
+    """The candidates by their places, and what they are chosen by."""
 
-    __slots__ = ("clockwise", "is_kept", "order", "sighting", "taken", "utility")
+    __slots__ = ("clockwise", "kept", "orders", "taken", "utilities")
 
-    def __init__(self, sighting: Sighting, clockwise: int, utility: float, is_kept: bool, order: int) -> None:
-        self.sighting = sighting
-        self.clockwise = clockwise
-        """The distance from the peer that selects, in units of `RING_UNITS`."""
-        self.utility = utility
-        self.is_kept = is_kept
-        """Whether it is a neighbour now and is preferred for that among equally useful ones."""
-        self.order = order
+    def __init__(self, kept: i64) -> None:
+        self.kept = kept
+        """How many of the first are preferred, as neighbours of now, among equally useful ones."""
+        self.clockwise = vec[i64]()
+        """The distances from the peer that selects, in units of `RING_UNITS`."""
+        self.utilities = vec[float]()
+        self.orders = vec[i64]()
         """Among those that are equal in all else, the least comes first."""
-        self.taken = False
+        self.taken = vec[i64]()
+        """1 for those that are neighbours already."""
 
-    def outranks(self, other: _Candidate) -> bool:
-        """Whether it is rather a friend than the other."""
-        if self.utility != other.utility:
-            return self.utility > other.utility
-        if self.is_kept != other.is_kept:
-            return self.is_kept
-        return self.order < other.order
+    def __len__(self) -> int:
+        return len(self.orders)
+
+    def add(self, clockwise: i64, utility: float, order: i64) -> None:
+        self.clockwise = append(self.clockwise, clockwise)
+        self.utilities = append(self.utilities, utility)
+        self.orders = append(self.orders, order)
+        self.taken = append(self.taken, i64(0))
+
+    def take(self, place: i64) -> int:
+        self.taken[place] = 1
+        return int(place)
+
+    def left(self) -> list[i64]:
+        """The places of those that are not taken."""
+        return [place for place in range(len(self)) if not self.taken[place]]
+
+    def outranks(self, one: i64, other: i64) -> bool:
+        """Whether `one` is rather a friend than the other."""
+        if self.utilities[one] != self.utilities[other]:
+            return self.utilities[one] > self.utilities[other]
+        if (one < self.kept) != (other < self.kept):
+            return one < self.kept
+        return self.orders[one] < self.orders[other]
+
+    def nearest(self, target: i64) -> i64:
+        """The one that is left and nearest to a point clockwise from here; -1 if none is left."""
+        best: i64 = -1
+        distance = RING_UNITS
+        place: i64
+        for place in range(len(self.taken)):
+            if not self.taken[place]:
+                away = self.clockwise[place] - target
+                if away < 0:
+                    away = -away
+                if away < distance:
+                    best, distance = place, away
+        return best
 
 
 class NeighbourSelection:
@@ -80,77 +113,76 @@ class NeighbourSelection:
         self._places = self._random_places()
         self._ratings = Ratings(space, identifier)
 
-    def select(
-        self, own: Profile, buffer: Collection[Sighting], current: Container[int]
-    ) -> dict[str, list[Sighting]]:
-        """The neighbours by kind. `current` are the peers that are neighbours now."""
-        chosen: dict[str, list[Sighting]] = {SUCCESSOR: [], PREDECESSOR: [], SMALL_WORLD: [], FRIEND: []}
-        candidates = self._candidates(own, buffer, current)
-        if not candidates:
+    def select(self, own: Profile, candidates: Sightings, kept: i64) -> dict[str, list[int]]:
+        """The places of the neighbours among the candidates, by kind. The first `kept` are neighbours now."""
+        chosen: dict[str, list[int]] = {SUCCESSOR: [], PREDECESSOR: [], SMALL_WORLD: [], FRIEND: []}
+        if not len(candidates):
             return chosen
-        successor = predecessor = candidates[0]
-        for candidate in candidates:
-            if candidate.clockwise < successor.clockwise:
-                successor = candidate
-            if candidate.clockwise > predecessor.clockwise:
-                predecessor = candidate
-        chosen[SUCCESSOR].append(_take(successor))
-        if predecessor is not successor:
-            chosen[PREDECESSOR].append(_take(predecessor))
-            gap = (successor.clockwise + RING_UNITS - predecessor.clockwise) // 2
-            chosen[SMALL_WORLD] = self._select_small_world(candidates, max(1, min(gap, RING_UNITS // 4)))
-            chosen[FRIEND] = self._select_friends(candidates)
+        rated = self._rate(own, candidates, kept)
+        clockwise = rated.clockwise
+        successor: i64 = 0
+        predecessor: i64 = 0
+        place: i64
+        for place in range(len(clockwise)):
+            if clockwise[place] < clockwise[successor]:
+                successor = place
+            if clockwise[place] > clockwise[predecessor]:
+                predecessor = place
+        chosen[SUCCESSOR].append(rated.take(successor))
+        if predecessor != successor:
+            chosen[PREDECESSOR].append(rated.take(predecessor))
+            gap = (clockwise[successor] + (RING_UNITS - clockwise[predecessor])) // 2
+            chosen[SMALL_WORLD] = self._select_small_world(rated, max(1, min(gap, RING_UNITS // 4)))
+            chosen[FRIEND] = self._select_friends(rated)
         return chosen
 
-    def _candidates(
-        self, own: Profile, buffer: Collection[Sighting], current: Container[int]
-    ) -> list[_Candidate]:
+    def _rate(self, own: Profile, candidates: Sightings, kept: i64) -> _Rated:
         ratings = self._ratings
         anew = self._draw == "anew"
-        candidates: list[_Candidate] = []
-        for sighting in buffer:
-            profile = sighting.profile
+        # The order differs from peer to peer, or all would have the same few as friends.
+        rated = _Rated(0 if anew else kept)
+        for profile in candidates.profiles:
             row = ratings.row(own, profile)
-            if anew:
-                kept, order = False, self._random.getrandbits(32)
-            else:
-                # The order differs from peer to peer, or all would have the same few as friends.
-                kept, order = profile.peer in current, ratings.order(row)
-            candidates.append(_Candidate(sighting, ratings.clockwise(row), ratings.utility(row), kept, order))
-        return candidates
+            order = i64(self._random.getrandbits(32)) if anew else ratings.order(row)
+            rated.add(ratings.clockwise(row), ratings.utility(row), order)
+        return rated
 
-    def _select_friends(self, candidates: Sequence[_Candidate]) -> list[Sighting]:
+    def _select_friends(self, rated: _Rated) -> list[int]:
         """The peers of the highest utility (lines 11 to 15), the best first."""
-        best: list[_Candidate] = []
-        for candidate in candidates:
-            if candidate.taken:
+        best = vec[i64]()
+        candidate: i64
+        for candidate in range(len(rated.taken)):
+            if rated.taken[candidate]:
                 continue
-            place = len(best)
-            if place == self._friends:
-                if place == 0 or not candidate.outranks(best[place - 1]):
-                    continue
-                best.pop()
+            place: i64 = len(best)
+            if place < self._friends:
+                best = append(best, candidate)
+            elif place == 0 or not rated.outranks(candidate, best[place - 1]):
+                continue
+            else:
                 place -= 1
-            while place > 0 and candidate.outranks(best[place - 1]):
+            while place > 0 and rated.outranks(candidate, best[place - 1]):
+                best[place] = best[place - 1]
                 place -= 1
-            best.insert(place, candidate)
-        return [friend.sighting for friend in best]
+            best[place] = candidate
+        return [int(friend) for friend in best]
 
-    def _select_small_world(self, candidates: Sequence[_Candidate], gap: int) -> list[Sighting]:
+    def _select_small_world(self, rated: _Rated, gap: i64) -> list[int]:
         """The small-world links (line 8); `gap` is 1/n of the ring."""
         if self._draw == "candidates":
-            return self._drawn_from_candidates(candidates)
+            return self._drawn_from_candidates(rated)
         if self._draw == "anew":
             self._places = self._random_places()
-        selected: list[Sighting] = []
+        selected: list[int] = []
         # Floats, because compiled code rounds quotients of large whole numbers otherwise.
-        spread = math.log(RING_UNITS // 2 / float(gap))
+        least = float(gap)
+        spread = math.log(float(RING_UNITS // 2) / least)
         for reach, is_clockwise in self._places:
-            drawn = int(gap * math.exp(spread * reach))
-            nearest = _nearest(candidates, drawn if is_clockwise else RING_UNITS - drawn)
-            if nearest is None:
+            drawn = i64(least * math.exp(spread * reach))
+            nearest = rated.nearest(drawn if is_clockwise else RING_UNITS - drawn)
+            if nearest < 0:
                 break
-            selected.append(_take(nearest))
+            selected.append(rated.take(nearest))
         return selected
 
     def _random_places(self) -> list[tuple[float, bool]]:
@@ -158,29 +190,12 @@ class NeighbourSelection:
         draw = self._random.random
         return [(draw(), draw() < 0.5) for _ in range(self._small_world_links)]
 
-    def _drawn_from_candidates(self, candidates: Sequence[_Candidate]) -> list[Sighting]:
-        selected: list[Sighting] = []
-        rest = [candidate for candidate in candidates if not candidate.taken]
-        rest.sort(key=lambda candidate: candidate.clockwise)
+    def _drawn_from_candidates(self, rated: _Rated) -> list[int]:
+        selected: list[int] = []
+        rest = sorted(rated.left(), key=lambda place: rated.clockwise[place])
         for _ in range(min(self._small_world_links, len(rest))):
-            weights = [1 / float(max(1, min(c.clockwise, RING_UNITS - c.clockwise))) for c in rest]
+            distances = [int(rated.clockwise[place]) for place in rest]
+            weights = [1 / float(max(1, min(each, int(RING_UNITS) - each))) for each in distances]
             (index,) = self._random.choices(range(len(rest)), weights)
-            selected.append(_take(rest.pop(index)))
+            selected.append(rated.take(rest.pop(index)))
         return selected
-
-
-def _take(candidate: _Candidate) -> Sighting:
-    candidate.taken = True
-    return candidate.sighting
-
-
-def _nearest(candidates: Sequence[_Candidate], target: int) -> _Candidate | None:
-    """The candidate that is left and nearest to a point clockwise from here."""
-    best: _Candidate | None = None
-    distance = RING_UNITS
-    for candidate in candidates:
-        if not candidate.taken:
-            away = abs(candidate.clockwise - target)
-            if away < distance:
-                best, distance = candidate, away
-    return best

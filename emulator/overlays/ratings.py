@@ -25,45 +25,45 @@ class Ratings:
 
     def __init__(self, space: Ring, identifier: int) -> None:
         """`identifier` of the peer that remembers."""
-        self._mask = space.mask
-        self._identifier = identifier
         self._shift = space.bits - _BITS
+        self._place = i64(identifier >> self._shift)
         self._own: Profile | None = None
         self._rated: list[Profile | None] = [None] * _ROWS
         self._utilities = vec[float]([0.0] * _ROWS)
         self._clockwise = vec[i64]([i64(0)] * _ROWS)
         self._orders = vec[i64]([i64(0)] * _ROWS)
 
-    def row(self, own: Profile, other: Profile) -> int:
+    def row(self, own: Profile, other: Profile) -> i64:
         """Find or compute the ratings of another peer; they stay in this row until the next call."""
         if own is not self._own:
             self._own = own
             self._rated = [None] * _ROWS
-        row = other.peer % _ROWS
-        rated = self._rated[row]
+        place = other.peer % _ROWS
+        row = i64(place)
+        rated = self._rated[place]
         if rated is not other:
             if rated is None or (
                 rated.peer != other.peer or rated.version != other.version or rated.session != other.session
             ):
                 self._utilities[row] = utility(own, other)
-                clockwise = (other.identifier - self._identifier) & self._mask
-                self._clockwise[row] = i64(clockwise >> self._shift)
-                self._orders[row] = i64(((other.identifier ^ self._identifier) & self._mask) >> self._shift)
-            self._rated[row] = other
+                theirs = i64(other.identifier >> self._shift)
+                self._clockwise[row] = (theirs - self._place) & (RING_UNITS - 1)
+                self._orders[row] = theirs ^ self._place
+            self._rated[place] = other
         return row
 
-    def utility(self, row: int) -> float:
+    def utility(self, row: i64) -> float:
         """Equation 1 of Vitis."""
         return self._utilities[row]
 
-    def clockwise(self, row: int) -> int:
+    def clockwise(self, row: i64) -> i64:
         """The distance from this peer clockwise to the other one, in units of 2^-62 of the ring."""
-        return int(self._clockwise[row])
+        return self._clockwise[row]
 
-    def order(self, row: int) -> int:
+    def order(self, row: i64) -> i64:
         """A number that puts peers in an order that differs from peer to peer."""
-        return int(self._orders[row])
+        return self._orders[row]
 
 
-RING_UNITS: Final = 1 << _BITS
+RING_UNITS: Final[i64] = 1 << _BITS
 """The whole ring in the units of `Ratings.clockwise`."""

@@ -6,14 +6,15 @@ the neighbour whose identifier is closest to the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from emulator.gossip.newscast import Newscast
-from emulator.gossip.profiles import make_profile, utility
-from emulator.gossip.sightings import Sighting
+from emulator.gossip.places import NOWHERE, Places
+from emulator.gossip.profiles import make_profile, newer, utility
+from emulator.gossip.sightings import Sightings
 from emulator.gossip.tman import TMan
 from emulator.identifiers import RING, hash_of_peer
 from emulator.messages.message import Message
@@ -29,15 +30,28 @@ _WORD_COUNTS: Final = 2.5
 eyes only."""
 
 
-class Link(Sighting):
+_PLACES: Final = Places()
+
+
+class Link:
     """A peer that this one exchanges profiles with."""
 
-    __slots__ = ("said",)
+    __slots__ = ("heard", "peer", "profile", "said")
 
-    def __init__(self, heard: float, profile: Profile) -> None:
-        super().__init__(heard, profile)
+    def __init__(self, profile: Profile, heard: float) -> None:
+        self.peer = profile.peer
+        self.profile = profile
+        self.heard = heard
+        """The time at which anybody last heard from the peer (s of trial time)."""
         self.said: ProfileExchange | None = None
         """Its last heartbeat, if it has sent one and has not been silent for too long since."""
+
+    def renew(self, profile: Profile, heard: float) -> None:
+        """Take over what is newer of what others tell."""
+        if heard > self.heard:
+            self.heard = heard
+        if profile is not self.profile and newer(profile, self.profile):
+            self.profile = profile
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -100,7 +114,7 @@ class SmallWorld(Overlay):
             environment,
             own=self._own_profile,
             sample=self._newscast.view,
-            table=self._sightings,
+            table=self._neighbours_seen,
             select=self._select,
         )
         environment.handle(ProfileExchange, self._on_profile)
@@ -133,7 +147,7 @@ class SmallWorld(Overlay):
         if graceful:
             goodbye = Goodbye()
             for link in self.links():
-                self.environment.send(link.profile.peer, goodbye)
+                self.environment.send(link.peer, goodbye)
         self._newscast.stop(graceful)
         self.table.clear()
         self.incoming.clear()
@@ -209,10 +223,10 @@ class SmallWorld(Overlay):
         now = self.environment.now
         dropped = [link for link in self.table.values() if link.heard < now - self._stale]
         for link in dropped:
-            del self.table[link.profile.peer]
+            del self.table[link.peer]
             self._removed(link)
         for link in [link for link in self.incoming.values() if link.heard < now - self._stale]:
-            del self.incoming[link.profile.peer]
+            del self.incoming[link.peer]
             self.links_version += 1
         for link in self.links():
             if link.heard < now - self._word_counts and link.said is not None:
@@ -248,7 +262,7 @@ class SmallWorld(Overlay):
         if profile is None:
             return
         if link is None:
-            link = self.incoming[sender] = Link(self.environment.now, profile)
+            link = self.incoming[sender] = Link(profile, self.environment.now)
         said, link.said = link.said, message
         if said is None or said.profile != profile or said.proposals != message.proposals:
             link.profile = profile
@@ -263,62 +277,85 @@ class SmallWorld(Overlay):
         self._rebuild_routes()
         self.tell_change(_contact(link), False)
 
-    def _sightings(self) -> Sequence[Sighting]:
-        return list(self.table.values())
+    def _neighbours_seen(self) -> Sightings:
+        seen = Sightings(len(self.table))
+        for link in self.table.values():
+            seen.add(link.profile, link.heard)
+        return seen
 
     def _own_profile(self) -> Profile:
         return self.profile
 
-    def _select(self, told: Sequence[Sighting]) -> None:
+    def _select(self, told: Sightings) -> None:
         """Algorithm 4 over all whom this peer knows of and those it was `told` of."""
-        chosen = self._selection.select(self.profile, self._buffer(told), self.table)
+        self._renew_neighbours(told)
+        self._renew_neighbours(self._newscast.view())
+        known = self._neighbours_seen()
+        linked = Sightings()
+        for link in self.incoming.values():
+            linked.add(link.profile, link.heard)
+        hearsay = self._newscast.view()
+        _PLACES.clear()
+        candidates = Sightings(len(known) + len(linked) + len(told) + len(hearsay))
+        self._add_candidates(candidates, known)
+        neighbours: i64 = len(candidates)
+        for sightings in (linked, told, hearsay):
+            self._add_candidates(candidates, sightings)
+        chosen = self._selection.select(self.profile, candidates, neighbours)
         selected: dict[int, Link] = {}
-        for sightings in chosen.values():
-            for sighting in sightings:
-                link = self._link_to(sighting)
-                selected[link.profile.peer] = link
-        self._kinds = {kind: [s.profile.peer for s in sightings] for kind, sightings in chosen.items()}
+        self._kinds = {}
+        for kind, places in chosen.items():
+            links = [self._link_to(candidates, i64(place)) for place in places]
+            self._kinds[kind] = [link.peer for link in links]
+            for link in links:
+                selected[link.peer] = link
         if selected.keys() != self.table.keys():
             self._replace_table(selected)
 
-    def _buffer(self, told: Sequence[Sighting]) -> Sequence[Sighting]:
-        """The candidates: the table, the sample, who links here, and hearsay; the latest word of each."""
-        hearsay = [*told, *self._newscast.view()]
-        for sighting in hearsay:
-            link = self.table.get(sighting.profile.peer)
-            if link is not None:
-                link.add(sighting)
-        latest: dict[int, Sighting] = {}
-        self._add_candidates(latest, self.table.values())
-        self._add_candidates(latest, self.incoming.values())
-        self._add_candidates(latest, hearsay)
-        return list(latest.values())
+    def _renew_neighbours(self, hearsay: Sightings) -> None:
+        links = list(self.table.values())
+        _PLACES.clear()
+        place: i64
+        for place in range(len(links)):
+            _PLACES.note(i64(links[int(place)].peer), place)
+        for place in range(len(hearsay.peers)):
+            known = _PLACES.find(hearsay.peers[place])
+            if known != NOWHERE:
+                links[int(known)].renew(hearsay.profiles[int(place)], hearsay.heard[place])
 
-    def _add_candidates(self, latest: dict[int, Sighting], sightings: Iterable[Sighting]) -> None:
-        """Add those that are not known to be silent; nobody comes back by word from before its silence."""
+    def _add_candidates(self, candidates: Sightings, sightings: Sightings) -> None:
+        """Keep the latest word of each peer that is not known to be silent.
+
+        Nobody comes back by word from before its silence.
+        """
         oldest = self.environment.now - self._stale
-        own = self.environment.peer
-        for sighting in sightings:
-            heard = sighting.heard
-            peer = sighting.profile.peer
+        own: i64 = self._own.peer
+        peers, times = sightings.peers, sightings.heard
+        place: i64
+        for place in range(len(peers)):
+            peer, heard = peers[place], times[place]
             if heard < oldest or peer == own:
                 continue
-            known = latest.get(peer)
-            if known is not None and known.heard >= heard:
-                continue
-            silent = self._silent.get(peer)
-            if silent is None or heard > silent:
-                latest[peer] = sighting
+            if self._silent:
+                silent = self._silent.get(int(peer))
+                if silent is not None and heard <= silent:
+                    continue
+            end: i64 = len(candidates.profiles)
+            known = _PLACES.note(peer, end)
+            if known == end:
+                candidates.add(sightings.profiles[int(place)], heard)
+            elif heard > candidates.heard[known]:
+                candidates.replace(known, sightings.profiles[int(place)], heard)
 
-    def _link_to(self, sighting: Sighting) -> Link:
+    def _link_to(self, candidates: Sightings, place: i64) -> Link:
         """The link to a selected peer: the one that there is, or a new one."""
-        peer = sighting.profile.peer
-        link = self.table.get(peer)
+        profile, heard = candidates.profiles[int(place)], candidates.heard[place]
+        link = self.table.get(profile.peer)
         if link is None:
-            link = self.incoming.pop(peer, None)
+            link = self.incoming.pop(profile.peer, None)
         if link is None:
-            return Link(sighting.heard, sighting.profile)
-        link.add(sighting)
+            return Link(profile, heard)
+        link.renew(profile, heard)
         return link
 
     def _replace_table(self, selected: dict[int, Link]) -> None:
@@ -341,4 +378,4 @@ class SmallWorld(Overlay):
 
 
 def _contact(link: Link) -> Contact:
-    return Contact(link.profile.peer, link.profile.identifier)
+    return Contact(link.peer, link.profile.identifier)

@@ -7,12 +7,20 @@ between peers that share the topic, up to `d` hops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
 
 from emulator.bit_sets import bits
+from emulator.gossip.places import NOWHERE, Places
 from emulator.identifiers import IdentifierSpace, hash_of_topic
 from emulator.overlays.small_world import Link
 from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Proposals
+
+_NEIGHBOURS: Final = Places()
+"""Those of the peer that holds an election."""
 
 
 class _Shared:
@@ -24,8 +32,8 @@ class _Shared:
         self.profile = other
         """The neighbour's, whose topics its proposals run parallel to."""
         shared = bits(own.topics & other.topics)
-        self.owns = [_place(own, topic) for topic in shared]
-        self.others = [_place(other, topic) for topic in shared]
+        self.owns = vec[i64]([_place(own, topic) for topic in shared])
+        self.others = vec[i64]([_place(other, topic) for topic in shared])
 
 
 class GatewayElection:
@@ -41,8 +49,8 @@ class GatewayElection:
         self._keys: list[int] = []
         self._shared: dict[int, _Shared] = {}
         self.gateways: list[Contact] = []
-        self.parents: list[int] = []
-        self.hops: list[int] = []
+        self.parents = vec[i64]()
+        self.hops = vec[i64]()
 
     def elect(self, profile: Profile, links: Sequence[Link]) -> bool:
         """Algorithm 5 for all topics of this peer's `profile`; whether any proposal has changed."""
@@ -53,14 +61,17 @@ class GatewayElection:
             self._shared.clear()
         gateways, parents, hops = self.gateways, self.parents, self.hops
         self._propose_itself()
-        neighbours = {link.profile.peer for link in links}
+        _NEIGHBOURS.clear()
+        place: i64
+        for place in range(len(links)):
+            _NEIGHBOURS.note(i64(links[int(place)].peer), place)
         if len(self._shared) > 2 * len(links):
-            self._shared = {peer: shared for peer, shared in self._shared.items() if peer in neighbours}
+            self._shared = {link.peer: self._shared[link.peer] for link in links if link.peer in self._shared}
         for link in links:
             said = link.said
             if said is not None and said.profile is not None and said.proposals is not None:
                 shared = self._shared_with(profile, said.profile)
-                self._weigh(link.profile.peer, shared, said.proposals, neighbours)
+                self._weigh(i64(link.peer), shared, said.proposals)
         return is_new or parents != self.parents or hops != self.hops or gateways != self.gateways
 
     def gateway_topics(self) -> int:
@@ -77,45 +88,46 @@ class GatewayElection:
         """Compose what the neighbours are told; `relayed` are the topics that this peer relays."""
         contacts: list[Contact] = []
         place_of: dict[int, int] = {}
-        places: list[int] = []
+        places = vec[i64]()
         for gateway in self.gateways:
             place = place_of.get(gateway.peer)
             if place is None:
                 place = place_of[gateway.peer] = len(contacts)
                 contacts.append(gateway)
-            places.append(place)
+            places = append(places, i64(place))
         return Proposals(contacts, places, self.parents, self.hops, relayed)
 
     def _propose_itself(self) -> None:
         """Line 3, for all topics."""
         count = len(self._keys)
         self.gateways = [self._own] * count
-        self.parents = [self._own.peer] * count
-        self.hops = [0] * count
+        self.parents = vec[i64]([i64(self._own.peer)] * count)
+        self.hops = vec[i64]([i64(0)] * count)
 
-    def _weigh(self, neighbour: int, shared: _Shared, proposals: Proposals, neighbours: set[int]) -> None:
+    def _weigh(self, neighbour: i64, shared: _Shared, proposals: Proposals) -> None:
         """Lines 6 to 16, for all topics shared with a neighbour."""
-        own, limit = self._own.peer, self._limit
-        others = shared.others
-        index = 0
-        for place in shared.owns:
-            theirs = others[index]
-            index += 1
+        own: i64 = self._own.peer
+        limit: i64 = self._limit
+        owns, others = shared.owns, shared.others
+        parents, hops = self.parents, self.hops
+        index: i64
+        for index in range(len(owns)):
+            place, theirs = owns[index], others[index]
             parent = proposals.parents[theirs]
             # Line 7, and what it is for: no proposal comes back to the peer that it came from.
-            if parent != neighbour and (parent in neighbours or parent == own):
+            if parent != neighbour and (parent == own or _NEIGHBOURS.find(parent) != NOWHERE):
                 continue
-            gateway = proposals.gateways[proposals.places[theirs]]
-            hops = proposals.hops[theirs] + 1
-            known = self.gateways[place]
+            gateway = proposals.gateways[int(proposals.places[theirs])]
+            known = self.gateways[int(place)]
+            away = proposals.hops[theirs] + 1
             if gateway.peer == known.peer:
-                if hops >= self.hops[place]:
+                if away >= hops[place]:
                     continue
-            elif hops >= limit or not self._is_closer(gateway, known, self._keys[place]):
+            elif away >= limit or not self._is_closer(gateway, known, self._keys[int(place)]):
                 continue
-            self.gateways[place] = gateway
-            self.parents[place] = neighbour
-            self.hops[place] = hops
+            self.gateways[int(place)] = gateway
+            parents[place] = neighbour
+            hops[place] = away
 
     def _is_closer(self, one: Contact, other: Contact, key: int) -> bool:
         return self._distance(one.identifier, key) < self._distance(other.identifier, key)

@@ -8,7 +8,7 @@ the path, so a path heals where it broke and fades where nobody needs it.
 
 from __future__ import annotations
 
-from emulator.bit_sets import bits
+from emulator.bit_sets import bit_set, bits
 from emulator.identifiers import hash_of_topic
 from emulator.protocol import Environment, Overlay
 from trellis.v1.pubsub import RelayRequest
@@ -142,12 +142,12 @@ class RelayTrees:
 
     def _next_hops(self, topics: int) -> dict[int, int]:
         """The topics by the next hop towards their rendezvous nodes, without those that end here."""
-        by_hop: dict[int, int] = {}
+        by_hop: dict[int, list[int]] = {}
         for topic in bits(topics):
             hop = self._overlay.next_hop(hash_of_topic(topic))
             if hop is not None:
-                by_hop[hop.peer] = by_hop.get(hop.peer, 0) | (1 << topic)
-        return by_hop
+                by_hop.setdefault(hop.peer, []).append(topic)
+        return {hop: bit_set(asked) for hop, asked in by_hop.items()}
 
     def _fade(self, link: _RelayLink, topics: int) -> None:
         """Only these topics are asked over the link from now on; the others live for `lifetime` more."""

@@ -67,7 +67,7 @@ class Vitis(RendezvousPubSub):
         bit = 1 << topic
         for link in self._links():
             if link.profile.topics & bit or (self._tells_relayed and _relays(link, bit)):
-                targets.add(link.profile.peer)
+                targets.add(link.peer)
         return targets
 
 

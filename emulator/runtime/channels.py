@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -11,10 +12,20 @@ from mypy_extensions import mypyc_attr
 from emulator.identifiers import IdentifierSpace
 from emulator.messages.message import KINDS, Message
 from emulator.protocol import Application, Component, Environment, M, Outcome, Timer
-from emulator.telemetry.recorder import Recorder
+from emulator.telemetry.recorder import Counter, Recorder
 
 Handler = Callable[[int, Message], None]
 Answer = Callable[[int, Message], Message | None]
+
+
+class _Handling:
+    """A handler and the channel that it is registered on."""
+
+    __slots__ = ("channel", "handler")
+
+    def __init__(self, channel: str, handler: Handler) -> None:
+        self.channel = channel
+        self.handler = handler
 
 
 class NoHandler(LookupError):
@@ -32,6 +43,8 @@ class Life(ABC):
         self.role = role
         self.channels: dict[str, Channel] = {}
         self.requests: dict[int, PendingRequest] = {}
+        self.handling: dict[type[Message], _Handling] = {}
+        """The handlers of all channels. Where several channels handle a class, it is the last one's."""
         # A reply to an earlier life's request finds no request of this life.
         self._last_request = session << 32
 
@@ -68,6 +81,11 @@ class Life(ABC):
 
     def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
         """Handle a message. Raises NoHandler."""
+        if request == 0:
+            handling = self.handling.get(type(message))
+            if handling is not None and handling.channel == channel_name:
+                handling.handler(sender, message)
+                return
         channel = self.channels.get(channel_name)
         if channel is None:
             raise NoHandler(f"peer {self.peer} has no channel {channel_name!r}")
@@ -147,8 +165,8 @@ class Channel(Environment):
         self.component: Component | None = None
         self.handlers: dict[type[Message], Handler] = {}
         self.answers: dict[type[Message], Answer] = {}
-        self._counters: list[dict[type[Message], list[int]] | None] = [None] * (2 * len(KINDS))
-        """[messages, bytes] sent by message class, for each kind, of maintenance and of operations.
+        self._counters: list[dict[type[Message], Counter] | None] = [None] * (2 * len(KINDS))
+        """What was sent by message class, for each kind, of maintenance and of operations.
 
         A message that encloses another one is of the other one's kind.
         """
@@ -158,7 +176,7 @@ class Channel(Environment):
         return self.life.now()
 
     def channel(self, name: str) -> Channel:
-        return self.life.open(f"{self.name}/{name}" if self.name else name)
+        return self.life.open(sys.intern(f"{self.name}/{name}") if self.name else name)
 
     def attach(self, component: Component) -> None:
         if self.component is not None:
@@ -169,6 +187,7 @@ class Channel(Environment):
         if kind in self.handlers or kind in self.answers:
             raise ValueError(f"{kind.NAME} has two handlers on channel {self.name!r}")
         self.handlers[kind] = handler  # type: ignore[assignment]
+        self.life.handling[kind] = _Handling(self.name, self.handlers[kind])
 
     def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
         if kind in self.handlers or kind in self.answers:
@@ -199,8 +218,8 @@ class Channel(Environment):
         counter = counters.get(type(message))
         if counter is None:
             counter = counters[type(message)] = recorder.counter(self.peer, self.name, message, traced)
-        counter[0] += 1
-        counter[1] += message.byte_size()
+        counter.messages += 1
+        counter.size += message.byte_size()
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         return self.life.set_timer(delay, callback)

@@ -50,9 +50,9 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             world.run_until(time)
             report(_progress(world, spec))
     finally:
+        recorder.close()
         if gc_was_enabled:
             gc.enable()
-        recorder.close()
     fidelity = Fidelity(
         runtime="virtual",
         enforced_by="virtual clock",

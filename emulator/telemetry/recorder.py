@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from mypy_extensions import i64
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
@@ -43,6 +44,16 @@ class Sent(NamedTuple):
     message: str
     kind: str
     traced: bool
+
+
+class Counter:
+    """How many messages a peer sent of a kind, and their bytes; the runtime counts in it."""
+
+    __slots__ = ("messages", "size")
+
+    def __init__(self) -> None:
+        self.messages: i64 = 0
+        self.size: i64 = 0
 
 
 class Recorder:
@@ -85,7 +96,7 @@ class Recorder:
         self._span_ids = (int.from_bytes(identity[:4], "big") | 1) << 32
         self._trace_prefix = identity[4:12]
         self._traces_begun = 0
-        self._sent: dict[Sent, list[int]] = {}
+        self._sent: dict[Sent, Counter] = {}
         self._identifiers: list[tuple[int, int, str, int, str]] = []
 
     @property
@@ -184,9 +195,13 @@ class Recorder:
             )
         )
 
-    def counter(self, peer: int, channel: str, message: Message, traced: bool) -> list[int]:
-        """[messages, bytes] that `peer` sent so far of this type on the channel; the runtime counts in it."""
-        return self._sent.setdefault(Sent(peer, channel, message.NAME, KINDS[message.kind()], traced), [0, 0])
+    def counter(self, peer: int, channel: str, message: Message, traced: bool) -> Counter:
+        """What counts the messages that `peer` sends of this type on the channel."""
+        sent = Sent(peer, channel, message.NAME, KINDS[message.kind()], traced)
+        counter = self._sent.get(sent)
+        if counter is None:
+            counter = self._sent[sent] = Counter()
+        return counter
 
     def take_identifier(self, peer: int, channel: str, at_ns: int, identifier: int, space: str) -> None:
         """Record that the peer has this identifier from now on; `space` names the metric."""
@@ -198,10 +213,10 @@ class Recorder:
         """Write the metrics of the whole host, and the identifiers that its peers took since."""
         self._write_identifiers()
         totals: dict[Sent, list[int]] = {}
-        for sent, (messages, size) in self._sent.items():
+        for sent, counter in self._sent.items():
             total = totals.setdefault(sent._replace(peer=0), [0, 0])
-            total[0] += messages
-            total[1] += size
+            total[0] += int(counter.messages)
+            total[1] += int(counter.size)
         batch = self._batch(at_ns)
         for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
             for sent, total in sorted(totals.items()):
@@ -220,12 +235,13 @@ class Recorder:
         one at a time.
         """
         batch = self._batch(at_ns)
-        for sent, counter in sorted(self._sent.items()):
-            if not counter[0]:
+        for sent in sorted(self._sent):
+            counter = self._sent[sent]
+            if not counter.messages:
                 continue
             attributes = {names.PEER: sent.peer} | _message_attributes(sent)
-            for name, value in zip((names.PEER_SENT_MESSAGES, names.PEER_SENT_BYTES), counter, strict=True):
-                batch.add_sum(name, value, attributes)
+            batch.add_sum(names.PEER_SENT_MESSAGES, int(counter.messages), attributes)
+            batch.add_sum(names.PEER_SENT_BYTES, int(counter.size), attributes)
             if batch.points >= _POINTS_IN_RECORD:
                 self._metrics.write(batch.encode(), 0)
                 yield
