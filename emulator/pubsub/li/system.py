@@ -178,6 +178,8 @@ class Li(PubSub):
 def _ranges(interest: Interest) -> RangeInterest:
     if not isinstance(interest, RangeInterest):
         raise TypeError(f"this system knows ranges over attributes, not {type(interest).__name__}")
+    if interest.sets:
+        raise ValueError(f"this system knows ranges of values, not sets, as of {', '.join(interest.sets)}")
     return interest
 
 

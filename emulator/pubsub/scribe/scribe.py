@@ -170,7 +170,7 @@ class Scribe(PubSub):
         self._overlay.route(hash_of_topic(data.topic), data)
 
     def _on_multicast(self, sender: int, message: Multicast) -> RootAddress | None:
-        """Confirm an event as the root. A former root routes it on, and the root tells the publisher of itself.
+        """Confirm an event as the root. A former root routes it on; the root tells the publisher who it is.
 
         A root that came back and has not joined yet has no tree; it does not answer, and the publisher routes
         the event.
