@@ -37,11 +37,11 @@ class Network:
         self._sigma = spec.jitter / _HALF_NORMAL_DEVIATION
 
     def one_way(self, sender: int, receiver: int) -> float:
-        """Seconds from peer to peer, half of the pair's RTT, without jitter."""
+        """The seconds from peer to peer: half of the pair's RTT, without jitter."""
         return self.rows[self.locations[sender]][self.locations[receiver]]
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
-        """Seconds that this message takes, or None if it is lost.
+        """The seconds that this message takes, or None if it is lost.
 
         Jitter only adds: a half-normal variable whose standard deviation is `jitter` (and whose mean is
         1.32 times that), because queues make packets late and never early.
