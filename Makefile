@@ -33,7 +33,8 @@ demo: environment
 
 # What needs the machine for itself runs alone; the rooms of the protocols once more from their source.
 ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_*.py \
-    tests/test_fleet_processes.py tests/test_parity.py tests/test_example_package.py)
+    tests/test_fleet_processes.py tests/test_deliveries_told_processes.py tests/test_parity.py \
+    tests/test_example_package.py)
 FROM_SOURCE := tests/test_gossip_*.py tests/test_messages.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py
 
 test: environment lint

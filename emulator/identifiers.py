@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from functools import cache
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 BITS: Final = 128
 """Bits of hashed identifiers and keys: the first 128 of SHA-1, as in Pastry."""
+REMEMBERED_HASHES: Final = 1 << 16
+"""Hashes that a process keeps: the topics and peers of a large trial, in some 15 MB."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -76,7 +78,7 @@ SPACES: Final[dict[str, type[IdentifierSpace]]] = {
 """The spaces by the name of their metric."""
 
 
-@cache
+@lru_cache(maxsize=REMEMBERED_HASHES)
 def hash_of(name: str) -> int:
     """The identifier of anything that has a name."""
     return int.from_bytes(hashlib.sha1(name.encode()).digest()[: BITS // 8], "big")
@@ -89,14 +91,13 @@ def hash_of_peer(peer: int) -> int:
 
 def hash_of_topic(topic: int) -> int:
     """The key of a topic: hash(t) of the papers."""
-    if topic >= _MOST_KEYS_KEPT:
+    if topic >= REMEMBERED_HASHES:
         return hash_of(f"topic {topic}")
     while topic >= len(_TOPIC_KEYS):
         _TOPIC_KEYS.append(hash_of(f"topic {len(_TOPIC_KEYS)}"))
     return _TOPIC_KEYS[topic]
 
 
-_MOST_KEYS_KEPT: Final = 1 << 16
 _TOPIC_KEYS: Final[list[int]] = []
 """Of the first topics, by their numbers."""
 

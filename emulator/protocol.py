@@ -63,9 +63,14 @@ class TopicInterest:
 
 @dataclass(frozen=True)
 class RangeInterest:
-    """A conjunction of closed ranges over numeric attributes: name -> (low, high)."""
+    """A conjunction over numeric attributes, each of which has a closed range or a set of values by its name.
 
-    ranges: Mapping[str, tuple[float, float]]
+    An event matches if it has all these attributes, each with a value in the range or in the set.
+    """
+
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """(low, high)."""
+    sets: Mapping[str, frozenset[float]] = field(default_factory=dict)
 
 
 Interest = TopicInterest | RangeInterest

@@ -17,8 +17,8 @@ from trellis.v1.overlay import Goodbye
 from trellis.v1.pubsub import EventData
 
 _TESTS = Path(__file__).parent
-PATH = os.pathsep.join([str(_TESTS), str(_TESTS / "toys")])
-"""The PYTHONPATH of hosts that are to find the systems of the tests."""
+PATH = os.pathsep.join([str(_TESTS), str(_TESTS / "toys"), str(_TESTS.parent)])
+"""The PYTHONPATH of hosts that are to find the systems of the tests, and this checkout."""
 
 if limit := os.environ.get("TOY_FILE_LIMIT"):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))

@@ -30,15 +30,27 @@ SUBSCRIPTIONS = pa.schema(
         ("sessions", pa.list_(pa.struct([("start_s", pa.float64()), ("end_s", pa.float64())]))),
     ]
 )
-Ranges = dict[str, tuple[float, float]]
+Ranges = dict[str, tuple[float, float] | frozenset[float]]
 Asked = tuple[int, Ranges, float, float]
 """(peer, ranges, asked, given up)"""
 
 numbers = st.integers(0, 4).map(float)
-ranges = st.dictionaries(st.sampled_from("xyz"), st.tuples(numbers, numbers), max_size=3)
+bounds = st.one_of(st.tuples(numbers, numbers), st.frozensets(numbers, min_size=1))
+ranges = st.dictionaries(st.sampled_from("xyz"), bounds, max_size=3)
 times = st.integers(0, 20).map(lambda tick: tick * 5.0)
 asked = st.tuples(st.integers(0, 4), ranges, times, times)
 events = st.tuples(st.dictionaries(st.sampled_from("xyz"), numbers, max_size=3), times)
+
+
+def part(name: str, wanted: tuple[float, float] | frozenset[float]) -> dict[str, Any]:
+    """As the plan has it."""
+    if isinstance(wanted, tuple):
+        return {"attribute": name, "low": wanted[0], "high": wanted[1]}
+    return {"attribute": name, "low": min(wanted), "high": max(wanted), "values": sorted(wanted)}
+
+
+def is_wanted(value: float, wanted: tuple[float, float] | frozenset[float]) -> bool:
+    return wanted[0] <= value <= wanted[1] if isinstance(wanted, tuple) else value in wanted
 
 
 def matches(
@@ -60,7 +72,7 @@ def matches(
     held = [
         {
             "peer": peer,
-            "ranges": [{"attribute": k, "low": low, "high": high} for k, (low, high) in of.items()],
+            "ranges": [part(name, wanted) for name, wanted in of.items()],
             "start_s": start,
             "end_s": end,
             "sessions": [{"start_s": s, "end_s": e} for s, e in up[peer]],
@@ -86,7 +98,7 @@ def test_matching_equals_brute_force(
     expected: dict[tuple[int, int], Any] = {}
     for number, (values, at) in enumerate(published):
         for peer, of, start, end in subscriptions:
-            inside = all(name in values and low <= values[name] <= high for name, (low, high) in of.items())
+            inside = all(name in values and is_wanted(values[name], wanted) for name, wanted in of.items())
             if inside and start <= at < end:
                 due = long_enough(start or -10.0, end, at)
                 is_up = any(long_enough(*session, at) for session in up[peer])

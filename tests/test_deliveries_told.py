@@ -4,91 +4,55 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fleet_toys import PATH
+from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
-from small_trial import Outcome, run
-from witness import WITNESS, Handed, read_ledger
+from told_and_handed import OWN_SYSTEMS, Trial, check_tables, run_trial, spec_of, told
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.processes import run_processes
+from emulator.experiment.rundir import RunDirectory
+from emulator.runtime.virtual import run_virtual
 from emulator.telemetry import names
 
-SYSTEMS = [REPAIRING.name]
-CHURN = {"model": {"kind": "poisson", "mean_session": "20 s", "mean_gap": "5 s"}, "graceful": 0.7}
+pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once
+ALL = [*OWN_SYSTEMS, REPAIRING.name]
 
 
-def spec_of(system: str, ledger: Path, peers: int, **fields: Any) -> TrialSpec:
-    """A trial under churn, with some loss and messages that overtake each other."""
-    return TrialSpec.model_validate(
-        {
-            "system": {"name": WITNESS.name, "parameters": {"of": system, "ledger": str(ledger)}},
-            "peers": peers,
-            "network": {"jitter": "20 ms", "loss": 0.01, "unreachable_after": "2 s"},
-            "workload": {
-                "subscriptions": {"kind": "random", "topics": 6, "per_peer": 2, "buckets": 1},
-                "publications": {"events": 60},
-            },
-            "churn": CHURN,
-            "phases": {"join": "2 s", "settle": "6 s", "measure": "30 s", "drain": "10 s"},
-        }
-        | fields
-    )
-
-
-def told(outcome: Outcome) -> list[Handed]:
-    """What telemetry says that applications were handed."""
-    found = []
-    for span in outcome.spans:
-        marks = span.attributes
-        if marks.get(names.DELIVERED) and (names.EVENT in marks or names.LOOKUP in marks):
-            what, key = ("event", names.EVENT) if names.EVENT in marks else ("lookup", names.LOOKUP)
-            found.append(Handed(what, marks[key], marks[names.PEER], marks[names.HOPS], span.end))
-    return found
-
-
-def without_time(handed: list[Handed]) -> Counter[tuple[str, int, int, int]]:
-    return Counter((each.what, each.number, each.peer, each.hops) for each in handed)
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_on_the_virtual_clock(system: str, tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    ledger.mkdir()
+def run_one(system: str, run: RunDirectory, ledger: Path) -> Trial:
     spec = spec_of(system, ledger, peers=40)
-    outcome = run(spec, draw_plan(spec), tmp_path / "run")
-    handed = read_ledger(ledger)
-    assert len(handed) > 300
-    assert without_time(told(outcome)) == without_time(handed)
-    at = sorted(each.at for each in told(outcome))
-    assert at == pytest.approx(sorted(each.at for each in handed), abs=1e-6)
+    return run_trial(spec, run, lambda *of: run_virtual(*of, lambda progress: None))
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_in_real_time_on_two_hosts(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", PATH)
-    ledger = tmp_path / "ledger"
-    ledger.mkdir()
-    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.1}
-    spec = spec_of(system, ledger, peers=24, runtime=runtime)
-    directory = TrialDirectory(tmp_path / "run" / "trials" / "witness-1")
-    directory.path.mkdir(parents=True)
-    outcome = Outcome(directory, run_processes(spec, draw_plan(spec), directory, lambda progress: None))
-    handed = read_ledger(ledger)
-    assert len(handed) > 100
-    assert without_time(told(outcome)) == without_time(handed)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    return RunDirectory(tmp_path_factory.mktemp("told") / "run")
 
 
-def test_the_toy_delivers_in_every_way(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def trials(run: RunDirectory) -> dict[str, Trial]:
+    return {system: run_one(system, run, run.path.parent / system) for system in ALL}
+
+
+@pytest.mark.parametrize("system", ALL)
+def test_spans_on_the_virtual_clock_tell_what_was_handed_and_when(
+    system: str, trials: dict[str, Trial]
+) -> None:
+    trial = trials[system]
+    assert len(trial.handed) > 200
+    trial.check_spans()
+    found, handed = sorted(told(trial.outcome)), sorted(trial.handed)
+    assert [each.at for each in found] == pytest.approx([each.at for each in handed], abs=1e-6)
+
+
+def test_tables_of_the_virtual_clock_tell_what_was_handed(
+    spark: SparkSession, run: RunDirectory, trials: dict[str, Trial]
+) -> None:
+    check_tables(spark, run, list(trials.values()))
+
+
+def test_the_toy_delivers_in_every_way(trials: dict[str, Trial]) -> None:
     """On a message's span, beside it, and outside of any operation."""
-    ledger = tmp_path / "ledger"
-    ledger.mkdir()
-    spec = spec_of(REPAIRING.name, ledger, peers=40)
-    outcome = run(spec, draw_plan(spec), tmp_path / "run")
+    outcome = trials[REPAIRING.name].outcome
     spans = {span.span: span for span in outcome.spans}
     ways = Counter(
         (span.name, spans[span.parent].name if span.parent else "")

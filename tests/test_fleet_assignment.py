@@ -31,7 +31,11 @@ values = st.floats(allow_nan=False)
 times = st.floats(0, 1e6)
 interests = st.one_of(
     st.builds(TopicInterest, numbers, st.floats(0, 100)),
-    st.dictionaries(names, st.tuples(values, values), min_size=1).map(RangeInterest),
+    st.builds(
+        RangeInterest,
+        st.dictionaries(names.map("range of ".__add__), st.tuples(values, values)),
+        st.dictionaries(names, st.frozensets(values, min_size=1)),
+    ),
 )
 topic_events = st.builds(Event, numbers, st.just(3), numbers, st.just({}), st.integers(0, 50).map(bytes))
 content_events = st.builds(

@@ -20,8 +20,10 @@ from emulator.messages import catalogue
 from emulator.messages.generate import UnsupportedProto, generate
 from emulator.messages.message import CONTROL, EVENT, MAINTENANCE, MalformedMessage, Message, Part
 from trellis.v1 import options_pb2
+from trellis.v1.content import EventContent, EventDelivery, ProbePub, ProbePubMulticast
 from trellis.v1.overlay import Contact, Goodbye, LookupRequest, NewscastExchange, Profile, Routed
 from trellis.v1.pubsub import EventData, Notification
+from trellis.v1.scribe import Multicast
 
 ROOT = Path(__file__).parent.parent
 FILES = ("overlay", "pastry", "pubsub", "scribe", "content")
@@ -143,6 +145,20 @@ def test_a_message_says_what_it_is_there_for() -> None:
     assert Goodbye().event_number() == -1
 
 
+@pytest.mark.parametrize("kind", [ProbePub, ProbePubMulticast, EventDelivery])
+def test_a_message_tells_the_number_of_the_event_inside_a_part(
+    kind: type[ProbePub | ProbePubMulticast | EventDelivery],
+) -> None:
+    message = kind(content=EventContent(event=7), hops=2)
+    assert (message.event_number(), message.topic_number(), message.travelled()) == (7, -1, 2)
+    assert kind().event_number() == -1
+
+
+def test_a_message_around_an_event_tells_all_that_the_event_tells() -> None:
+    message = Multicast(event=EventData(event=7, topic=3, hops=1))
+    assert (message.event_number(), message.topic_number(), message.travelled()) == (7, 3, 1)
+
+
 def test_a_part_is_no_message() -> None:
     assert not isinstance(Profile(), Message)
     with pytest.raises(KeyError):
@@ -176,6 +192,7 @@ def test_a_package_generates_messages_of_its_own(tmp_path: Path, monkeypatch: py
     text = f"""
         // What is told.
         message Rumour {{ {KIND} uint32 event = 1; sint32 heat = 2; optional uint32 topic = 3; }}
+        message Hearsay {{ {KIND} Rumour rumour = 1; Hearsay before = 2; }}
         message Pack {{ option (trellis.v1.kind) = AS_ENCLOSED; trellis.v1.Enclosed message = 1; }}
     """
     (path,) = generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
@@ -183,7 +200,8 @@ def test_a_package_generates_messages_of_its_own(tmp_path: Path, monkeypatch: py
     module = importlib.import_module("strange.rumours")
     try:
         rumour = module.Rumour(event=3, heat=-2)
-        assert rumour.topic is None
+        assert rumour.topic is None and rumour.topic_number() == -1
+        assert module.Hearsay(rumour).event_number() == 3
         assert catalogue.decode("Rumour", rumour.encode()) == rumour
         assert module.Pack(rumour).kind() == EVENT
         assert module.Rumour.__doc__ == "What is told."

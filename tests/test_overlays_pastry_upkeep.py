@@ -176,6 +176,16 @@ def test_a_contact_that_never_answers_is_replaced() -> None:
     assert peer.asked(Ping) == [2]
 
 
+def test_the_bootstrap_services_late_answer_starts_no_second_join() -> None:
+    peer = Peer(1)
+    peer.environment.advance(10)  # it was asked again, for it had not answered
+    first, second = peer.environment.asked_for_contacts
+    peer.forget_sent()
+    first([2])
+    second([3])
+    assert peer.asked(Ping) == [2]
+
+
 def test_a_near_peer_that_does_not_answer_for_its_row_is_replaced() -> None:
     peer = Peer(1)
     peer.pong(1)

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.experiment.plan import Plan
+from emulator.protocol import RangeInterest
+from emulator.runtime.plan_script import script_of
+
 ROOT = Path(__file__).parent.parent
 EXPERIMENT = """\
 name: small
@@ -55,7 +59,7 @@ def trellis(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def _trellis(*arguments: str, **experiment: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "small.yaml").write_text(EXPERIMENT.replace("NAME", experiment.get("system", "vitis")))
         program = (sys.executable, "-c", "from emulator.cli import main; main()")
-        environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "300"}
+        environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "COLUMNS": "300"}
         return subprocess.run(
             [*program, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100
         )
@@ -149,6 +153,52 @@ def test_a_kind_of_subscriptions_of_a_package_is_checked_and_drawn_as_others_are
     assert "workload.subscriptions.topics: is" in told
     told = trellis("validate", "small.yaml", "--set", "workload.subscriptions={kind: two}").stderr
     assert "one" in told.partition("Known: ")[2] or 'Did you mean "one"' in told
+
+
+CONTENT = """\
+from typing import Literal
+from emulator.workload.source import ContentSource
+
+class Shops(ContentSource):
+    kind: Literal["shops"]
+    shops: int = 3
+
+    def domains(self):
+        return {"price": (0.0, 9.0), "shop": (0.0, self.shops - 1.0)}
+
+    def draw_interests(self, count, random):
+        shops = [float(shop) for shop in range(0, self.shops, 2)]
+        cheap = {"attribute": "price", "low": 0.0, "high": 5.0}
+        return [[cheap, {"attribute": "shop", "values": shops}] for _ in range(count)]
+
+    def draw_events(self, count, random):
+        prices = random.uniform(0, 9, count)
+        return [[{"attribute": WHAT, "value": float(price)}] for price in prices]
+"""
+CHANGE = "workload.subscriptions={kind: shops, per_peer: 2}"
+
+
+def test_a_kind_of_subscriptions_by_content_of_a_package_is_drawn_with_its_sets(install, trellis, tmp_path):
+    install("acme", "[trellis.workloads]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"price"'))
+    told = trellis("validate", "small.yaml", "--set", CHANGE, system="vitis").stderr
+    assert "choose one of li" in told
+    told = trellis("validate", "small.yaml", "--set", CHANGE, system="li").stderr
+    assert "put shop: [0, 2] into system.parameters.attributes" in told
+    known = "system.parameters.attributes={price: [0, 9], shop: [0, 2]}"
+    out = ("--out", "drawn")
+    assert trellis("plan", "small.yaml", "--set", CHANGE, "--set", known, *out, system="li").returncode == 0
+    (planned,) = tmp_path.glob("drawn/**/plan")
+    script = script_of(Plan.read(planned), 1e9)
+    interests = [held.interest for held in script.all_interests()]
+    assert interests == [RangeInterest({"price": (0.0, 5.0)}, {"shop": frozenset([0.0, 2.0])})] * 20
+
+
+def test_events_that_a_package_draws_with_an_unknown_attribute_are_refused(install, trellis):
+    install("acme", "[trellis.workloads]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"weight"'))
+    known = "system.parameters.attributes={price: [0, 9], shop: [0, 2]}"
+    told = trellis("plan", "small.yaml", "--set", CHANGE, "--set", known, system="li")
+    assert told.returncode == 2
+    assert "subscriptions of kind shops: events need attributes, each once, of price, shop" in told.stderr
 
 
 def test_topics_that_a_package_draws_out_of_range_are_refused(install, trellis):

@@ -102,6 +102,22 @@ def test_a_pull_before_the_event_is_here_is_answered_on_arrival() -> None:
     assert peer.environment.take(EventData) == [(1, data(hops=2)), (3, data(hops=2))]
 
 
+def test_who_pulls_twice_while_it_waits_gets_the_event_once() -> None:
+    peer = Peer()
+    peer.receive(2, notification())
+    peer.receive(1, Pull(event=EVENT))
+    peer.receive(1, Pull(event=EVENT))
+    peer.receive(2, data(hops=1))
+    assert peer.environment.take(EventData) == [(1, data(hops=2))]
+
+
+def test_an_awaited_event_that_is_forgotten_leaves_no_timer_behind() -> None:
+    peer = Peer()
+    for event in range(10_010):
+        peer.receive(2, notification(event=event))
+    assert sum(timer.callback is not None for timer in peer.environment.timers) == 10_000
+
+
 def test_a_pull_of_an_unknown_event_is_not_answered() -> None:
     peer = Peer()
     peer.receive(1, Pull(event=EVENT))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from li_world import LiWorld
 
-from emulator.protocol import Event, Installation, TopicInterest
+from emulator.protocol import Event, Installation, RangeInterest, TopicInterest
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.space import ROOT
 from trellis.v1.content import (
@@ -354,12 +354,14 @@ def test_unicast_sends_no_multicast_and_throughout_sends_nothing_else() -> None:
             assert world.lockstep.sent and not sent(world, absent)
 
 
-def test_an_interest_in_nothing_or_in_a_topic_is_refused() -> None:
+def test_an_interest_in_nothing_in_a_set_or_in_a_topic_is_refused() -> None:
     world = LiWorld(2, parameters())
     with pytest.raises(ValueError, match="at least one attribute"):
         world.subscribe(0, {})
     with pytest.raises(ValueError, match="no attribute c"):
         world.subscribe(0, {"c": (0.0, 1.0)})
+    with pytest.raises(ValueError, match="not sets, as of a"):
+        world.systems[0].subscribe(RangeInterest({}, {"a": frozenset([1.0])}))
     with pytest.raises(TypeError, match="TopicInterest"):
         world.systems[0].subscribe(TopicInterest(3))
     with pytest.raises(TypeError, match="topic"):

@@ -8,10 +8,20 @@ import pytest
 from li_world import LiWorld
 from test_pubsub_li import check, grow, parameters, random_ranges, random_values
 
+from emulator.identifiers import hash_of_peer
+from emulator.protocol import Contact
 from emulator.pubsub.li.node import TreeNode
 from emulator.pubsub.li.space import ROOT, Schema
 from emulator.pubsub.li.system import Li
-from trellis.v1.content import InsertSub, InsertSubAck, NodeState, NodeUpdate, SubscriptionObject, TransferSub
+from trellis.v1.content import (
+    Comparison,
+    InsertSub,
+    InsertSubAck,
+    NodeState,
+    NodeUpdate,
+    SubscriptionObject,
+    TransferSub,
+)
 
 SCHEMA = Schema.of({"a": (0.0, 100.0)})
 
@@ -179,6 +189,22 @@ def test_a_joining_peer_waits_for_silent_neighbours_no_longer_than_its_patience(
     environment.outbox.clear()
     environment.advance(2.0)
     assert system.tree.copies.settled
+
+
+def test_a_neighbour_that_comes_while_a_peer_is_joining_is_compared_with_later() -> None:
+    world = LiWorld(12, parameters(patience="4 s", settling="1 s", comparison="1000 s"), up=11)
+    world.ring.change(joined=[11])
+    system, environment = world.systems[11], world.lockstep.environments[11]
+    system.start([0])
+    environment.advance(1.0)
+    system.neighbour_changed(Contact(3, hash_of_peer(3)), joined=True)
+    environment.advance(2.0)
+    assert not system.tree.copies.settled
+    environment.advance(4.9)
+    environment.outbox.clear()
+    environment.advance(1.5)
+    assert system.tree.copies.settled
+    assert [peer for peer, _ in environment.take(Comparison)] == [3]
 
 
 def test_who_leaves_gracefully_leaves_its_nodes_behind() -> None:

@@ -7,6 +7,7 @@ from scribe_peer import (
     SELF,
     TOPIC,
     Peer,
+    contact,
     forwarder,
     member,
 )
@@ -132,6 +133,19 @@ def test_who_is_the_root_no_more_routes_a_multicast_on() -> None:
     ]
 
 
+def test_a_root_that_came_back_confirms_nothing_before_it_has_joined() -> None:
+    """It has no tree any more: the event would reach nobody."""
+    tested = Peer(ready=False)
+    tested.clear()
+    tested.hand(9, Multicast(event=tested.event(1, hops=1)), request=4)
+    assert not tested.environment.outbox
+    tested.overlay.joined = True
+    tested.joined_by(70)
+    tested.clear()
+    tested.route_through(tested.event(1), TOPIC)
+    assert [child for child, _ in tested.sent(EventData)] == [70]
+
+
 def test_routed_hops_add_to_those_before() -> None:
     tested = Peer(subscribed=[TOPIC])
     tested.route_through(tested.event(1, hops=1), TOPIC, hops=2)
@@ -186,6 +200,17 @@ def test_the_k_closest_know_the_roots_groups() -> None:
     tested.overlay.lay(2, 61)
     tested.environment.advance(HEARTBEAT)
     assert [peer for peer, _ in tested.sent(RootReplica)] == [4]
+
+
+def test_who_left_and_came_back_within_a_period_is_told_the_groups_again() -> None:
+    tested = Peer(closest=[1, 2, 3], root_replicas=2)
+    tested.joined_by(70)
+    tested.environment.advance(HEARTBEAT)
+    tested.clear()
+    tested.scribe.neighbour_changed(contact(2), joined=False)
+    tested.scribe.neighbour_changed(contact(2), joined=True)
+    tested.environment.advance(HEARTBEAT)
+    assert [peer for peer, _ in tested.sent(RootReplica)] == [2]
 
 
 def test_a_replica_that_becomes_the_root_knows_the_creator_and_passes_it_on() -> None:

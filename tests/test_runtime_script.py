@@ -14,7 +14,7 @@ from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Subscr
 
 END = 10.0
 RANGE = {"attribute": "a", "low": 1.0, "high": 2.0}
-OTHER = {"attribute": "b", "low": 0.0, "high": 9.0}
+SET = {"attribute": "b", "low": 0.0, "high": 9.0, "values": [0.0, 9.0]}
 VALUE = {"attribute": "a", "value": 1.5}
 PLAN = make_plan(
     3,
@@ -93,7 +93,7 @@ CONTENT = replace(
     subscriptions=pa.Table.from_pylist(
         [
             {"interest": 0, "peer": 0, "start_s": 0.0, "end_s": END, "ranges": [RANGE]},
-            {"interest": 1, "peer": 1, "start_s": 3.0, "end_s": 5.0, "ranges": [RANGE, OTHER]},
+            {"interest": 1, "peer": 1, "start_s": 3.0, "end_s": 5.0, "ranges": [RANGE, SET]},
         ],
         SUBSCRIPTIONS,
     ),
@@ -103,9 +103,9 @@ CONTENT = replace(
 )
 
 
-def test_ranges_and_their_numbers_are_told() -> None:
+def test_ranges_sets_and_their_numbers_are_told() -> None:
     script = script_of(CONTENT, END)
-    first, both = RangeInterest({"a": (1.0, 2.0)}), RangeInterest({"a": (1.0, 2.0), "b": (0.0, 9.0)})
+    first, both = RangeInterest({"a": (1.0, 2.0)}), RangeInterest({"a": (1.0, 2.0)}, {"b": frozenset([0, 9])})
     assert script.interests(0, 0.0) == [(0, first)]
     assert [s.action for s in script.steps if s.at in (3.0, 5.0)] == [
         Subscribe(1, both),

@@ -16,9 +16,10 @@ from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.otlp import read_records
 from emulator.telemetry.recorder import Recorder
+from trellis.v1.content import EventContent, EventDelivery, ProbePub
 from trellis.v1.overlay import Goodbye, LookupRequest, Routed
 from trellis.v1.pubsub import EventData, Notification, Pull
-from trellis.v1.scribe import RootAddress
+from trellis.v1.scribe import Multicast, RootAddress
 
 START = 1_700_000_000 * 10**9
 
@@ -230,6 +231,22 @@ def test_a_routed_copy_tells_its_event_and_the_hops_that_it_made_in_all(tmp_path
     attributes = read(spans(tmp_path)[1].attributes)
     assert (attributes[names.EVENT], attributes[names.HOPS]) == (9, 5)
     assert attributes[names.MESSAGE_KIND] == "event"
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        Multicast(EventData(9, 7, 3, 5)),
+        ProbePub(EventContent(9, 3), 0, 1, 5),
+        Routed(1, None, 4, EventDelivery(EventContent(9, 3), [1], 1)),
+    ],
+)
+def test_a_copy_that_carries_its_event_in_a_part_tells_it_too(tmp_path: Path, copy: Message) -> None:
+    tested = recorder(tmp_path)
+    hop(tested, begin(tested, names.RECOVERY, 3, 6, {}), copy)
+    tested.close()
+    attributes = read(spans(tmp_path)[1].attributes)
+    assert (attributes[names.EVENT], attributes[names.HOPS]) == (9, 5)
 
 
 def test_a_delivery_without_a_message_is_a_span_below_the_operation_that_is_handled(tmp_path: Path) -> None:

@@ -133,6 +133,8 @@ def _subscriptions(experiment: Mapping[str, Any]) -> str:
         return ""
     if kind == "ranges":
         return _ranges(pattern)
+    if "topics" not in pattern and kind not in _PATTERNS:
+        return f"{kind}: {_plain(pattern.get('per_peer', '?'))} a peer"
     if kind == "edges":
         return f"{_PATTERNS['edges']}, {pattern.get('file', '?')}"
     return (

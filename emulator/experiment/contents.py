@@ -14,7 +14,7 @@ from emulator.experiment.spec import TrialSpec
 from emulator.network.files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.trace_error import TraceError
-from emulator.workload.source import Problems, TopicSource
+from emulator.workload.source import Problems, Source
 
 
 class Contents:
@@ -22,7 +22,7 @@ class Contents:
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, Path], Any] = {}
-        self._sources: dict[tuple[TopicSource, int], Problems] = {}
+        self._sources: dict[tuple[str, int], Problems] = {}
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
         """The lines that cannot be read, and files too small for the trial."""
@@ -31,7 +31,7 @@ class Contents:
         if isinstance(latency, MatrixFile):
             rtt = self._load(latency.kind, latency.file, lambda _: load_rtt(latency))
             findings += _unreadable("network.latency.file", rtt)
-        if isinstance(source, TopicSource):
+        if source is not None:
             participants = spec.peers * (spec.workload.clients.per_peer if spec.workload.clients else 1)
             findings += [
                 (("workload", "subscriptions", *key.split(".")), text)
@@ -46,15 +46,16 @@ class Contents:
                 findings += [(("churn", "model", *key.split(".")), text) for key, text in found]
         return findings
 
-    def _of_source(self, source: TopicSource, participants: int) -> Problems:
+    def _of_source(self, source: Source, participants: int) -> Problems:
         """What is wrong inside the files of a kind of subscriptions."""
-        if (source, participants) not in self._sources:
+        key = source.model_dump_json(), participants
+        if key not in self._sources:
             try:
                 found = source.problems_of_files(participants)
             except TraceError as error:
                 found = [(_key_of(source, error.file), f"cannot be used: {error}")]
-            self._sources[source, participants] = found
-        return self._sources[source, participants]
+            self._sources[key] = found
+        return self._sources[key]
 
     def _load(self, kind: str, file: Path, load: Callable[[Path], Any]) -> Any:
         """What the file holds, or the TraceError that it raised."""
@@ -66,7 +67,7 @@ class Contents:
         return self._read[kind, file]
 
 
-def _key_of(source: TopicSource, file: Path) -> str:
+def _key_of(source: Source, file: Path) -> str:
     """The parameter that names the file."""
     return next((name for name in type(source).model_fields if getattr(source, name) == file), "kind")
 

@@ -19,13 +19,12 @@ from emulator.network.spec import MatrixFile
 from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
 from emulator.workload.lookups import draw_lookups
-from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
+from emulator.workload.model import change_subscriptions, draw_content, draw_subscriptions, workload_problems
 from emulator.workload.participants import Participants, draw_participants
 from emulator.workload.publications import draw_publications
-from emulator.workload.ranges import Rows, draw_events, draw_interests
 from emulator.workload.rates import draw_rates
-from emulator.workload.source import TopicSource
-from emulator.workload.spec import EdgeList, Publications, RangePattern
+from emulator.workload.source import ContentSource, Rows, TopicSource
+from emulator.workload.spec import EdgeList, Publications
 from emulator.workload.subscriptions import Subscriptions, begun_after_joins
 
 _SUBSCRIPTION_GRACE = 10.0
@@ -72,7 +71,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
 def _workload(spec: TrialSpec, sessions: Sessions, who: Participants) -> dict[str, pa.Table]:
     """The tables of the plan that say what peers ask for."""
     workload = spec.workload
-    if isinstance(workload.subscriptions, RangePattern):
+    if isinstance(workload.subscriptions, ContentSource):
         return _content(spec, workload.subscriptions, who)
     if workload.subscriptions is not None:
         return _topics(spec, workload.subscriptions, who)
@@ -143,20 +142,20 @@ def _of_subscribers(held: Subscriptions, who: Participants) -> Subscriptions:
     return Subscriptions(held.topics, held.peer[row], held.topic[row], start[kept], end[kept])
 
 
-def _content(spec: TrialSpec, source: RangePattern, who: Participants) -> dict[str, pa.Table]:
+def _content(spec: TrialSpec, source: ContentSource, who: Participants) -> dict[str, pa.Table]:
     subscribes, sessions = who.subscribes, who.sessions
     count = round(source.per_peer * int(subscribes.sum()))
     window = (spec.phases.join, spec.phases.join + source.within)
     arrivals = _random(spec, "arrivals")
     peer, start = draw_arrivals(count, window, who.number, sessions, arrivals, subscribes)
-    ranges = draw_interests(source, count, _random(spec, "ranges"))
     publications = spec.workload.publications or Publications(events=0)
+    streams = _random(spec, "ranges"), _random(spec, "values")
+    ranges, values = draw_content(source, count, publications.events, *streams)
     by_subscriber = publications.publisher == "subscriber"
     random = _random(spec, "publications")
     at = np.sort(random.uniform(*_measure(spec), size=publications.events))
     subscribers = (peer, start) if by_subscriber else None
     publisher = draw_publishers(at, subscribers, who.number, sessions, random, who.publishes)
-    values = draw_events(source, publications.events, _random(spec, "values"))
     row, start, end = who.while_there(peer, start, np.full(count, spec.phases.end))
     peer, held = peer[row], len(row)
     return {
@@ -190,7 +189,7 @@ def _publications(
         at,
         who.peer(publisher),
         none if topic is None else topic,
-        none if attributes is None else attributes,
+        none if attributes is None else list(attributes),
         np.full(len(at), publications.payload_bytes),
         who.client(publisher),
     )
@@ -205,7 +204,7 @@ def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
     problems = [(key, problem) for key, file in _files(spec) if (problem := _file_problem(file))]
     problems += workload_problems(spec.workload)
     source, rest = spec.workload.subscriptions, spec.phases.end - spec.phases.join
-    if isinstance(source, RangePattern) and source.within > rest:
+    if isinstance(source, ContentSource) and source.within > rest:
         problem = f"{source.within:g} s, but the trial ends {rest:g} s after the joins"
         problems.append(("workload.subscriptions.within", problem))
     if isinstance(source, TopicSource) and (source.within or 0) > spec.phases.settle:

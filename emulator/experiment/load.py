@@ -15,7 +15,7 @@ from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virt
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
 from emulator.packages import BadPackage
-from emulator.workload.source import sources_of_packages
+from emulator.workload.source import ContentSource, sources_of_packages
 from emulator.workload.spec import RangePattern
 
 if TYPE_CHECKING:
@@ -205,19 +205,20 @@ def _check_schema(spec: TrialSpec) -> list[Finding]:
     from emulator.registry import SYSTEMS
 
     subscriptions, system = spec.workload.subscriptions, SYSTEMS[spec.system.name]
-    if not isinstance(subscriptions, RangePattern) or system.schema is None:
+    if not isinstance(subscriptions, ContentSource) or system.schema is None:
         return []
     schema = system.schema(system.parameters.model_validate(spec.system.parameters))
     findings: list[Finding] = []
-    for index, attribute in enumerate(subscriptions.attributes):
-        key = ("workload", "subscriptions", "attributes", index)
-        wanted, known = (attribute.low, attribute.high), schema.get(attribute.name)
-        mend = f"put {attribute.name}: [{wanted[0]:g}, {wanted[1]:g}] into system.parameters.attributes"
+    for index, (name, wanted) in enumerate(subscriptions.domains().items()):
+        own = isinstance(subscriptions, RangePattern)
+        key: Key = ("workload", "subscriptions", *(("attributes", index) if own else ("kind",)))
+        known = schema.get(name)
+        mend = f"put {name}: [{wanted[0]:g}, {wanted[1]:g}] into system.parameters.attributes"
         if known is None:
-            text = f"{system.name} knows {', '.join(schema)}, not {attribute.name}: {mend}"
-            findings.append(((*key, "name"), text))
+            text = f"{system.name} knows {', '.join(schema)}, not {name}: {mend}"
+            findings.append(((*key, "name") if own else key, text))
         elif known != wanted:
-            text = f"{system.name} has {attribute.name} from {known[0]:g} to {known[1]:g}: {mend}"
+            text = f"{system.name} has {name} from {known[0]:g} to {known[1]:g}: {mend}"
             findings.append((key, text))
     return findings
 

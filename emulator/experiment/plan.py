@@ -28,7 +28,16 @@ SESSIONS = pa.schema(
         ("cause", pa.string()),  # "base" or "flash-crowd"
     ]
 )
-RANGES = pa.list_(pa.struct([("attribute", pa.string()), ("low", pa.float64()), ("high", pa.float64())]))
+RANGES = pa.list_(
+    pa.struct(
+        [
+            ("attribute", pa.string()),
+            ("low", pa.float64()),
+            ("high", pa.float64()),
+            ("values", pa.list_(pa.float64())),  # a set of values from low to high; null for the whole range
+        ]
+    )
+)
 VALUES = pa.list_(pa.struct([("attribute", pa.string()), ("value", pa.float64())]))
 SUBSCRIPTIONS = pa.schema(
     [
@@ -36,7 +45,7 @@ SUBSCRIPTIONS = pa.schema(
         ("peer", pa.int32()),
         ("topic", pa.int32()),  # null for ranges
         ("rate", pa.float64()),  # the topic's publication rate, events/s; null for ranges
-        ("ranges", RANGES),  # closed, all of them to be met; null for a topic
+        ("ranges", RANGES),  # closed, or sets of values, all of them to be met; null for a topic
         ("start_s", pa.float64()),  # 0 if held from the first join on
         ("end_s", pa.float64()),  # the trial's end if never given up
         ("client", pa.int32()),  # the peer's client that asks, from 0 on; null for the peer itself

@@ -87,9 +87,11 @@ def _put_interest(wire: control_pb2.PlannedInterest, held: Held) -> None:
     match held.interest:
         case TopicInterest(topic, rate):
             wire.topic, wire.rate = topic, rate
-        case RangeInterest(ranges):
+        case RangeInterest(ranges, sets):
             for attribute, (low, high) in ranges.items():
                 wire.ranges.add(attribute=attribute, low=low, high=high)
+            for attribute, values in sets.items():
+                wire.ranges.add(attribute=attribute, values=sorted(values))
 
 
 def _held(wire: control_pb2.PlannedInterest) -> Held:
@@ -97,7 +99,10 @@ def _held(wire: control_pb2.PlannedInterest) -> Held:
     if wire.HasField("topic"):
         interest = TopicInterest(wire.topic, wire.rate)
     else:
-        interest = RangeInterest({part.attribute: (part.low, part.high) for part in wire.ranges})
+        interest = RangeInterest(
+            {part.attribute: (part.low, part.high) for part in wire.ranges if not part.values},
+            {part.attribute: frozenset(part.values) for part in wire.ranges if part.values},
+        )
     return Held(wire.peer, wire.start_s, wire.end_s, wire.number, interest)
 
 

@@ -400,15 +400,11 @@ class _File:
                 lines.append(f"        {_docstring(' '.join(about.split()))}")
         if base == "Message":
             lines += ["", "    def kind(self) -> int:", f"        return {self._kind(kind, fields, name)}"]
-            told = {
-                _TOLD[field.name]: f"self.{field.name}"
-                for field in fields
-                if field.name in _TOLD and field.type == _F.TYPE_UINT32 and not field.repeated
-            }
-            if kind == "AS_ENCLOSED":
-                told = _told_by_enclosed(told, self._enclosing(fields, name))
-            for method, value in told.items():
-                lines += ["", f"    def {method}(self) -> int:", f"        return {value}"]
+        told = self._options.told(f".{self._proto.package}.{name}")
+        if kind == "AS_ENCLOSED":
+            told = _told_by_enclosed(told, self._enclosing(fields, name))
+        for method, value in told.items():
+            lines += ["", f"    def {method}(self) -> int:", f"        return {value}"]
         lines += ["", "    def measure(self) -> int:", "        size = 0"]
         for field in fields:
             lines += _indent(list(field.measure()), 2)
@@ -485,6 +481,34 @@ class _Options:
             for file in files.file
             for message in file.message_type
         }
+        self._types = {
+            f".{file.package}.{message.name}": message for file in files.file for message in file.message_type
+        }
+
+    def told(self, type_name: str, above: Sequence[str] = ()) -> dict[str, str]:
+        """What the type tells telemetry, by method: a field of its own, or else the one part that tells it.
+
+        `above` are the types that it is a part of: a type may be a part of itself.
+        """
+        told = {}
+        above = [*above, type_name]
+        single = [field for field in self._types[type_name].field if field.label != _F.LABEL_REPEATED]
+        for name, method in _TOLD.items():
+            own = [field for field in single if field.name == name and field.type == _F.TYPE_UINT32]
+            if own:
+                absent = f" if self.{name} is not None else -1" if own[0].proto3_optional else ""
+                told[method] = f"self.{name}{absent}"
+                continue
+            parts = [
+                field.name
+                for field in single
+                if field.type == _F.TYPE_MESSAGE
+                and field.type_name not in above
+                and method in self.told(field.type_name, above)
+            ]
+            if len(parts) == 1:
+                told[method] = f"self.{parts[0]}.{method}() if self.{parts[0]} is not None else -1"
+        return told
 
     def kind(self, message: DescriptorProto) -> str:
         options = self._messages.FromString(message.options.SerializeToString())

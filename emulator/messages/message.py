@@ -54,6 +54,18 @@ class Part:
         self.write_to(out)
         return bytes(out)
 
+    def travelled(self) -> int:
+        """The overlay hops that the event in it has made when it arrives; -1 if it does not say."""
+        return -1
+
+    def event_number(self) -> int:
+        """The event that this is about; -1 if it does not say."""
+        return -1
+
+    def topic_number(self) -> int:
+        """The topic that this is about; -1 if it does not say."""
+        return -1
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -80,15 +92,3 @@ class Message(Part):
     def kind(self) -> int:
         """The purpose of the message: EVENT, NOTIFICATION, CONTROL or MAINTENANCE."""
         raise TypeError(f"{type(self).__name__} was not generated")
-
-    def travelled(self) -> int:
-        """Overlay hops that the event in it has made when it arrives; -1 if the message does not say."""
-        return -1
-
-    def event_number(self) -> int:
-        """The event that the message is about; -1 if it does not say."""
-        return -1
-
-    def topic_number(self) -> int:
-        """The topic that the message is about; -1 if it does not say."""
-        return -1

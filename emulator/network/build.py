@@ -16,7 +16,7 @@ from emulator.streams import generator
 
 
 def host_count(latency: Latency) -> int:
-    """Hosts of the matrix: the values that a plan's `location` may take. Reads a matrix file's shape."""
+    """Count the hosts of the matrix, which a plan's `location` numbers. Reads a matrix file's shape."""
     match latency:
         case King():
             return latency.hosts
@@ -27,7 +27,7 @@ def host_count(latency: Latency) -> int:
 
 
 def place(peers: int, hosts: int, random: np.random.Generator) -> NDArray[np.int32]:
-    """A host for each peer: distinct ones while they last, and never two more peers at one than another."""
+    """Draw a host for each peer; the numbers of peers at any two hosts differ by one at most."""
     rounds = -(-peers // hosts)
     return np.concatenate([random.permutation(hosts) for _ in range(rounds)])[:peers].astype(np.int32)
 

@@ -30,7 +30,7 @@ class MeasuredRtt:
 
 
 def load_rtt(source: MatrixFile) -> MeasuredRtt:
-    """Raises TraceError if the file is missing, ragged, not numeric, negative or asymmetric."""
+    """Read the file. Raises TraceError if it is missing, ragged, not numeric, negative or asymmetric."""
     match source.kind:
         case "p2psim-matrix":
             rtt = _read_matrix(source.file) / 1e6
@@ -43,7 +43,7 @@ def load_rtt(source: MatrixFile) -> MeasuredRtt:
 
 
 def count_hosts(source: MatrixFile) -> int:
-    """Hosts in the file, without reading the numbers. Raises TraceError if there are fewer than 2."""
+    """Count the hosts in the file, without the numbers. Raises TraceError if there are fewer than 2."""
     if source.kind == "p2psim-topology":
         return _enough(sum(line.startswith("node") for _, line in _lines(source.file)), source.file)
     return _enough(sum(1 for _ in _lines(source.file)), source.file)
@@ -56,7 +56,7 @@ def _enough(hosts: int, file: Path) -> int:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines, without empty ones and `#` comments."""
+    """The lines with their numbers, without empty ones and `#` comments."""
     try:
         with file.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -70,7 +70,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _read_matrix(file: Path) -> NDArray[np.float64]:
-    """A line of RTTs for each host, in the file's unit."""
+    """Read a file that has a line of RTTs for each host, in the file's unit."""
     rows: list[NDArray[np.float64]] = []
     numbers: list[int] = []
     for line, text in _lines(file):
@@ -116,7 +116,7 @@ def _numbers(words: list[str], file: Path, line: int) -> NDArray[np.float64]:
 
 
 def _read_topology(file: Path) -> NDArray[np.float64]:
-    """`node N` lines, then `i,j latency` lines: one-way milliseconds, hosts counted from 1."""
+    """Read `node N` lines, then `i,j latency` lines: one-way milliseconds, hosts counted from 1."""
     known: dict[int, int] = {}
     pairs: list[tuple[int, int, float]] = []
     seen: dict[tuple[int, int], float] = {}

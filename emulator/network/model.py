@@ -54,7 +54,7 @@ class Network:
         self._pack()
 
     def one_way(self, sender: int, receiver: int) -> float:
-        """Seconds from peer to peer, half of the pair's RTT, without jitter."""
+        """The seconds from peer to peer: half of the pair's RTT, without jitter."""
         start = self._row_starts[self._places[sender]]
         if start < 0:
             raise KeyError(f"the delays from peer {sender} are not known here")
@@ -72,7 +72,7 @@ class Network:
                 self._delays = extend(self._delays, row)
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
-        """Seconds that this message takes, or None if it is lost.
+        """The seconds that this message takes, or None if it is lost.
 
         Jitter only adds: a half-normal variable whose standard deviation is `jitter` (and whose mean is
         1.32 times that), because queues make packets late and never early.

@@ -41,7 +41,7 @@ Latency = Annotated[King | Constant | MatrixFile, Field(discriminator="kind")]
 
 
 class NetworkSpec(_Model):
-    """How messages travel between peers."""
+    """The way in which messages travel between peers."""
 
     latency: Latency = Field(default_factory=King)
     same_host_rtt: Duration = Field(0.001, ge=0, description="RTT between peers at one host of the matrix")

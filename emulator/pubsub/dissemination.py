@@ -84,7 +84,9 @@ class Dissemination:
                 self._pull(event, awaited)
             return
         awaited = self._awaited[event] = _Awaited()
-        _forget_oldest(self._awaited)
+        forgotten = _forget_oldest(self._awaited)
+        if forgotten is not None and forgotten.timer is not None:
+            forgotten.timer.cancel()
         awaited.sources.append(sender)
         self._pull(event, awaited)
         onward = Notification(event, message.topic, message.publisher, message.hops + 1)
@@ -120,8 +122,10 @@ class Dissemination:
         data = self._here.get(message.event)
         if data is not None:
             self._environment.send(sender, data)
-        elif message.event in self._awaited:
-            self._awaited[message.event].waiting.append(sender)
+            return
+        awaited = self._awaited.get(message.event)
+        if awaited is not None and sender not in awaited.waiting:
+            awaited.waiting.append(sender)
 
     def _on_event(self, sender: int, data: EventData) -> None:
         if data.event in self._here:
@@ -141,6 +145,6 @@ class Dissemination:
                 self._environment.send(peer, onward)
 
 
-def _forget_oldest(events: dict[int, V]) -> None:
-    if len(events) > _REMEMBERED_EVENTS:
-        del events[next(iter(events))]
+def _forget_oldest(events: dict[int, V]) -> V | None:
+    """Keep no more events than are remembered; what was known of the one that had to go."""
+    return events.pop(next(iter(events))) if len(events) > _REMEMBERED_EVENTS else None

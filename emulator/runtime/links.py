@@ -33,7 +33,7 @@ Stream = Any
 """gRPC's: `await write(batch)` raises one of `_BROKEN` if the other host is gone."""
 
 _BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
-"""What writing to a stream raises when it has ended."""
+"""The exceptions that writing to a stream raises when it has ended."""
 
 OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", 256 << 20),
@@ -43,7 +43,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.initial_reconnect_backoff_ms", 250),
     ("grpc.max_reconnect_backoff_ms", 2000),
 ]
-"""Of every server and channel between hosts and coordinator."""
+"""The options of every server and channel between hosts and coordinator."""
 
 
 def _ready(host: int, address: str) -> None:
@@ -51,7 +51,7 @@ def _ready(host: int, address: str) -> None:
 
 
 async def _connect(channel: grpc.aio.Channel) -> None:
-    """Raises ConnectionError as soon as an attempt has failed."""
+    """Wait until the channel is connected. Raises ConnectionError as soon as an attempt has failed."""
     state = channel.get_state(try_to_connect=True)
     while state is not grpc.ChannelConnectivity.READY:
         if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
@@ -95,20 +95,20 @@ class _Link:
         self._up = True
 
     async def release(self, stream: Stream) -> None:
-        """The other host closes its stream; what is being written to it is still written."""
+        """The other host closes its stream; a batch that is being written is still written."""
         if self._accepted is stream:
             self._accepted = None
         async with self._answering:
             pass
 
     def stop(self) -> asyncio.Task[None] | None:
-        """Stop sending; what waits is forgotten. Gives what remains to be awaited."""
+        """Stop sending and forget the envelopes that wait. Returns the task to wait for, if any."""
         if self._task is not None:
             self._task.cancel()
         return self._task
 
     def retire(self) -> None:
-        """The host is elsewhere now: nobody gets what waits."""
+        """Forget the envelopes that wait: the host is elsewhere now, and nobody would get them."""
         self.stop()
         self._host.give_up(self._queue)
 
@@ -160,7 +160,7 @@ class _Link:
         self._up = True
 
     async def _send_all(self, call: Any) -> None:
-        """Until neither host has sent anything for `_IDLE` seconds."""
+        """Wait until neither host has sent anything for `_IDLE` seconds."""
         reading = asyncio.create_task(self._read(call))
         try:
             while await self._is_used():
@@ -224,7 +224,7 @@ class Links(Wire):
         self._link(host).offer(passage)
 
     def accept(self, host: int, stream: Stream) -> _Link | None:
-        """A host has opened this stream. None if there is no such host."""
+        """Find the link to the host that has opened this stream; None if there is no such host."""
         if host >= len(self._addresses):
             return None
         link = self._link(host)
@@ -256,11 +256,11 @@ class Links(Wire):
 
 
 class LinksService(wire_pb2_grpc.LinksServicer):
-    """Receives what other hosts send, for whichever trial is on."""
+    """Receives the batches of other hosts for the trial that is on."""
 
     def __init__(self) -> None:
         self.links: Links | None = None
-        """Take what arrives; without them it is thrown away."""
+        """The links that take batches; without them a batch is thrown away."""
 
     async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
         """Handle what another host sends; what this one has for it goes the same way."""

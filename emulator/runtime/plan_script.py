@@ -81,7 +81,13 @@ def _interests(rows: list[dict[str, Any]]) -> Iterator[Held]:
 def _interest(row: dict[str, Any]) -> Interest:
     if row["ranges"] is None:
         return TopicInterest(row["topic"], row["rate"])
-    return RangeInterest({part["attribute"]: (part["low"], part["high"]) for part in row["ranges"]})
+    ranges, sets = {}, {}
+    for part in row["ranges"]:
+        if part["values"] is None:
+            ranges[part["attribute"]] = part["low"], part["high"]
+        else:
+            sets[part["attribute"]] = frozenset(part["values"])
+    return RangeInterest(ranges, sets)
 
 
 def _event(row: dict[str, Any]) -> Event:

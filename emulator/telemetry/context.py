@@ -13,8 +13,8 @@ class TraceContext:
         """16 bytes."""
         self.span_id = span_id
         self.depth = depth
-        """Messages between the root span and this span; 0 at the root."""
+        """The number of messages between the root span and this span; 0 at the root."""
         self.topic = topic
-        """What the operation is about, if it is about a topic."""
+        """The topic that the operation is about; None if it is about none."""
         self.event = event
         """The number of the publication, if the operation is one; else -1."""

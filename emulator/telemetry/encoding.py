@@ -17,7 +17,7 @@ _KEPT_VALUES = 1 << 17
 
 
 def varint(value: int) -> bytes:
-    """Base-128 varint of a number that is not negative."""
+    """The base-128 varint of a number that is not negative."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -67,7 +67,7 @@ class Attribute(dict[Any, bytes]):
 
 @lru_cache(maxsize=1024)
 def name_and_kind(name: str, kind: int) -> bytes:
-    """Those two fields of `Span`."""
+    """The fields `name` and `kind` of `Span`."""
     return field(5, name.encode()) + b"\x30" + varint(kind)
 
 

@@ -1,4 +1,4 @@
-"""Where OTLP/gRPC can be sent to."""
+"""Addresses that OTLP/gRPC can be sent to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PORT = 4317
 
 
 class BadEndpoint(ValueError):
-    """Not an address that OTLP/gRPC can be sent to."""
+    """The text is no address that OTLP/gRPC can be sent to."""
 
 
 def open_channel(endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:

@@ -34,7 +34,7 @@ _PASSING = (
     grpc.StatusCode.ABORTED,
     grpc.StatusCode.CANCELLED,
 )
-"""What OTLP lets a sender try again."""
+"""The gRPC codes after which OTLP lets a sender try again."""
 _QUEUED_BYTES = 8 << 20
 _DEADLINE = 20.0
 """Seconds that the Collector has to answer one request."""
@@ -59,7 +59,7 @@ class Exporter:
     closing: float = _CLOSING
     """Seconds that closing a sink may take."""
     hold: float = 0.0
-    """Seconds for which what an idle sink is given waits: not all hosts should send at the same moment."""
+    """Seconds that a message waits in an idle sink, so that not all hosts send at the same moment."""
 
     def __call__(self, path: Path) -> GrpcSink:
         """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
@@ -72,8 +72,8 @@ class Exporter:
 class GrpcSink(Sink):
     """Sends each message in a background thread, through a queue of at most `queued_bytes`.
 
-    A Collector that is away or overloaded is asked again for `patience` seconds. What finds the queue full,
-    is refused for good, given up, or left at the end is counted in `lost_spans`.
+    A Collector that is away or overloaded is asked again for `patience` seconds. Messages that find the queue
+    full, are refused for good, given up, or left at the end are counted in `lost_spans`.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class GrpcSink(Sink):
             self._export(b"", timeout=_DEADLINE)
 
     def _send(self, message: bytes, spans: int) -> None:
-        """Until it is taken, refused for good, or given up."""
+        """Send one message until it is taken, refused for good, or given up."""
         give_up = time.monotonic() + self._patience
         pause = _FIRST_PAUSE
         reason = "no time was left"

@@ -34,7 +34,7 @@ class Sink(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Raises OSError if anything could not be written."""
+        """Write what is still kept, and end. Raises OSError if anything could not be written."""
 
 
 class FileSink(Sink):
@@ -69,7 +69,7 @@ class FileSink(Sink):
 class BackgroundSink(Sink):
     """Hands messages to a `FileSink` in a thread, through a bounded queue.
 
-    What finds the queue full, or the disk, is counted in `lost_spans`; the first error is kept
+    Spans that find the queue or the disk full are counted in `lost_spans`; the first error is kept
     in `error` and raised by `close`.
     """
 
@@ -116,7 +116,7 @@ class Cut:
 
 
 def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
-    """(offset, length) of the frame of every whole record, and what is cut off."""
+    """The (offset, length) of the frame of every whole record, and the stretches that are no whole record."""
     size = path.stat().st_size
     if not size:
         return [], []
@@ -139,7 +139,7 @@ def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
 
 
 def _end(data: mmap.mmap, offset: int) -> int | None:
-    """Where the record at `offset` ends, if the file is long enough."""
+    """The offset at which the record at `offset` ends; None if the file is too short for it."""
     if offset + _LENGTH.size > len(data):
         return None
     (length,) = _LENGTH.unpack_from(data, offset)
@@ -160,7 +160,7 @@ def _next_record(data: mmap.mmap, start: int) -> int:
 
 
 def _is_frame(content: bytes) -> bool:
-    """Whether this is one zstd frame."""
+    """True if these bytes are one zstd frame."""
     decompression = zstandard.ZstdDecompressor().decompressobj()
     try:
         decompression.decompress(content)

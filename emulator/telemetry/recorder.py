@@ -37,7 +37,7 @@ SinkFactory = Callable[[Path], Sink]
 
 
 class Sent(NamedTuple):
-    """What a counter of sent messages is about."""
+    """The subject of one counter of sent messages."""
 
     peer: int
     channel: str
@@ -136,9 +136,9 @@ class Recorder:
         self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
 
     def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
-        """Record what was handed to the application at `peer` without a message's span to mark it on.
+        """Record an outcome that the application at `peer` was handed, where no message's span can be marked.
 
-        In no operation's `context`, the span is the root of a trace of its own.
+        Without an operation's `context` the span is the root of a trace of its own.
         """
         parent = 0 if context is None else context.span_id
         context = self.begin() if context is None else context
@@ -196,7 +196,7 @@ class Recorder:
         )
 
     def counter(self, peer: int, channel: str, message: Message, traced: bool) -> Counter:
-        """What counts the messages that `peer` sends of this type on the channel."""
+        """The counter of the messages of this type that `peer` sends on the channel."""
         sent = Sent(peer, channel, message.NAME, KINDS[message.kind()], traced)
         counter = self._sent.get(sent)
         if counter is None:
@@ -269,7 +269,7 @@ class Recorder:
             self._traces.write(encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
 
     def close(self) -> None:
-        """Raises OSError if anything could not be written."""
+        """Write the rest and close both files. Raises OSError if anything could not be written."""
         try:
             self.flush()
         finally:

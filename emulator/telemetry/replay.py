@@ -26,7 +26,7 @@ from emulator.telemetry.otlp import read_frames
 from emulator.telemetry.resent import Contents, scan_once
 
 SPANS_A_REQUEST = 1000
-"""So that a request stays well below gRPC's usual limit of 4 MiB."""
+"""Spans in a request, which thus stays well below gRPC's usual limit of 4 MiB."""
 DEADLINE = 20.0
 """Seconds that a backend has to answer a request."""
 ATTEMPTS = 6
@@ -47,25 +47,25 @@ class ReplayError(Exception):
 
 @dataclass(slots=True)
 class Sent:
-    """What a replay did."""
+    """The result of a replay."""
 
     spans: int = 0
-    """That the backend accepted."""
+    """Spans that the backend accepted."""
     requests: int = 0
     rejected: int = 0
     """Spans that the backend refused in requests that it otherwise took."""
     messages: set[str] = field(default_factory=set)
-    """What the backend said of them."""
+    """The backend's reasons for refusing them."""
     losses: list[str] = field(default_factory=list)
     """Files that were not readable to their end."""
 
     @property
     def whole(self) -> bool:
-        """Every span of the trial arrived."""
+        """True if every span of the trial arrived."""
         return not self.rejected and not self.losses
 
     def lines(self) -> list[str]:
-        """In words; what went wrong comes first."""
+        """The result in words; failures come first."""
         said = f": {'; '.join(sorted(self.messages))}" if self.messages else ""
         lines = [f"the backend rejected {self.rejected:,} spans{said}"] if self.rejected else []
         return [*lines, *self.losses, f"sent {self.spans:,} spans in {self.requests:,} requests"]
@@ -106,7 +106,7 @@ def replay(
 
 
 def _offset_ns(directory: TrialDirectory) -> int:
-    """From the virtual clock to the wall clock; 0 for a trial in real time."""
+    """The ns from the virtual clock to the wall clock; 0 for a trial in real time."""
     if not directory.fidelity.exists() or json.loads(directory.fidelity.read_text())["runtime"] != "virtual":
         return 0
     start = next(_starts(directory), None)
@@ -126,7 +126,7 @@ def _starts(directory: TrialDirectory) -> Iterator[int]:
 
 
 def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
-    """All whole records; what is lost is noted."""
+    """Read all whole records, and note the files of which something is lost."""
     name = contents.path.name
     sent.losses.extend(
         f"{name} is cut off at byte {cut.offset:,}: {cut.lost_bytes:,} bytes are no whole record"

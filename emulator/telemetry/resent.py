@@ -20,13 +20,13 @@ _RECOGNIZED_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in a file, apart from what is also in an earlier place."""
+    """The contents of a file without repetitions of what is in an earlier place."""
 
     path: Path
     records: list[tuple[int, int]]
     """(offset, length) of frames, bytes."""
     cuts: list[Cut]
-    """What is really lost."""
+    """Stretches that are no whole record, here or elsewhere."""
 
 
 def scan_once(paths: Iterable[Path]) -> list[Contents]:
@@ -48,7 +48,7 @@ def scan_once(paths: Iterable[Path]) -> list[Contents]:
 
 
 def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]:
-    """Where frames begin whose content is also in an earlier place."""
+    """The places where frames begin whose content is also in an earlier place."""
     again = set()
     for length, places in alike.items():
         seen = set()
@@ -61,7 +61,7 @@ def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]
 
 
 def _is_whole_elsewhere(cut: Cut, alike: dict[int, list[tuple[Path, int]]]) -> bool:
-    """Whether what was cut off is the beginning of a whole record."""
+    """True if the stretch that was cut off is the beginning of a whole record."""
     if cut.lost_bytes < _RECOGNIZED_BYTES:
         return False
     beginning = _bytes(cut.path, cut.offset, cut.lost_bytes)

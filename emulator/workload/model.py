@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from emulator.workload.changes import replace_topics
-from emulator.workload.ranges import range_problems
-from emulator.workload.source import TopicSource
-from emulator.workload.spec import PowerLaw, RangePattern, WorkloadSpec
+from emulator.workload.source import ContentSource, Rows, TopicSource
+from emulator.workload.spec import PowerLaw, WorkloadSpec
 from emulator.workload.subscriptions import Subscriptions
 
 
@@ -43,6 +45,38 @@ def change_subscriptions(
     return replace_topics(held, share, source.bucket(held.topics), source.topics_are_peers, window, random)
 
 
+def draw_content(
+    source: ContentSource, count: int, events: int, ranges: np.random.Generator, values: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """What each of `count` subscriptions asks for and each of the events has, as columns of the plan.
+
+    `ranges` and `values` are streams of the workload's own. Raises TraceError for a bad file, and ValueError
+    if a package drew what no plan can have.
+    """
+    asked, told = source.draw_interests(count, ranges), source.draw_events(events, values)
+    these, domains = f"subscriptions of kind {getattr(source, 'kind', '?')}", source.domains()
+    for what, rows, number in (("subscriptions", asked, count), ("events", told, events)):
+        if len(rows) != number:
+            raise ValueError(f"{these} are {len(rows)} {what} where {number} were asked for")
+        for row in rows:
+            names = [part["attribute"] for part in row]
+            if not names or len(set(names)) < len(names) or not domains.keys() >= set(names):
+                known = ", ".join(domains)
+                raise ValueError(f"{these}: {what} need attributes, each once, of {known}; one has {names}")
+    return [[_closed(part) for part in row] for row in asked], told
+
+
+def _closed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A range with its ends, also where it is a set of values. Raises ValueError for an empty one."""
+    values = sorted(set(part["values"])) if "values" in part else None
+    if values is not None:
+        part = {"attribute": part["attribute"], "values": values}
+        part |= {"low": values[0], "high": values[-1]} if values else {}
+    if not part.get("low", math.inf) <= part.get("high", -math.inf):
+        raise ValueError(f"a subscription to {part['attribute']} asks for no value at all")
+    return part
+
+
 def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
     """Key and problem, for each combination that cannot be drawn. Reads no file."""
     source = workload.subscriptions
@@ -52,9 +86,9 @@ def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
     if source is None:
         return _without_subscriptions(workload)
     problems = _role_problems(workload)
-    if isinstance(source, RangePattern):
-        return problems + _range_problems(source, workload)
     of_source = [(f"workload.subscriptions.{key}", problem) for key, problem in source.problems()]
+    if isinstance(source, ContentSource):
+        return problems + of_source + _content_problems(workload)
     each = source.topics_in_bucket()
     if not of_source and workload.changes.share > 0 and each:
         size = source.bucket(getattr(source, "topics", 0))
@@ -87,8 +121,8 @@ def _without_subscriptions(workload: WorkloadSpec) -> list[tuple[str, str]]:
     return problems
 
 
-def _range_problems(source: RangePattern, workload: WorkloadSpec) -> list[tuple[str, str]]:
-    problems = [(f"workload.subscriptions.{key}", problem) for key, problem in range_problems(source)]
+def _content_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
+    problems = []
     if workload.changes.share > 0:
         problems.append(("workload.changes.share", "ranges are not changed, only topics are. Remove it"))
     if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw):

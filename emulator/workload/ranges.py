@@ -9,17 +9,14 @@ number of sub-ranges, the highest one is narrower.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.workload.source import Rows
 from emulator.workload.spec import Attribute, RangePattern
 
 _MOST_RANKS = 1_000_000
-
-Rows = list[list[dict[str, Any]]]
-"""A nested column of the plan."""
 
 
 def range_problems(pattern: RangePattern) -> list[tuple[str, str]]:

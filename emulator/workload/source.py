@@ -1,14 +1,15 @@
-"""Where the subscriptions of a trial come from: the base of all kinds of `workload.subscriptions` by topic.
+"""Where the subscriptions of a trial come from: the bases of all kinds of `workload.subscriptions`.
 
 Packages outside of this repository add kinds by entry points of the group `trellis.workloads`, each a
-subclass of `TopicSource`.
+subclass of `TopicSource` or `ContentSource`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 Problems = list[tuple[str, str]]
 """Key below `workload.subscriptions`, and what is wrong with it."""
 
+Rows = Sequence[Sequence[Mapping[str, Any]]]
+"""A nested column of the plan."""
 
-class TopicSource(BaseModel):
+
+class Source(BaseModel):
     """The parameters of one kind of subscriptions, and how they are drawn.
 
     A subclass has a field `kind` of type `Literal["name"]`, and a field for each parameter. A field of type
@@ -32,6 +36,21 @@ class TopicSource(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def problems(self) -> Problems:
+        """Combinations of parameters that cannot be drawn. Reads no file."""
+        return []
+
+    def problems_of_files(self, peers: int) -> Problems:
+        """What is wrong inside the files that the parameters name.
+
+        Raises TraceError for a file that cannot be read.
+        """
+        return []
+
+
+class TopicSource(Source):
+    """A kind of subscriptions to topics."""
 
     topics_are_peers: ClassVar[bool] = False
     """Whether topic t is what peer t publishes, so that no peer may change to its own topic."""
@@ -51,17 +70,6 @@ class TopicSource(BaseModel):
         `random` is a stream of the workload's own. Raises TraceError for a bad file.
         """
 
-    def problems(self) -> Problems:
-        """Combinations of parameters that cannot be drawn. Reads no file."""
-        return []
-
-    def problems_of_files(self, peers: int) -> Problems:
-        """What is wrong inside the files that the parameters name.
-
-        Raises TraceError for a file that cannot be read.
-        """
-        return []
-
     def bucket(self, topics: int) -> int:
         """How many of the `topics` a bucket has; a changed topic is replaced by another one of its bucket."""
         return topics
@@ -71,10 +79,35 @@ class TopicSource(BaseModel):
         return 0
 
 
+class ContentSource(Source):
+    """A kind of subscriptions by content, and the attributes of the events that they are matched with."""
+
+    per_peer: float = Field(5.0, gt=0, le=10_000, description="mean over all peers")
+    within: Duration = Field(
+        0.0, ge=0, description="they arrive at random times in this long after the joins; 0: with the joins"
+    )
+
+    @abstractmethod
+    def domains(self) -> Mapping[str, tuple[float, float]]:
+        """The attributes with the lowest and the highest value that they have in events."""
+
+    @abstractmethod
+    def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
+        """What each of `count` subscriptions asks for: attributes, all of which are to be met.
+
+        An attribute is `{"attribute": name, "low": lowest, "high": highest}` for a closed range of values, or
+        `{"attribute": name, "values": [value, ...]}` for a set of them.
+        """
+
+    @abstractmethod
+    def draw_events(self, count: int, random: np.random.Generator) -> Rows:
+        """The attributes of each of `count` events: `{"attribute": name, "value": value}`."""
+
+
 @cache
-def sources_of_packages() -> tuple[dict[str, type[TopicSource]], dict[str, str]]:
+def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     """Kinds that packages add, and what is wrong with those that cannot be used, both by name."""
-    found: dict[str, type[TopicSource]] = {}
+    found: dict[str, type[Source]] = {}
     broken: dict[str, str] = {}
     for offer in offers("workloads", dict.fromkeys(OWN_KINDS, "")).values():
         try:
@@ -88,10 +121,10 @@ OWN_KINDS = ("random", "low", "high", "edges", "ranges")
 """The kinds that `emulator.workload.spec` has."""
 
 
-def _source(offer: Offer) -> type[TopicSource]:
+def _source(offer: Offer) -> type[Source]:
     found = offer.load()
-    if not (isinstance(found, type) and issubclass(found, TopicSource)):
-        raise offer.refusal("it is no subclass of TopicSource")
+    if not (isinstance(found, type) and issubclass(found, TopicSource | ContentSource)):
+        raise offer.refusal("it is no subclass of TopicSource or ContentSource")
     kind = found.model_fields.get("kind")
     if (
         kind is None

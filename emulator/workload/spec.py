@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
-from emulator.workload.source import Problems, TopicSource, sources_of_packages
+from emulator.workload.source import ContentSource, Problems, Rows, TopicSource, sources_of_packages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,19 +119,37 @@ class Attribute(_Model):
     size_bound: float = Field(0.5, gt=0, le=1, description="largest range, as a share of the domain")
 
 
-class RangePattern(_Model):
+class RangePattern(ContentSource):
     """Conjunctions of ranges over the attributes, by random peers (Li, section 4.1)."""
 
     kind: Literal["ranges"]
-    per_peer: float = Field(5.0, gt=0, le=10_000, description="mean over all peers")
-    within: Duration = Field(
-        0.0, ge=0, description="they arrive at random times in this long after the joins; 0: with the joins"
-    )
     attributes: list[Attribute] = Field(min_length=1)
+
+    def domains(self) -> Mapping[str, tuple[float, float]]:
+        """As the parameters give them."""
+        return {attribute.name: (attribute.low, attribute.high) for attribute in self.attributes}
+
+    def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
+        """Ranges around points that are drawn as those of events are."""
+        from emulator.workload.ranges import draw_interests
+
+        return draw_interests(self, count, random)
+
+    def draw_events(self, count: int, random: np.random.Generator) -> Rows:
+        """Every event has a value of each attribute."""
+        from emulator.workload.ranges import draw_events
+
+        return draw_events(self, count, random)
+
+    def problems(self) -> Problems:
+        """Attributes that cannot be drawn."""
+        from emulator.workload.ranges import range_problems
+
+        return range_problems(self)
 
 
 if TYPE_CHECKING:
-    Subscriptions = TopicSource | RangePattern
+    Subscriptions = TopicSource | ContentSource
 else:
     _KINDS = (BucketPattern, EdgeList, RangePattern, *sources_of_packages()[0].values())
     Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
@@ -226,4 +245,4 @@ class WorkloadSpec(_Model):
         """What the system has to serve."""
         if self.lookups is not None:
             return "lookups"
-        return "content" if isinstance(self.subscriptions, RangePattern) else "topics"
+        return "content" if isinstance(self.subscriptions, ContentSource) else "topics"

@@ -43,7 +43,7 @@ class Request(nlmsg):  # type: ignore[misc]
 
 
 class BareRequest(Request):
-    """Names a kind and gives no options, which no qdisc accepts."""
+    """A request that names a kind and gives no options, which no qdisc accepts."""
 
     nla_map = ((1, "TCA_KIND", "asciiz"),)
 
@@ -105,7 +105,7 @@ class U32Request(Request):
         )
 
         class selector(nla):  # type: ignore[misc]
-            """With room for one key, which is all that an address needs."""
+            """A selector with room for one key, which is all that an address needs."""
 
             fields = (
                 ("flags", "B"),
@@ -130,7 +130,7 @@ def probe(kind: str, index: int) -> nlmsg:
 
 
 def root(index: int) -> nlmsg:
-    """The HTB itself. What has no class passes at once."""
+    """The HTB itself. A packet that has no class passes at once."""
     init = {"version": 3, "rate2quantum": 10, "default": 0, "debug": 0, "direct_packets": 0}
     return _message(HtbRequest, index, "htb", HTB, ROOT, {"attrs": [("TCA_HTB_INIT", init)]})
 
@@ -194,12 +194,12 @@ def u32_filter(index: int, rule: Filter) -> nlmsg:
 
 
 def filter_named(index: int, handle: int) -> nlmsg:
-    """What names a filter, to delete it."""
+    """The fields that name a filter, to delete it."""
     return _message(BareRequest, index, "u32", handle, HTB, info=_IPV4_ONLY)
 
 
 def root_named(index: int) -> nlmsg:
-    """What names the HTB, to delete it with all that it holds."""
+    """The fields that name the HTB, to delete it with all that it holds."""
     return _message(BareRequest, index, "htb", HTB, ROOT)
 
 

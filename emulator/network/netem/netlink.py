@@ -37,7 +37,7 @@ class Netlink:
     """A socket for requests in the network namespace in which it is made. A context manager."""
 
     def __init__(self) -> None:
-        """Raises OSError if there is no netlink."""
+        """Open the socket. Raises OSError if there is no netlink."""
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         self._socket.settimeout(_PATIENCE)
         self._sequence = 0
@@ -54,7 +54,7 @@ class Netlink:
         self._socket.close()
 
     def request(self, message: nlmsg, kind: int, flags: int) -> list[nlmsg]:
-        """Have the kernel do what a message says. What it answers is decoded by the message's own class.
+        """Have the kernel do what a message says. The message's own class decodes the answer.
 
         Raises OSError with the kernel's error number if it refuses, TimeoutError if it does not answer.
         """

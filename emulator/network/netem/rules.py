@@ -3,8 +3,8 @@
 A packet's destination address is looked up in two hash tables of 256 buckets: the third byte chooses a
 second table, the fourth byte a bucket of it, and in the bucket a filter for the whole address names the
 class. That finds one of 5,000 destinations by three comparisons in a cluster whose pods share the first
-two bytes; addresses that differ in these alone share a bucket and are compared one by one. What matches
-no filter has no class, and no delay.
+two bytes; addresses that differ in these alone share a bucket and are compared one by one. A packet that
+matches no filter has no class, and no delay.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 QUANTUM = 0.00025
 """Seconds between the one-way delays of neighbouring classes: a round trip is wrong by at most as much."""
 PACKETS_PER_SECOND = 50_000
-"""What a host may send to the destinations of one class, for the length of the class's queue."""
+"""Packets a second that a host may send to one class's destinations; the length of its queue follows."""
 
 BUCKETS = 256
 ROOT_TABLE = 0x800
 """The table that the kernel makes, where every lookup begins."""
 FIRST_TABLE = 1
-"""Hashed by the third byte."""
+"""The first table, hashed by the third byte."""
 _SECOND_TABLES = 2
 """The number of the second table for a third byte of 0."""
 _WHOLE = 0xFFFFFFFF
@@ -120,7 +120,7 @@ class Destinations:
         return minor
 
     def rules_to(self, address: str, seconds: float) -> list[Rule]:
-        """All that has to be there for one destination, in the order in which the kernel takes it.
+        """All rules that one destination needs, in the order in which the kernel takes them.
 
         The last rule is the destination's filter. The rules before it may be there already, for others.
         Raises ValueError for a bad address, for a delay that has no class, and when 4,095 destinations

@@ -34,11 +34,11 @@ _LOOPBACK = 1
 
 
 class NetemUnavailable(Exception):
-    """The kernel, or what this process may do, has no room for netem; the message says which."""
+    """The kernel has no netem, or this process may not use it; the message says which."""
 
 
 def why_unavailable() -> str | None:
-    """Why this process cannot delay packets by netem here, or None if it can. Changes nothing.
+    """The reason why this process cannot delay packets by netem here, or None if it can. Changes nothing.
 
     It asks for queues without their options, on the loopback interface. The kernel refuses that at any
     rate, and by its error tells whether the permission, the kind of queue or only the options are missing.
@@ -60,7 +60,7 @@ class Netem:
     """The delays of one interface. A context manager.
 
     Each destination's packets wait in the class whose delay is nearest to what was asked; all other
-    packets pass at once. Only what leaves is delayed: when both ends do so, a round trip takes twice the
+    packets pass at once. Only leaving packets are delayed: when both ends do so, a round trip takes twice the
     one-way delay. What the kernel has is kept in mind, so another process must not change it.
     """
 

@@ -59,6 +59,8 @@ class Join:
         self._joined = joined
         self._step = _Step.CONTACTS
         self._attempts = 0
+        self._asking = False
+        """Whether the bootstrap service was asked for contacts and has not answered."""
         self._timer: Timer | None = None
         self._near = -1
         self._round_trip = 0.0
@@ -117,6 +119,7 @@ class Join:
     def again(self) -> None:
         """Start over with other contacts."""
         self._step = _Step.CONTACTS
+        self._asking = True
         self._wait(self.again)
         self._environment.find_contacts(self._found)
 
@@ -175,7 +178,9 @@ class Join:
         self._joined()
 
     def _found(self, contacts: Sequence[int]) -> None:
-        if self._step is _Step.CONTACTS:
+        """Start with these contacts, unless an earlier answer did so already."""
+        asking, self._asking = self._asking, False
+        if asking and self._step is _Step.CONTACTS:
             self.start(contacts)
 
     def _wait(self, call: Callable[[], None], seconds: float | None = None) -> None:

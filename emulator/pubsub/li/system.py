@@ -128,11 +128,12 @@ class Li(PubSub):
 
     def _compare(self) -> None:
         """A newcomer may lack what it is to hold; after a departure another peer holds what the one held."""
+        if not self.tree.copies.settled:
+            self.environment.set_timer(self._parameters.settling, self._compare)
+            return
         self._comparing = False
         joined, self._joined = self._joined, {}
         departed, self._departed = self._departed, False
-        if not self.tree.copies.settled:
-            return
         if departed:
             self.tree.copies.compare_with_all()
             self.tree.take_over()
@@ -141,6 +142,8 @@ class Li(PubSub):
 
     def _await_overlay(self) -> None:
         if self.overlay.ready:
+            # This peer is about to compare with all neighbours; only later changes are news.
+            self._joined, self._departed = {}, False
             self.tree.copies.begin()
         else:
             self.environment.set_timer(self._parameters.settling, self._await_overlay)
@@ -175,6 +178,8 @@ class Li(PubSub):
 def _ranges(interest: Interest) -> RangeInterest:
     if not isinstance(interest, RangeInterest):
         raise TypeError(f"this system knows ranges over attributes, not {type(interest).__name__}")
+    if interest.sets:
+        raise ValueError(f"this system knows ranges of values, not sets, as of {', '.join(interest.sets)}")
     return interest
 
 

@@ -40,6 +40,11 @@ class Groups:
         """The group's creator, if this peer is its root or a replica; None if it does not know the group."""
         return self._creators.get(topic)
 
+    def forget(self, peer: int) -> None:
+        """Tell `peer` everything anew, should it be one of the k closest: it has come or gone."""
+        if self._told.pop(peer, None) is not None:
+            self._changed = True
+
     def replicate(self) -> None:
         """Tell the k closest peers, once a period, what they were not told yet."""
         if not self._changed and self._routes_version == self._overlay.routes_version:

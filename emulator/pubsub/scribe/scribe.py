@@ -143,6 +143,7 @@ class Scribe(PubSub):
             self._disseminate(message, message.hops + hops, sender=None)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        self._groups.forget(contact.peer)
         if joined:
             self._trees.neighbour_joined(contact)
 
@@ -169,9 +170,13 @@ class Scribe(PubSub):
         self._overlay.route(hash_of_topic(data.topic), data)
 
     def _on_multicast(self, sender: int, message: Multicast) -> RootAddress | None:
-        """Confirm an event as the root. Who is not the root any more routes it on, and the root answers."""
+        """Confirm an event as the root. A former root routes it on; the root tells the publisher who it is.
+
+        A root that came back and has not joined yet has no tree; it does not answer, and the publisher routes
+        the event.
+        """
         data = message.event
-        if data is None:
+        if data is None or not self._overlay.ready:
             return None
         if self._overlay.next_hop(hash_of_topic(data.topic)) is not None:
             self._overlay.route(hash_of_topic(data.topic), data)
