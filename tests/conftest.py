@@ -21,6 +21,7 @@ settings.register_profile("trellis", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("trellis")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests that use Spark in one process, where several run: each would start a JVM of its own."""
     for item in items:
