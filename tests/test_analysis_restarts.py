@@ -6,7 +6,6 @@ All trials here are those of one run, which is analysed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
