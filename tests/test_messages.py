@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.messages import catalogue
@@ -89,6 +89,7 @@ def values(kind: Any, depth: int = 2) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("ours", CLASSES, ids=lambda kind: kind.__name__)
+@settings(max_examples=30)  # of each class; what they have in common is tried some 1,400 times
 @given(data=st.data())
 def test_bytes_are_those_of_the_protobuf_library(ours: type[Any], data: st.DataObject) -> None:
     encoded = data.draw(values(CLASSES[ours])).SerializeToString(deterministic=True)
