@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from emulator.messages.catalogue import decode
 from emulator.messages.message import Message
 
 _GENERATION = 1 << 14
-"""Messages that arrive until what has not come again is forgotten; 1.5 MiB if none is told twice."""
+"""Messages after which what has not come again is forgotten; a busy host gets as many in a few seconds."""
+_SHORT = 64
+"""Bytes that are decoded as fast as looked up."""
+
+
+class _Known(NamedTuple):
+    kind: str
+    payload: bytes
+    message: Message
 
 
 class Decoder:
     """Equal bytes are the same message, as on the virtual clock, where messages are shared by reference.
 
-    A peer's heartbeat goes to all its neighbours, and is the same in most rounds: a protocol that finds the
-    object that it was told last has nothing to compare. Only what has come twice is kept, because most
-    messages come once.
+    A peer's heartbeat goes to all its neighbours, and is the same in most rounds: a protocol that is told
+    the object that it was told last has nothing to compare. Only what has come twice is kept, because most
+    kinds of messages are never the same again.
     """
 
     def __init__(self, generation: int = _GENERATION) -> None:
-        """Remembers the last `generation` messages, and less than twice as many."""
+        """Remembers at least the last `generation` messages that are not short, and at most twice as many."""
         self._generation = generation
-        self._young: dict[int, tuple[str, bytes, Message] | None] = {}
-        """By hash; None if it came once."""
-        self._old: dict[int, tuple[str, bytes, Message] | None] = {}
+        self._young: dict[int, _Known | None] = {}
+        """By hash; None for what has come once."""
+        self._old: dict[int, _Known | None] = {}
+
+    def __len__(self) -> int:
+        """How many messages it remembers, those that have come once too."""
+        return len(self._young) + len(self._old)
 
     def decode(self, kind: str, payload: bytes) -> Message:
         """The message of that type. Raises KeyError for an unknown type, MalformedMessage for bad bytes."""
+        if len(payload) < _SHORT:
+            return decode(kind, payload)
         key = hash((kind, payload))
-        young = self._young
-        known = young.get(key)
-        if known is None:
-            known = self._old.get(key)
-            if known is not None:
-                self._remember(key, known)
-        if known is not None and known[0] == kind and known[1] == payload:
-            return known[2]
-        message = decode(kind, payload)
-        came_before = key in young or key in self._old
-        self._remember(key, (kind, payload, message) if came_before else None)
-        return message
+        if key in self._young:
+            known = self._young[key]
+        elif key in self._old:
+            known = self._keep(key, self._old[key])
+        else:
+            message = decode(kind, payload)
+            self._keep(key, None)
+            return message
+        if known is None or known.payload != payload or known.kind != kind:
+            known = _Known(kind, payload, decode(kind, payload))
+            self._young[key] = known
+        return known.message
 
-    def _remember(self, key: int, known: tuple[str, bytes, Message] | None) -> None:
+    def _keep(self, key: int, known: _Known | None) -> _Known | None:
         if len(self._young) >= self._generation:
             self._old, self._young = self._young, {}
         self._young[key] = known
+        return known
