@@ -21,12 +21,13 @@ settings.register_profile("trellis", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("trellis")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that use Spark in one process, where several run: each would start a JVM of its own."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep the tests that use Spark in one process, where several run: each would start a JVM of its own.
+
+    In `pytest_collection_modifyitems` it would be too late: xdist has read the groups by then.
+    """
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
