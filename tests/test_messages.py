@@ -211,3 +211,10 @@ def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ValueError, match="two message types are called Goodbye"):
         importlib.import_module("strange.rumours")
+
+
+def test_sets_that_are_read_again_and_again_are_one_object() -> None:
+    encoded = Profile(peer=3, topics=(1 << 4000) - 1).encode()
+    first, second = (Profile.read(bytes(bytearray(encoded)), 0, len(encoded)) for _ in range(2))
+    assert first.topics == (1 << 4000) - 1
+    assert first.topics is second.topics

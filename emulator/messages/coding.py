@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from emulator.messages.message import MalformedMessage
 
+_SETS = 2048
+"""Sets that are kept with their bytes: gossip tells the same peers' topics again and again, and all who hear
+of them share the set."""
 _DOUBLE = struct.Struct("<d")
 _FLOAT = struct.Struct("<f")
 _NEGATIVE = 1 << 63
@@ -68,10 +72,28 @@ def bit_set_size(numbers: int) -> int:
 
 
 def write_bit_set(out: bytearray, numbers: int) -> None:
+    out += _packed(numbers)
+
+
+@lru_cache(maxsize=_SETS)
+def _packed(numbers: int) -> bytes:
+    """A packed field of the positions of these bits, without its head."""
+    out = bytearray()
     while numbers:
         lowest = numbers & -numbers
         write_varint(out, lowest.bit_length() - 1)
         numbers ^= lowest
+    return bytes(out)
+
+
+@lru_cache(maxsize=_SETS)
+def _unpacked(packed: bytes) -> int:
+    """The set that `packed` holds."""
+    reader = Reader(packed, 0, len(packed))
+    numbers = 0
+    while reader.more():
+        numbers |= 1 << reader.member()
+    return numbers
 
 
 def identifier_size(identifier: int) -> int:
@@ -166,12 +188,10 @@ class Reader:
         while self.at < stop:
             into.append(self.read_float())
 
-    def bit_set(self) -> int:
-        stop = self.length()
-        numbers = 0
-        while self.at < stop:
-            numbers |= 1 << self.member()
-        return numbers
+    def bit_set(self, before: int) -> int:
+        """The set that begins here, with what came before; equal sets are one object."""
+        numbers: int = _unpacked(self.content())
+        return numbers | before if before else numbers
 
     def member(self) -> int:
         """A number in a set."""
