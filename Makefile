@@ -31,14 +31,14 @@ emulator/_compiled/stamp: $(VENV)/installed trellis/v1/stamp $(CORE)
 demo: environment
 	$(BIN)/trellis run experiments/quickstart.yaml
 
-# What needs the machine for itself runs alone; the rooms of the protocols once more from their source.
-ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_*.py \
-    tests/test_fleet_processes.py tests/test_deliveries_told_processes.py tests/test_parity.py \
-    tests/test_example_package.py)
+# What needs a cluster or a kernel for itself runs alone; the rooms of the protocols once more from their
+# source. More processes than cores: some tests wait for programs that they have started.
+ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_delays.py \
+    tests/test_network_netem_kernel.py tests/test_network_netem_peers.py)
 FROM_SOURCE := tests/test_gossip_*.py tests/test_messages.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py
 
 test: environment lint
-	$(BIN)/pytest -n 2 --dist loadgroup $(addprefix --ignore=,$(ALONE))
+	$(BIN)/pytest -n 3 $(addprefix --ignore=,$(ALONE))
 	$(BIN)/pytest $(ALONE)
 	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from release_world import World
 from typer.testing import CliRunner, Result
+from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,11 +23,25 @@ settings.register_profile("trellis", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("trellis")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that use Spark in one process, where several run: each would start a JVM of its own."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
+    """Sends files that use Spark to one process: each process would start a JVM of its own.
+
+    The groups of `--dist loadgroup` get lost: xdist 3.8 names them in what pytest 9.2 no longer reads.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "spark" if _uses_spark(self.config.rootpath / file) else nodeid
+
+
+@cache
+def _uses_spark(file: Path) -> bool:
+    return "spark: SparkSession" in file.read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether:
+    """Distribute tests, where several processes run them."""
+    return SparkTogether(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,8 @@ class Buckets(Overlay):
     def __init__(self, environment: Environment, parameters: NoParameters) -> None:
         super().__init__(environment, Xor(BITS), hash_of_peer(environment.peer))
         self._known: dict[int, Contact] = {}
+        self._told: dict[int, Profile] = {}
+        """Of itself and of all that it knows."""
         self._gone: set[int] = set()
         environment.handle(NewscastExchange, self._on_exchange)
         environment.handle(Routed, self._on_routed)
@@ -35,6 +37,7 @@ class Buckets(Overlay):
 
     def start(self, contacts: Sequence[int]) -> None:
         self.move_to(self.identifier)
+        self._told[self.environment.peer] = Profile(peer=self.environment.peer, identifier=self.identifier)
         for peer in contacts:
             self._tell(peer, reply=False)
         self.environment.every(1.0, self._gossip)
@@ -48,6 +51,7 @@ class Buckets(Overlay):
         self._gone.add(peer)
         contact = self._known.pop(peer, None)
         if contact is not None:
+            del self._told[peer]
             self.routes_version += 1
             self.tell_change(contact, joined=False)
 
@@ -80,15 +84,14 @@ class Buckets(Overlay):
             self.environment.send(peer, NewscastExchange(reply=True))
 
     def _tell(self, peer: int, reply: bool) -> None:
-        told = [Profile(peer=self.environment.peer, identifier=self.identifier)]
-        told += [Profile(peer=known.peer, identifier=known.identifier) for known in self._known.values()]
-        self.environment.send(peer, NewscastExchange(reply=reply, profiles=told))
+        self.environment.send(peer, NewscastExchange(reply=reply, profiles=list(self._told.values())))
 
     def _on_exchange(self, sender: int, message: NewscastExchange) -> None:
         for profile in message.profiles:
-            if profile.peer != self.environment.peer and profile.peer not in self._known.keys() | self._gone:
+            if profile.peer not in self._told and profile.peer not in self._gone:
                 contact = Contact(peer=profile.peer, identifier=profile.identifier)
                 self._known[profile.peer] = contact
+                self._told[profile.peer] = profile
                 self.routes_version += 1
                 self.tell_change(contact, joined=True)
         if not message.reply:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,23 +110,6 @@ def test_summary_is_written_with_its_claims(golden: tuple[RunDirectory, dict[str
     assert summary["variants"][0]["measures"]["hit_ratio"] == {"mean": 0.75, "ci95": None, "n": 1}
     assert summary["measures"]["hit_ratio"]["better"] == "higher"
     assert [(c["id"], c["holds"]) for c in summary["claims"]] == [("V1", None)]
-
-
-def data_files(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(run.tables.rglob("*")):
-        if path.is_file():
-            yield str(path.relative_to(run.tables)), path.read_bytes()
-
-
-def test_same_telemetry_gives_the_same_bytes(
-    golden: tuple[RunDirectory, dict[str, Any]], spark: SparkSession, tmp_path: Path
-) -> None:
-    again = golden_run(tmp_path / "elsewhere")
-    analyze(again, lambda _: None, spark)
-    first, second = dict(data_files(golden[0])), dict(data_files(again))
-    assert first.keys() == second.keys()
-    assert [name for name in first if first[name] != second[name]] == []
-    assert all(name.endswith("part-00000.parquet") for name in first)
 
 
 def test_lost_host_and_damaged_files_are_told_and_the_rest_is_measured(

@@ -1,4 +1,4 @@
-"""The same seed gives the same tables, byte for byte; another seed does not."""
+"""The same seed gives the same tables, byte for byte; another seed gives other telemetry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from analysis.tables.build import build_tables
-from analysis.tables.trials import read_experiment, read_trials
+from analysis.pipeline import analyze
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.load import load
 from emulator.experiment.resolved import resolved_yaml
@@ -28,7 +27,7 @@ phases: {join: 2 s, settle: 8 s, measure: 15 s, drain: 5 s}
 """
 
 
-def tables(folder: Path, seed: int, spark: SparkSession) -> dict[str, Path]:
+def simulated(folder: Path, seed: int) -> RunDirectory:
     folder.mkdir()
     file = folder / "small.yaml"
     file.write_text(EXPERIMENT)
@@ -42,8 +41,17 @@ def tables(folder: Path, seed: int, spark: SparkSession) -> dict[str, Path]:
         run_virtual(trial.spec, plan, directory, lambda progress: None)
         directory.write_status(state="valid")
     run.experiment.write_text(resolved_yaml(spec))
-    build_tables(spark, run, read_trials(run, read_experiment(run)))
-    return {f"{path.parent.parent.name}/{path.name}": path for path in run.tables.rglob("*.parquet")}
+    return run
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """By path below the folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def telemetry(run: RunDirectory) -> dict[str, bytes]:
+    (trial,) = run.trials()
+    return contents(trial.telemetry)
 
 
 def encodings(file: Path) -> list[tuple[str, ...]]:
@@ -55,14 +63,22 @@ def encodings(file: Path) -> list[tuple[str, ...]]:
     ]
 
 
-def test_a_seed_gives_its_tables_byte_for_byte(spark: SparkSession, tmp_path: Path) -> None:
-    files = tables(tmp_path / "first", 1, spark)
-    first, again, other = (
-        {name: path.read_bytes() for name, path in found.items()}
-        for found in (files, tables(tmp_path / "again", 1, spark), tables(tmp_path / "other", 2, spark))
-    )
-    assert "deliveries/part-00000.parquet" in first
-    assert first == again
-    assert first["deliveries/part-00000.parquet"] != other["deliveries/part-00000.parquet"]
+def test_another_seed_gives_other_telemetry(tmp_path: Path) -> None:
+    one, other = (telemetry(simulated(tmp_path / str(seed), seed)) for seed in (1, 2))
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] == other[name]] == []
+
+
+def test_a_seed_gives_its_measures_and_its_tables_byte_for_byte(spark: SparkSession, tmp_path: Path) -> None:
+    runs = [simulated(tmp_path / name, 1) for name in ("first", "again")]
+    summaries = [analyze(run, lambda _: None, spark) for run in runs]
+    assert summaries[0]["trials"] == summaries[1]["trials"]
+    first, again = (contents(run.tables) for run in runs)
+    assert "deliveries/trial=vitis-1/part-00000.parquet" in first
+    assert all(name.endswith("part-00000.parquet") for name in first)
+    assert first.keys() == again.keys()
+    assert [name for name in first if first[name] != again[name]] == []
+    assert telemetry(runs[0]) == telemetry(runs[1])
     # A footer lists a column's encodings in an order that differs from JVM to JVM.
-    assert [name for name, path in files.items() if any(len(e) > 1 for e in encodings(path))] == []
+    files = runs[0].tables.rglob("*.parquet")
+    assert [file for file in files if any(len(e) > 1 for e in encodings(file))] == []

@@ -28,10 +28,13 @@ workload:
   subscriptions: {kind: random, topics: 4, per_peer: 2, buckets: 2}
   publications: {events: 20}
 phases: {join: 1 s, settle: 3 s, measure: 3 s, drain: 1 s}
-runtime: {kind: kubernetes, hosts: 3}
+runtime: {kind: kubernetes, hosts: 3, time_scale: SCALE}
 telemetry: {metrics_interval: 0.5 s}
-fidelity: {timer_lateness_p99: 5 s, delay_error_p99: 5 s, session_error_p99: 60 s, loop_stall: 20 s}
+fidelity: {timer_lateness_p99: 25 s, delay_error_p99: 25 s, session_error_p99: 60 s, loop_stall: 60 s}
 """
+UNHURRIED = EXPERIMENT.replace("SCALE", "1")
+"""Leaves programs some seconds in which to come back."""
+QUICK = EXPERIMENT.replace("SCALE", "0.25")
 
 
 class Release:
@@ -104,13 +107,13 @@ class Release:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Iterator[Release]:
-    made = Release(tmp_path, EXPERIMENT)
+    made = Release(tmp_path, UNHURRIED)
     yield made
     made.end()
 
 
 def test_hosts_take_part_in_one_trial_after_the_other_and_go_when_told(tmp_path: Path) -> None:
-    release = Release(tmp_path, EXPERIMENT + "repeat: 2\n")
+    release = Release(tmp_path, QUICK + "repeat: 2\n")
     try:
         hosts = [release.host(number) for number in range(HOSTS)]
         coordinator = release.coordinator()
@@ -166,7 +169,7 @@ def test_a_host_that_is_told_to_go_has_its_peers_take_their_leave(release: Relea
 
 
 def test_an_experiment_with_an_error_is_refused(tmp_path: Path) -> None:
-    release = Release(tmp_path, EXPERIMENT.replace("peers: 6", "peers: six"))
+    release = Release(tmp_path, QUICK.replace("peers: 6", "peers: six"))
     try:
         assert release.coordinator().wait(30) == 2
         assert "experiment.yaml:3" in (tmp_path / "coordinator.log").read_text()

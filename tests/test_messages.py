@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i64
@@ -93,6 +93,7 @@ def values(kind: Any, depth: int = 2) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("ours", CLASSES, ids=lambda kind: kind.__name__)
+@settings(max_examples=30)  # of each class; what they have in common is tried some 1,400 times
 @given(data=st.data())
 def test_bytes_are_those_of_the_protobuf_library(ours: type[Any], data: st.DataObject) -> None:
     encoded = data.draw(values(CLASSES[ours])).SerializeToString(deterministic=True)
@@ -230,3 +231,10 @@ def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ValueError, match="two message types are called Goodbye"):
         importlib.import_module("strange.rumours")
+
+
+def test_sets_that_are_read_again_and_again_are_one_object() -> None:
+    encoded = Profile(peer=3, topics=(1 << 4000) - 1).encode()
+    first, second = (Profile.read(bytes(bytearray(encoded)), 0, len(encoded)) for _ in range(2))
+    assert first.topics == (1 << 4000) - 1
+    assert first.topics is second.topics

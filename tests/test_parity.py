@@ -23,9 +23,15 @@ SPEC = {
         "publications": {"events": 100},
     },
     "phases": {"join": "3 s", "settle": "15 s", "measure": "8 s", "drain": "4 s"},
-    "fidelity": {"timer_lateness_p99": "50 ms", "delay_error_p99": "50 ms", "session_error_p99": "1 s"},
+    # A busy machine may be late by half a round, which changes no delivery.
+    "fidelity": {
+        "timer_lateness_p99": "0.5 s",
+        "delay_error_p99": "0.5 s",
+        "session_error_p99": "1 s",
+        "loop_stall": "5 s",
+    },
 }
-TIME_SCALES = (0.3, 0.6, 1.2, 2.4)
+TIME_SCALES = (0.3, 1.2)
 """Wall seconds to a trial second. A trial that a busy machine made invalid is run again, slower."""
 
 

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from analysis_golden import EXPERIMENT, TRIAL, golden_run
+from pyspark.sql import SparkSession
 
 from analysis.executors import ClusterError, Executors
 from analysis.java import JAVA
+from analysis.pipeline import analyze
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import RunDirectory
 from services.analysis import TooLate, await_trials
@@ -91,30 +93,6 @@ def test_it_does_not_wait_for_ever(tmp_path: Path) -> None:
         await_trials(run, 2)
 
 
-@pytest.fixture(scope="module")
-def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, str]:
-    """An invalid run, and what the service said when it was done."""
-    run = recorded(tmp_path_factory.mktemp("analysed") / "run")
-    run.trial(TRIAL).write_status(state="invalid", reasons=["hosts lost: 1 hosts"])
-    program = service("--run", str(run.path))
-    try:
-        said, errors = program.communicate(timeout=ANALYSIS_LIMIT)
-    finally:
-        program.kill()
-    assert program.returncode == 0, errors
-    return run, said
-
-
-@pytest.mark.timeout(2 * ANALYSIS_LIMIT)
-def test_it_writes_tables_and_report_of_a_run_and_tells_that_it_is_invalid(
-    analysed: tuple[RunDirectory, str],
-) -> None:
-    run, said = analysed
-    assert said.splitlines()[-1] == "the run is not valid: vitis-1: hosts lost: 1 hosts"
-    assert json.loads(run.summary.read_text())["trials"][0]["measures"]["hit_ratio"] == 3 / 4
-    assert run.report.exists()
-
-
 def test_it_ends_at_once_when_told_to_while_it_waits(
     tmp_path: Path, started: list[subprocess.Popen[str]]
 ) -> None:
@@ -126,10 +104,11 @@ def test_it_ends_at_once_when_told_to_while_it_waits(
 
 
 @pytest.mark.timeout(4 * ANALYSIS_LIMIT)
-def test_it_stops_spark_when_told_to_in_the_middle_and_a_new_start_makes_the_same_tables(
-    tmp_path: Path, analysed: tuple[RunDirectory, str], started: list[subprocess.Popen[str]]
+def test_it_stops_spark_when_told_to_in_the_middle_and_a_new_start_writes_all_and_tells_what_is_invalid(
+    tmp_path: Path, spark: SparkSession, started: list[subprocess.Popen[str]]
 ) -> None:
     run = recorded(tmp_path / "run")
+    run.trial(TRIAL).write_status(state="invalid", reasons=["hosts lost: 1 hosts"])
     started.append(service("--run", str(run.path)))
     assert started[0].stdout is not None
     for line in started[0].stdout:
@@ -142,8 +121,14 @@ def test_it_stops_spark_when_told_to_in_the_middle_and_a_new_start_makes_the_sam
     assert started[0].wait(timeout=60) == 128 + signal.SIGTERM
     assert not run.summary.exists()
     started.append(service("--run", str(run.path)))
-    assert started[1].wait(timeout=ANALYSIS_LIMIT) == 0
-    assert contents(run) == contents(analysed[0])
+    said, errors = started[1].communicate(timeout=ANALYSIS_LIMIT)
+    assert started[1].returncode == 0, errors
+    assert said.splitlines()[-1] == "the run is not valid: vitis-1: hosts lost: 1 hosts"
+    assert json.loads(run.summary.read_text())["trials"][0]["measures"]["hit_ratio"] == 3 / 4
+    assert run.report.exists()
+    undisturbed = recorded(tmp_path / "undisturbed")
+    analyze(undisturbed, lambda _: None, spark)
+    assert contents(run) == contents(undisturbed)
     assert not list(run.tables.rglob("_temporary"))
 
 

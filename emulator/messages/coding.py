@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
@@ -10,6 +11,9 @@ from mypy_extensions import i64
 from emulator.bit_sets import bit_set, bits
 from emulator.messages.message import MalformedMessage
 
+_SETS = 2048
+"""Sets that are kept with their bytes: gossip tells the same peers' topics again and again, and all who hear
+of them share the set."""
 _DOUBLE = struct.Struct("<d")
 _FLOAT = struct.Struct("<f")
 _NEGATIVE = 1 << 63
@@ -94,8 +98,26 @@ def bit_set_size(numbers: int) -> int:
 
 
 def write_bit_set(out: bytearray, numbers: int) -> None:
+    out += _packed(numbers)
+
+
+@lru_cache(maxsize=_SETS)
+def _packed(numbers: int) -> bytes:
+    """A packed field of the positions of these bits, without its head."""
+    out = bytearray()
     for number in bits(numbers):
         write_varint(out, number)
+    return bytes(out)
+
+
+@lru_cache(maxsize=_SETS)
+def _unpacked(packed: bytes) -> int:
+    """The set that `packed` holds."""
+    reader = Reader(packed, 0, len(packed))
+    members: list[int] = []
+    while reader.more():
+        members.append(reader.member())
+    return bit_set(members)
 
 
 def identifier_size(identifier: int) -> int:
@@ -204,12 +226,10 @@ class Reader:
         while self.at < stop:
             into.append(self.read_float())
 
-    def bit_set(self) -> int:
-        stop = self.length()
-        numbers: list[int] = []
-        while self.at < stop:
-            numbers.append(self.member())
-        return bit_set(numbers)
+    def bit_set(self, before: int) -> int:
+        """The set that begins here, with what came before; equal sets are one object."""
+        numbers: int = _unpacked(self.content())
+        return numbers | before if before else numbers
 
     def member(self) -> int:
         """A number in a set."""

@@ -241,7 +241,7 @@ class _Field:
         """(tag, lines) for each way in which the field may be encoded."""
         into = f"message.{self.name}"
         if self.bit_set:
-            yield self._tag(2), [f"{into} |= reader.bit_set()"]
+            yield self._tag(2), [f"{into} = reader.bit_set({into})"]
             yield self._tag(0), [f"{into} |= 1 << reader.member()"]
         elif self.vector:
             yield self._tag(0), [f"{into} = append({into}, reader.number())"]

@@ -13,13 +13,13 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from emulator.messages.catalogue import decode
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.model import Network
 from emulator.protocol import Installation, Outcome
 from emulator.runtime.agenda import Agenda
 from emulator.runtime.channels import Channel, NoHandler
 from emulator.runtime.clock import TrialClock
+from emulator.runtime.decoding import Decoder
 from emulator.runtime.passage import PROBE, Parcel, Passage, read_context
 from emulator.runtime.session import Session, Surroundings
 from emulator.telemetry import names
@@ -88,6 +88,7 @@ class Host(Surroundings):
         self._in_kernel = in_kernel
         self._random = random
         self._failed = failed
+        self._decoder = Decoder()
         self._parcel: Parcel | None = None
         """The parcel of the message that was sent last."""
         self._recovered = -1, -1
@@ -215,7 +216,7 @@ class Host(Surroundings):
                 self.wire.offer(self.host_of[passage.sender], passage)
         else:
             try:
-                message = decode(kind, envelope.payload)
+                message = self._decoder.decode(kind, envelope.payload)
             except KeyError:
                 self._drop_unheard(kind, passage.channel)
             except (MalformedMessage, RecursionError):
