@@ -37,11 +37,11 @@ def cluster_errors() -> Iterator[None]:
         raise UserError(str(error)) from None
 
 
-def wants_pods(target: Path, sets: list[str]) -> bool:
+def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
     """Whether an experiment file is for pods. What is wrong with the file is told when it is loaded."""
     from emulator.release.experiment import is_for_pods
 
-    return target.is_file() and is_for_pods(target, sets)
+    return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))
 
 
 def refuse_pods(spec: ExperimentSpec) -> None:
