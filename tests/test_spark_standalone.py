@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +18,6 @@ import pytest
 
 from analysis.java import JAVA
 from analysis.session import _environment
-from emulator.experiment.load import load
-from emulator.experiment.runs import make_run
 
 pytestmark = pytest.mark.xdist_group("spark")
 SPARK = Path(pyspark.__file__).parent
@@ -28,25 +28,11 @@ name: sweep
 system: {name: vitis}
 peers: 10
 repeat: 2
-phases: {join: 1 s, settle: 1 s, measure: 3000 s, drain: 1 s}
+phases: {join: 1 s, settle: 1 s, measure: 1000 s, drain: 1 s}
 workload:
   subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
 """
-DRIVER = """\
-import sys
-from pathlib import Path
-from emulator.experiment.runs import open_run
-from emulator.spark.master import session_on
-from emulator.spark.sweep import run_on_executors
-
-def tell(update):
-    if update.progress:
-        print("progress of", update.trial, flush=True)
-
-run, spec = open_run(Path(sys.argv[1]))
-with session_on(sys.argv[2], None) as spark:
-    run_on_executors(run, spec, spark, tell)
-"""
+TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
 
 
 def program(name: str, *arguments: str) -> subprocess.Popen[str]:
@@ -99,27 +85,30 @@ def children(parent: int) -> list[int]:
     return found
 
 
-@pytest.mark.timeout(LIMIT * 3)
-def test_trials_whose_executor_is_killed_run_again_on_another(
+@pytest.mark.timeout(LIMIT * 4)
+def test_a_sweep_whose_executor_is_killed_goes_on_with_another_and_is_analysed(
     cluster: tuple[str, int], tmp_path: Path
 ) -> None:
     master, worker = cluster
-    file = tmp_path / "a.yaml"
-    file.write_text(EXPERIMENT)
-    run = make_run(load(file), tmp_path / "run")
-    driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(run.path), master], stdout=subprocess.PIPE, text=True
-    )
+    (tmp_path / "a.yaml").write_text(EXPERIMENT)
+    command = subprocess.Popen([*TRELLIS, "run", "a.yaml", "--on", master], cwd=tmp_path)
     try:
-        said(driver, "progress of (.+)")
+        deadline = time.monotonic() + LIMIT
+        while not any(json.loads(path.read_text()).get("progress") for path in statuses(tmp_path)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         (executor,) = children(worker)
         os.kill(executor, signal.SIGKILL)
-        driver.communicate(timeout=LIMIT)
+        assert command.wait(LIMIT * 2) == 0
     finally:
-        driver.kill()
-        driver.wait()
-    assert driver.returncode == 0
-    statuses = [run.trial(f"vitis-{seed}").read_status() for seed in (1, 2)]
-    assert [status["state"] for status in statuses] == ["valid", "valid"]
-    assert 2 in [status["attempt"] for status in statuses]
-    assert all(run.trial(f"vitis-{seed}").fidelity.exists() for seed in (1, 2))
+        command.kill()
+        command.wait()
+    told = [json.loads(path.read_text()) for path in statuses(tmp_path)]
+    assert [status["state"] for status in told] == ["valid", "valid"]
+    assert 2 in [status["attempt"] for status in told]
+    (report,) = tmp_path.glob("runs/*/report/index.html")
+    assert report.exists()
+
+
+def statuses(folder: Path) -> list[Path]:
+    return sorted(folder.glob("runs/*/trials/*/status.json"))

@@ -125,14 +125,14 @@ def trial_processes() -> list[str]:
     return found
 
 
-def performed(file: Path, tmp_path: Path, options: list[str] | None = None) -> RunDirectory:
+def performed(file: Path, tmp_path: Path, most_bytes: int = 1 << 20) -> RunDirectory:
     """What an executor gives back of the first trial, as it arrives."""
-    spec = load(file, options or [])
+    spec = load(file)
     run = make_run(spec, tmp_path / "run")
     trial = trials(spec)[0]
     directory = run.trial(trial.name)
     directory.path.mkdir(parents=True)
-    text = Task.of(trial, "run", "trellis run", ("127.0.0.1", 9), "secret").to_json()
+    text = Task.of(trial, "run", "trellis run", most_bytes, ("127.0.0.1", 9), "secret").to_json()
     _receive(directory, list(perform([text])))
     return run
 
@@ -151,13 +151,10 @@ def test_a_trial_that_crashes_on_an_executor_is_failed_with_its_reason(
     assert reason in status["reasons"][0]
 
 
-def test_files_that_are_too_many_for_spark_are_told_of(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(task_module, "MOST_BYTES", 2000)
-    trial = performed(file, tmp_path).trial("vitis-1")
+def test_files_that_are_too_many_for_spark_are_told_of(file: Path, tmp_path: Path) -> None:
+    trial = performed(file, tmp_path, most_bytes=2000).trial("vitis-1")
     assert trial.read_status()["state"] == "failed"
-    assert "Run it without --on" in trial.read_status()["reasons"][0]
+    assert "or run it without --on" in trial.read_status()["reasons"][0]
     assert not trial.telemetry.exists()
 
 

@@ -33,6 +33,8 @@ _GRACE = 15.0
 _NONE_LIMIT = 600.0
 """Seconds without any executor after which a sweep is given up."""
 _LONGEST_REASON = 500
+_MOST_BYTES = 256 << 20
+"""Of a trial's files. Spark holds them in memory, at the executor and here, several times."""
 
 Answer = tuple[Trial, list[bytes] | Exception]
 
@@ -75,6 +77,7 @@ class _Sweep:
         self._command = command
         self._jobs = jobs
         self._local = str(self._context.master).startswith("local")
+        self._most_bytes = _most_bytes(spark)
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self._asked: dict[str, InheritableThread] = {}
         self._kept: dict[str, float] = {}
@@ -106,7 +109,8 @@ class _Sweep:
         prepare(directory, about(trial, self._command))
         directory.write_status(state="running", started=now(), ended=None, progress=None)
         place = listener.host, listener.port
-        text = Task.of(trial, self._run.path.resolve().name, self._command, place, listener.token).to_json()
+        run = self._run.path.resolve().name
+        text = Task.of(trial, run, self._command, self._most_bytes, place, listener.token).to_json()
         # A job blocks whoever asks for it.
         thread = InheritableThread(target=self._await, args=(trial, text), name=trial.name, daemon=True)
         self._asked[trial.name] = thread
@@ -163,6 +167,14 @@ class _Sweep:
             thread.join(max(0.0, deadline - time.monotonic()))
         for name in self._asked:
             interrupted(self._run.trial(name))
+
+
+def _most_bytes(spark: SparkSession) -> int:
+    """Of a trial's files, that come back: no more than a quarter of the Java memory of an executor."""
+    context = spark.sparkContext
+    heap = context.getConf().get("spark.executor.memory") or "1g"
+    in_bytes = int(context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(heap))  # type: ignore[union-attr]
+    return min(_MOST_BYTES, in_bytes // 4)
 
 
 class _Chunks:

@@ -31,8 +31,6 @@ from emulator.registry import SYSTEMS
 from emulator.release.archive import pack
 from emulator.spark.news import Teller
 
-MOST_BYTES = 256 << 20
-"""Of the files of a trial: Spark holds what a task gives back in memory, several times."""
 _CHUNK = 4 << 20
 
 
@@ -49,14 +47,27 @@ class Task:
     command: str
     trellis: str
     """The version of Trellis that the sweep was started with."""
+    most_bytes: int
+    """Of the trial's files, that Spark can carry back."""
     listener: tuple[str, int]
     token: str
 
     @classmethod
-    def of(cls, trial: Trial, run: str, command: str, listener: tuple[str, int], token: str) -> Task:
-        variant, spec = trial.variant, trial.spec.model_dump(mode="json")
-        ours = version("trellis")
-        return cls(run, trial.name, variant.name, variant.values, spec, command, ours, listener, token)
+    def of(
+        cls, trial: Trial, run: str, command: str, most_bytes: int, listener: tuple[str, int], token: str
+    ) -> Task:
+        return cls(
+            run=run,
+            trial=trial.name,
+            variant=trial.variant.name,
+            values=trial.variant.values,
+            spec=trial.spec.model_dump(mode="json"),
+            command=command,
+            trellis=version("trellis"),
+            most_bytes=most_bytes,
+            listener=listener,
+            token=token,
+        )
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -78,7 +89,7 @@ def perform(texts: Iterable[str]) -> Iterator[bytes]:
             run = RunDirectory(Path(folder) / task.run)
             directory = run.trial(task.trial)
             _run(task, run, directory)
-            yield from _packed(directory, Path(folder) / "archive")
+            yield from _packed(directory, Path(folder) / "archive", task.most_bytes)
 
 
 def _run(task: Task, run: RunDirectory, directory: TrialDirectory) -> None:
@@ -123,18 +134,18 @@ def _unfit(task: Task) -> str:
     return ""
 
 
-def _packed(directory: TrialDirectory, archive: Path) -> Iterator[bytes]:
+def _packed(directory: TrialDirectory, archive: Path, most_bytes: int) -> Iterator[bytes]:
     with archive.open("wb") as file:
         pack(directory.path, file)
-    if (size := archive.stat().st_size) > MOST_BYTES:
+    if (size := archive.stat().st_size) > most_bytes:
         for part in (directory.plan, directory.telemetry):
             shutil.rmtree(part, ignore_errors=True)
         directory.fidelity.unlink(missing_ok=True)
         directory.write_status(
             state="failed",
             reasons=[
-                f"its files have {size >> 20} MiB, and Spark carries {MOST_BYTES >> 20} MiB for a trial. "
-                "Run it without --on, or with fewer peers or events"
+                f"its files have {size >> 20} MiB, and Spark carries {most_bytes >> 20} MiB for a trial "
+                "from executors of this memory. Give them more, or run it without --on"
             ],
         )
         with archive.open("wb") as file:
