@@ -156,6 +156,11 @@ class _Sweep:
                 f"go on when there are some: trellis run {self._run.path} --on {self._context.master}"
             )
 
+    def _tasks(self) -> int:
+        """Tasks that run; one that was cancelled does for two seconds more, and uses its folder."""
+        tracker = self._context._jsc.sc().statusTracker()
+        return sum(int(executor.numRunningTasks()) for executor in tracker.getExecutorInfos())
+
     def _end(self) -> None:
         """Nothing is left with Spark, and what did not end is to run again."""
         if not self._asked:
@@ -165,6 +170,9 @@ class _Sweep:
         deadline = time.monotonic() + _GRACE
         for thread in self._asked.values():
             thread.join(max(0.0, deadline - time.monotonic()))
+        with contextlib.suppress(Exception):
+            while self._tasks() and time.monotonic() < deadline:
+                time.sleep(_TURN)
         for name in self._asked:
             interrupted(self._run.trial(name))
 
