@@ -1,4 +1,4 @@
-"""A Spark session whose executors are pods that this pod starts."""
+"""A Spark session whose executors are pods that this pod starts, and waiting for executors."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ def cluster_session(
     tasks = executors.count * executors.cores
     address = executors.environment["POD_IP"]
     with start_session(executors.master, tasks, address, executors.settings()) as spark:
-        _await_executor(spark, executors, sleep)
+        namespace = executors.environment["POD_NAMESPACE"]
+        advice = f"See why: kubectl --namespace {namespace} describe pods --selector spark-role=executor"
+        await_executor(spark, advice, sleep)
         yield spark
 
 
-def _await_executor(spark: SparkSession, executors: Executors, sleep: Callable[[float], None]) -> None:
+def executors_of(spark: SparkSession) -> int:
+    """How many executors are there now; the driver itself, which Spark counts too, is none."""
+    return int(spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
+
+
+def await_executor(spark: SparkSession, advice: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Wait for the first executor. Raises ClusterError with the advice if none comes in time."""
     deadline = time.monotonic() + _FIRST_EXECUTOR_LIMIT
-    # The driver itself is one of them.
-    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+    while not executors_of(spark):
         if time.monotonic() > deadline:
-            raise ClusterError(
-                f"none of {executors.count} executors started in {_FIRST_EXECUTOR_LIMIT:g} s. See why: "
-                f"kubectl --namespace {executors.environment['POD_NAMESPACE']} describe pods "
-                "--selector spark-role=executor"
-            )
+            raise ClusterError(f"no executor of Spark started in {_FIRST_EXECUTOR_LIMIT:g} s. {advice}")
         sleep(_PAUSE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from emulator.exits import INVALID, VALID, UserError, endings, err, resumable
 from emulator.outcome import out, say_summary, say_verdict
 from emulator.release_commands import commands
 from emulator.release_run import refuse_pods, run_in_pods, wants_pods
+from emulator.spark_run import check_master, is_master, refuse_all_but_virtual, run_on_master
 
 if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
@@ -77,20 +79,29 @@ def run(
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
         in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
         target = locate(target) if target else None
-        options = [*([f"runtime.kind={where}"] if where else []), *(options or [])]
-        if target is not None and resume is None and wants_pods(target, options):
+        master = where if is_master(where) else None
+        options = [*([f"runtime.kind={where}"] if where and not master else []), *(options or [])]
+        if target is not None and resume is None and not master and wants_pods(target, where, options):
             raise typer.Exit(run_in_pods(target, options, folder, in_pods))
         if in_pods != pods.PodOptions():
             raise UserError("an option for runs in pods is given. Add --on kubernetes, or leave it out")
-        directory, spec = _find_run(target, options, folder, resume)
+        if master:
+            check_master(master)
+        directory, spec = _find_run(
+            target, options, folder, resume, refuse_all_but_virtual if master else refuse_pods
+        )
         screen = _screen()
         if WHY_INTERPRETED:
             typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
         with resumable(directory):
             total = len(trials(spec))
-            with screen.step(f"running {spec.name} in {directory.path}", total) as step:
+            on = f" on {master}" if master else ""
+            with screen.step(f"running {spec.name} in {directory.path}{on}", total) as step:
                 command = _command_of(directory)
-                outcomes = run_sweep(directory, spec, jobs or default_jobs(spec), step.update, command)
+                if master:
+                    outcomes = run_on_master(master, directory, spec, jobs, step.update, command)
+                else:
+                    outcomes = run_sweep(directory, spec, jobs or default_jobs(spec), step.update, command)
             valid = all(outcome.state == "valid" for outcome in outcomes)
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):
@@ -111,7 +122,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
         from emulator.experiment.trial import plan_trial
         from emulator.experiment.variants import trials
 
-        directory, spec = _find_run(locate(target), options or [], folder, None)
+        directory, spec = _find_run(locate(target), options or [], folder, None, refuse_pods)
         screen = _screen()
         every = trials(spec)
         with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
@@ -272,7 +283,11 @@ def _screen() -> Screen:
 
 
 def _find_run(
-    target: Path | None, options: list[str], folder: Path, resume: Path | None
+    target: Path | None,
+    options: list[str],
+    folder: Path,
+    resume: Path | None,
+    refuse: Callable[[ExperimentSpec], None],
 ) -> tuple[RunDirectory, ExperimentSpec]:
     from emulator.experiment.load import load
     from emulator.experiment.runs import check_same, create_run, open_run
@@ -285,10 +300,10 @@ def _find_run(
         if target is None:
             raise UserError("name an experiment file or a run directory")
         spec = load(target, options)
-        refuse_pods(spec)
+        refuse(spec)
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
-    refuse_pods(spec)
+    refuse(spec)
     _need_systems(spec)
     if target is not None:
         check_same(directory, spec, load(target, options), target)

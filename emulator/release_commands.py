@@ -176,7 +176,7 @@ def _say_standing(release: Release, standing: Standing | None) -> None:
         _say("the results service does not answer yet")
         return
     if not standing.trials:
-        _say(standing.problem or "the coordinator has not begun yet")
+        _say(standing.problem or "no trial has begun yet")
         return
     counts = ", ".join(f"{count} {state}" for state, count in standing.counts.items())
     _say(f"experiment {standing.experiment}: {len(standing.trials)} trials, {counts}")

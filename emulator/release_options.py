@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -14,8 +14,13 @@ PATIENCE = 25.0
 """Seconds that pods may be held up before that is a problem."""
 
 Where = Annotated[
-    Literal["virtual", "processes", "kubernetes"] | None,
-    typer.Option("--on", help="Where peers run. Default: runtime.kind of the file."),
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="Where peers run: virtual, processes or kubernetes (default: runtime.kind of the file); "
+        "or spark://HOST:PORT, where trials on the virtual clock run.",
+    ),
 ]
 Release = Annotated[
     str | None,

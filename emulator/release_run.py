@@ -37,11 +37,11 @@ def cluster_errors() -> Iterator[None]:
         raise UserError(str(error)) from None
 
 
-def wants_pods(target: Path, sets: list[str]) -> bool:
+def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
     """Whether an experiment file is for pods. What is wrong with the file is told when it is loaded."""
     from emulator.release.experiment import is_for_pods
 
-    return target.is_file() and is_for_pods(target, sets)
+    return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))
 
 
 def refuse_pods(spec: ExperimentSpec) -> None:
@@ -83,14 +83,22 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
             again += [part for option in sets for part in ("--set", option)]
             if options.namespace:
                 again += ["--namespace", options.namespace]
-            return _Course(cluster, helm, installation, options, shlex.join(again)).run(spec, folder)
+            conductor = "analysis" if spec.runtime.kind == "virtual" else "coordinator"
+            course = _Course(cluster, helm, installation, options, shlex.join(again), conductor)
+            return course.run(spec, folder)
 
 
 class _Course:
     """One run in pods."""
 
     def __init__(
-        self, cluster: Cluster, helm: Helm, installation: Installation, options: PodOptions, again: str
+        self,
+        cluster: Cluster,
+        helm: Helm,
+        installation: Installation,
+        options: PodOptions,
+        again: str,
+        conductor: str,
     ) -> None:
         from emulator.release.release import Release
         from emulator.release.waiting import Waiting
@@ -101,7 +109,7 @@ class _Course:
         self._options = options
         self._again = again
         self._release = Release(cluster, installation.release)
-        self._waiting = Waiting(self._release, options.patience)
+        self._waiting = Waiting(self._release, options.patience, conductor)
         self._screen = Screen(err)
         self._began = False
         """Whether there may be something on the volume."""
@@ -143,10 +151,11 @@ class _Course:
         from emulator.experiment.variants import trials
 
         name, place = self._release.name, self._release.cluster.namespace
-        hosts = getattr(spec.runtime, "hosts", 0)
+        hosts = getattr(spec.runtime, "hosts", None)
+        what = f"{hosts} pods of peers" if hosts else "trials on the virtual clock"
         installing = self._helm.install(self._installation)
         with contextlib.closing(installing):
-            title = f"installing the release {name} in the namespace {place}, {hosts} pods of peers"
+            title = f"installing the release {name} in the namespace {place}, {what}"
             with self._screen.step(title, 0) as step:
                 self._waiting.start(installing, step.note, self._options.start_limit)
         self._began = True

@@ -11,8 +11,8 @@ RUN services/image/install-packages requirements/runtime.txt \
 
 FROM packages AS code
 COPY . .
-RUN services/image/install-code \
-    && /opt/trellis/bin/python -c 'import services.analysis, analysis.cluster, analysis.pipeline, analysis.report.report'
+RUN services/image/install-code compiled \
+    && /opt/trellis/bin/python -c 'import services.analysis, services.sweep, emulator.spark.sweep, analysis.cluster, analysis.pipeline, analysis.report.report'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \

@@ -13,14 +13,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from analysis.executors import ClusterError, Executors
 from emulator.experiment.rundir import RunDirectory
 from emulator.release.standing import Reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _PAUSE = 5.0
 _A_DAY = 86400.0
@@ -32,12 +36,29 @@ class TooLate(Exception):
 
 def main() -> int:
     """Exit status: 0 when the report is written, 1 if it cannot be, 143 if it was told to end."""
-    given = os.environ.get
     parser = argparse.ArgumentParser(description="Analyses a run whose trials others conduct")
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it need not be there yet")
     parser.add_argument(
         "--wait-limit", type=float, default=_A_DAY, help="seconds for the trials (%(default)g)"
     )
+    add_executor_options(parser)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, end)
+    run = RunDirectory(arguments.run.resolve())
+    try:
+        executors = wanted_executors(arguments)
+        await_trials(run, arguments.wait_limit)
+        with session_with(executors) as spark:
+            conclude(run, spark)
+    except (ClusterError, TooLate) as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    """Which executors the driver starts."""
+    given = os.environ.get
     parser.add_argument("--executors", type=int, default=0, help="pods for Spark; 0 is this machine alone")
     parser.add_argument(
         "--executor-cores", type=int, default=given("TRELLIS_EXECUTOR_CORES", "1"), help="tasks at once"
@@ -45,21 +66,15 @@ def main() -> int:
     parser.add_argument(
         "--executor-memory", default=given("TRELLIS_EXECUTOR_MEMORY", "1Gi"), help="of the pod, such as 1Gi"
     )
-    arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, _end)
-    run = RunDirectory(arguments.run.resolve())
-    try:
-        executors = None
-        if arguments.executors:
-            executors = Executors.wanted(
-                arguments.executors, arguments.executor_cores, arguments.executor_memory, os.environ
-            )
-        await_trials(run, arguments.wait_limit)
-        _analyze(run, executors)
-    except (ClusterError, TooLate) as error:
-        print(error, file=sys.stderr, flush=True)
-        return 1
-    return 0
+
+
+def wanted_executors(arguments: argparse.Namespace) -> Executors | None:
+    """What those options say; None for this machine alone. Raises ClusterError for what cannot be had."""
+    if not arguments.executors:
+        return None
+    return Executors.wanted(
+        arguments.executors, arguments.executor_cores, arguments.executor_memory, os.environ
+    )
 
 
 def await_trials(run: RunDirectory, limit: float, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -71,37 +86,44 @@ def await_trials(run: RunDirectory, limit: float, sleep: Callable[[float], None]
         counts = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
         where = standing.problem or (f"trials: {counts}" if counts else f"there is no run in {run.path} yet")
         if where != told:
-            _note(where)
+            note(where)
             told = where
         if time.monotonic() + _PAUSE > deadline:
             raise TooLate(f"the trials have not ended in {limit:g} s: {where}")
         sleep(_PAUSE)
 
 
-def _analyze(run: RunDirectory, executors: Executors | None) -> None:
+@contextmanager
+def session_with(executors: Executors | None) -> Iterator[SparkSession]:
     """Spark is imported only now: it would take memory for as long as the trials run."""
     from analysis.cluster import cluster_session
-    from analysis.pipeline import analyze
-    from analysis.report.report import write_report
     from analysis.session import spark_session
 
-    _note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
-    session = cluster_session(executors) if executors else spark_session()
+    note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
+    with cluster_session(executors) if executors else spark_session() as spark:
+        yield spark
+
+
+def conclude(run: RunDirectory, spark: SparkSession) -> None:
+    """Write tables, summary and report."""
+    from analysis.pipeline import analyze
+    from analysis.report.report import write_report
+
     # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
-    with ThreadPoolExecutor(1) as pool, session as spark:
-        summary = pool.submit(analyze, run, _note, spark).result()
-    _note("writing the report")
+    with ThreadPoolExecutor(1) as pool, spark:
+        summary = pool.submit(analyze, run, note, spark).result()
+    note("writing the report")
     write_report(run)
-    _note(
-        "the run is valid" if summary["valid"] else f"the run is not valid: {'; '.join(summary['reasons'])}"
-    )
+    note("the run is valid" if summary["valid"] else f"the run is not valid: {'; '.join(summary['reasons'])}")
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """Say what is being done."""
     print(text, flush=True)
 
 
-def _end(signal_number: int, frame: object) -> NoReturn:
+def end(signal_number: int, frame: object) -> NoReturn:
+    """Exit with the status of a program that a signal ended."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(128 + signal_number)
 

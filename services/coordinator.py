@@ -16,8 +16,7 @@ from threading import Event
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import NoRun, check_same, make_run, open_run
-from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.runs import NoRun, take_up
 from emulator.experiment.sweep import about, prepare
 from emulator.experiment.trial import FINISHED, describe, run_trial
 from emulator.experiment.variants import Trial, trials
@@ -41,7 +40,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: _go(told_to_go))
     try:
         spec = load(arguments.experiment)
-        run = _run_directory(arguments.run, spec, arguments.experiment)
+        run = take_up(arguments.run, spec, arguments.experiment)
     except (ExperimentError, NoRun) as error:
         print(error, file=sys.stderr)
         return 2
@@ -61,14 +60,6 @@ def main() -> int:
 def _go(told_to_go: Event) -> None:
     told_to_go.set()
     raise KeyboardInterrupt
-
-
-def _run_directory(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
-    if not (path / "experiment.yaml").exists():
-        return make_run(spec, path)
-    run, there = open_run(path)
-    check_same(run, there, spec, file)
-    return run
 
 
 def _run(trial: Trial, run: RunDirectory, pods: Pods) -> None:

@@ -73,8 +73,9 @@ FLOORS: list[set[str]] = [
     {"analysis.measures"},
     {"analysis.claims"},
     {"analysis", "analysis.report"},
+    {"emulator.spark"},
     {"emulator.outcome", "emulator.release_options"},
-    {"emulator.release_run"},
+    {"emulator.release_run", "emulator.spark_run"},
     {"emulator.release_commands"},
     {"emulator.cli", "services", "trellis"},
 ]

@@ -76,7 +76,6 @@ def test_an_unknown_value_is_refused_with_its_name(values: dict[str, Any], name:
         ("runtime: kubernetes", '"runtime" is no mapping'),
         ("runtime: {kind: kubernetes}\nvary: [a]", '"vary" is no mapping'),
         ("runtime: {kind: kubernetes}\nvary: {peers: 5}", "vary.peers is no list"),
-        ("peers: 10", 'runtime.kind is "virtual"'),
         ("runtime: {kind: processes, hosts: 4}", 'runtime.kind is "processes"'),
         ("runtime: {kind: kubernetes, hosts: many}", "runtime.hosts is many"),
         ("runtime: {kind: kubernetes, hosts: -1}", "runtime.hosts is -1"),

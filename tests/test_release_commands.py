@@ -52,7 +52,7 @@ def test_status_shows_at_once_what_holds_pods_up(trellis, world):
     world.pods["demo-peers-0-0"] = pod("demo-peers-0-0", waiting("ErrImageNeverPull", "it is not here"))
     result = trellis("status", "demo")
     assert "! demo-peers-0-0: the image trellis-emulator:1 cannot be pulled" in result.stdout
-    assert "the coordinator has not begun yet" in result.stdout
+    assert "no trial has begun yet" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["status", "fetch", "logs", "stop"])
@@ -151,6 +151,11 @@ def test_trials_that_need_other_pods_are_refused(file):
         load_for_pods(file, ["vary={runtime.hosts: [1, 2]}"])
     with pytest.raises(ReleaseError, match="some trials run on virtual"):
         load_for_pods(file, ["vary={runtime.kind: [kubernetes, virtual]}"])
+
+
+def test_a_release_also_runs_trials_on_the_virtual_clock(file):
+    spec = load_for_pods(file, ["runtime.kind=kubernetes", "runtime.kind=virtual"])
+    assert spec.runtime.kind == "virtual"
 
 
 def test_on_says_where_an_experiment_runs(trellis, file, world):

@@ -1,5 +1,6 @@
 """A run in pods by one command, against a cluster that is none."""
 
+import functools
 import json
 import os
 import signal
@@ -103,6 +104,34 @@ def test_the_release_gets_the_resolved_experiment_and_the_values(trellis, world)
     assert installed["runtime"]["kind"] == "kubernetes"
     assert installed["runtime"]["hosts"] == 3
     assert installed["phases"]["settle"] == "30 s"
+
+
+SWEEP = (*RUN, "--set", "runtime.kind=virtual")
+
+
+def test_an_experiment_on_the_virtual_clock_is_swept_in_the_cluster(trellis, world):
+    course(world)
+    result = trellis(*SWEEP)
+    assert result.exit_code == 0, result.output
+    assert "in the namespace here, trials on the virtual clock" in result.stderr
+    assert YAML(typ="safe").load((world.folder / "experiment.yaml").read_text())["runtime"] == {
+        "kind": "virtual"
+    }
+    assert RunDirectory(the_run()).trial("vitis-1").read_status()["state"] == "valid"
+
+
+@pytest.mark.parametrize("before", [[], [begin]])
+def test_a_sweep_that_fails_is_told_with_its_last_words(trellis, world, before):
+    world.rows = [("demo-analysis-x", "0/1", "Error", "0")]
+    world.logs["demo-analysis-x"] = "no executor of Spark started in 600 s\n"
+
+    def fail():
+        world.objects["jobs"] = [job("Failed")]
+
+    world.stages = [lambda: None, *(functools.partial(step, world) for step in before), fail]
+    result = trellis(*SWEEP)
+    assert result.exit_code == 2
+    assert "the sweep failed: no executor of Spark started in 600 s" in result.stderr
 
 
 def test_an_invalid_run_is_the_first_line_and_the_exit_status(trellis, world):

@@ -54,6 +54,15 @@ def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
     return run, load(run.experiment, check_files=False, check_systems=False)
 
 
+def take_up(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
+    """The run directory in this folder, or a new one. Raises NoRun if it is that of another experiment."""
+    if not RunDirectory(path).experiment.exists():
+        return make_run(spec, path)
+    run, there = open_run(path)
+    check_same(run, there, spec, file)
+    return run
+
+
 def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, file: Path) -> None:
     """Raises NoRun if a run was made from another experiment than the file describes now."""
     old, new = there.model_dump(mode="json"), given.model_dump(mode="json")

@@ -61,6 +61,19 @@ def run_sweep(
     before it is raised again, and the run can be resumed. Raises RunBusy, and OSError if the run
     directory cannot be written.
     """
+    return conduct(run, spec, watch, lambda pending: run_here(run, pending, jobs, watch, command, program))
+
+
+def conduct(
+    run: RunDirectory,
+    spec: ExperimentSpec,
+    watch: Callable[[Update], None],
+    run_trials: Callable[[deque[Trial]], Iterator[Update]],
+) -> list[Update]:
+    """Have `run_trials` run those that are not finished; the last news of each trial, in order.
+
+    `run_trials` yields how each ended. Raises RunBusy, and what `run_trials` raises.
+    """
     every = trials(spec)
     outcomes: dict[str, Update] = {}
     with _alone(run):
@@ -68,24 +81,25 @@ def run_sweep(
         for trial in every:
             status = run.trial(trial.name).read_status()
             if status.get("state") in FINISHED:
-                outcomes[trial.name] = _outcome(run.trial(trial.name), kept=True)
+                outcomes[trial.name] = outcome_of(run.trial(trial.name), kept=True)
                 watch(outcomes[trial.name])
             else:
                 pending.append(trial)
-        for update in _run(run, pending, jobs, watch, command, program):
+        for update in run_trials(pending):
             outcomes[update.trial] = update
             watch(update)
     return [outcomes[trial.name] for trial in every]
 
 
-def _run(
+def run_here(
     run: RunDirectory,
     pending: deque[Trial],
     jobs: int,
     watch: Callable[[Update], None],
     command: str,
-    program: Sequence[str],
+    program: Sequence[str] = PROGRAM,
 ) -> Iterator[Update]:
+    """Run trials in processes of this machine, `jobs` at once; how each ended."""
     workers: dict[int, Worker] = {}
     with selectors.DefaultSelector() as selector:
         try:
@@ -130,7 +144,7 @@ def about(trial: Trial, command: str) -> dict[str, Any]:
 def _finish(worker: Worker) -> Update:
     """Close an ended worker and see what became of its trial."""
     status = worker.close()
-    outcome = _outcome(worker.directory)
+    outcome = outcome_of(worker.directory)
     if outcome.state in (*FINISHED, "failed"):
         return outcome
     how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
@@ -143,7 +157,8 @@ def _finish(worker: Worker) -> Update:
     return Update(worker.trial.name, "failed", reasons=(reason,))
 
 
-def _outcome(directory: TrialDirectory, kept: bool = False) -> Update:
+def outcome_of(directory: TrialDirectory, kept: bool = False) -> Update:
+    """What became of a trial, as its status tells it."""
     status = directory.read_status()
     reasons = tuple(status.get("reasons") or ())
     return Update(directory.name, status.get("state", "planned"), reasons=reasons, kept=kept)
@@ -160,9 +175,14 @@ def _end(workers: list[Worker]) -> None:
     finally:
         for worker in workers:
             worker.close()
-            if _outcome(worker.directory).state == "running":
-                with contextlib.suppress(OSError):
-                    worker.directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
+            interrupted(worker.directory)
+
+
+def interrupted(directory: TrialDirectory) -> None:
+    """Of a trial that did not come to its end: it is to run again."""
+    if outcome_of(directory).state == "running":
+        with contextlib.suppress(OSError):
+            directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
 
 
 @contextlib.contextmanager

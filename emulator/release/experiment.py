@@ -33,17 +33,18 @@ def is_for_pods(path: Path, options: Sequence[str]) -> bool:
 
 
 def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
-    """Read an experiment file whose trials all run in pods.
+    """Read an experiment file for a release: all its peers in pods, or all its trials on the virtual clock.
 
     Raises ExperimentError as `load` does, and ReleaseError if pods could not run it.
     """
     with _files_of_pods():
         spec = load(path, options, check_files=False)
     runtimes = {trial.spec.runtime.kind for trial in trials(spec)}
-    if runtimes != {"kubernetes"}:
+    if runtimes not in ({"kubernetes"}, {"virtual"}):
         others = ", ".join(sorted(runtimes - {"kubernetes"}))
         raise ReleaseError(
-            f"{path}: some trials run on {others}: a release runs all of them in pods. "
+            f"{path}: some trials run on {others}: a release runs all of them in pods, or all on the "
+            "virtual clock. "
             f"Drop runtime.kind from vary, or set it with --set runtime.kind=kubernetes"
         )
     hosts = {trial.spec.runtime.hosts for trial in trials(spec) if isinstance(trial.spec.runtime, Kubernetes)}

@@ -116,7 +116,7 @@ class Release:
                 f"the results service of {self.name} does not answer. See why: trellis status {self.name}"
             )
         if not standing.experiment:
-            why = standing.problem or "the coordinator has not begun"
+            why = standing.problem or "no trial has begun"
             raise ReleaseError(
                 f"{self.name} has no run directory yet: {why}. See why: trellis status {self.name}"
             )

@@ -34,7 +34,7 @@ class Standing:
     """All trials of a run in their order, and what has been made of them."""
 
     experiment: str = ""
-    """Its name; "" until the coordinator has made the run directory."""
+    """Its name; "" until there is a run directory."""
     trials: tuple[TrialStanding, ...] = ()
     analyzed: bool = False
     """Whether there is a summary of the trials as they are now."""

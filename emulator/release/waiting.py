@@ -38,10 +38,13 @@ class Waiting:
         self,
         release: Release,
         patience: float = PATIENCE,
+        conductor: str = "coordinator",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """`conductor` is the component that runs the trials: the coordinator, or the Job of the analysis."""
         self._release = release
+        self._conductor = conductor
         self._lookout = Lookout(release, patience, clock)
         self._clock = clock
         self._sleep = sleep
@@ -61,6 +64,7 @@ class Waiting:
                 if problems := self._lookout.look(workloads):
                     told = "\n  ".join(problem.told(self._release.name) for problem in problems)
                     raise ReleaseError(f"{self._release.name} cannot start:\n  {told}")
+                self._refuse_failed()
                 standing = self._release.standing() if installed else None
                 if standing is not None and _runs(standing):
                     return
@@ -70,7 +74,7 @@ class Waiting:
                 why = (standing and standing.problem) or said
                 raise ReleaseError(
                     f"{self._release.name} has run no trial after {limit:g} s ({why}). "
-                    f"See why: trellis logs {self._release.name} --component coordinator"
+                    f"See why: trellis logs {self._release.name} --component {self._conductor}"
                 )
 
     def end(
@@ -99,7 +103,7 @@ class Waiting:
                 why = known.problem or "the results service tells nothing new"
                 raise ReleaseError(
                     f"nothing was heard of the trials of {self._release.name} for {silence_limit:g} s "
-                    f"({why}). See why: trellis logs {self._release.name} --component coordinator"
+                    f"({why}). See why: trellis logs {self._release.name} --component {self._conductor}"
                 )
         raise AssertionError
 
@@ -110,13 +114,7 @@ class Waiting:
                 standing = self._release.standing()
                 if standing is not None and standing.reported:
                     return ""
-                conditions = {
-                    condition["type"]
-                    for job in self._release.jobs()
-                    if (job["metadata"].get("labels") or {}).get("app.kubernetes.io/component") == "analysis"
-                    for condition in (job.get("status") or {}).get("conditions") or ()
-                    if condition["status"] == "True"
-                }
+                conditions = self._conditions()
                 if "Complete" in conditions:
                     return ""
                 if "Failed" in conditions:
@@ -145,14 +143,30 @@ class Waiting:
 
     def _look_on(self, noted: set[str], note: Callable[[str], None]) -> None:
         """Tell of problems that a run survives, once each; raise the one that it does not."""
+        self._refuse_failed()
         workloads = self._release.workloads()
         for problem in self._lookout.look(workloads):
             told = problem.told(self._release.name)
-            if problem.kind == "crash" and _befalls(problem, workloads, "coordinator"):
+            if problem.kind == "crash" and _befalls(problem, workloads, self._conductor):
                 raise ReleaseError(told)
             if told not in noted:
                 noted.add(told)
                 note(told)
+
+    def _refuse_failed(self) -> None:
+        """A Job that has failed conducts no trials any more."""
+        if self._conductor == "analysis" and "Failed" in self._conditions():
+            raise ReleaseError(f"the sweep failed: {self._last_lines('analysis')}")
+
+    def _conditions(self) -> set[str]:
+        """How the Job of the analysis ended, if it has."""
+        return {
+            condition["type"]
+            for job in self._release.jobs()
+            if (job["metadata"].get("labels") or {}).get("app.kubernetes.io/component") == "analysis"
+            for condition in (job.get("status") or {}).get("conditions") or ()
+            if condition["status"] == "True"
+        }
 
     def _with_last_words(self, error: ReleaseError) -> ReleaseError:
         """What a check before the installation said before it refused."""

@@ -1,6 +1,6 @@
 {{/*
-What the chart needs to know of the experiment, as JSON: hosts, peers (the most of all variants) and whether
-sessions end with their pods. Fails where the chart can tell that the release could not run it; the whole
+What the chart needs to know of the experiment, as JSON: hosts, peers (the most of all variants), whether
+sessions end with their pods, and whether trials are on the virtual clock, so that there are no pods of peers. Fails where the chart can tell that the release could not run it; the whole
 file is checked by the Job <release>-check.
 */}}
 {{- define "trellis.experiment" -}}
@@ -31,8 +31,12 @@ file is checked by the Job <release>-check.
 {{- fail (printf "the experiment varies %s, but a release has the same pods for all trials. Set one value under runtime, and run the others by themselves" $key) -}}
 {{- end -}}
 {{- end -}}
-{{- if ne (toString $runtime.kind) "kubernetes" -}}
-{{- fail (printf "the experiment's runtime.kind is %q, but in a cluster it is kubernetes. Write: runtime: {kind: kubernetes, hosts: 20}" (toString ($runtime.kind | default "virtual"))) -}}
+{{- $kind := toString ($runtime.kind | default "virtual") -}}
+{{- if eq $kind "virtual" -}}
+{{- dict "hosts" 0 "peers" 0 "churnOnPods" false "virtual" true | toJson -}}
+{{- else -}}
+{{- if ne $kind "kubernetes" -}}
+{{- fail (printf "the experiment's runtime.kind is %q, but in a cluster it is kubernetes or virtual. Write: runtime: {kind: kubernetes, hosts: 20}" $kind) -}}
 {{- end -}}
 {{- $hosts := get $runtime "hosts" | default 2.0 -}}
 {{- if or (not (kindIs "float64" $hosts)) (lt $hosts 1.0) (gt $hosts 20000.0) (ne (float64 $hosts) (floor $hosts)) -}}
@@ -50,5 +54,6 @@ file is checked by the Job <release>-check.
 {{- if kindIs "float64" . -}}{{- $peers = maxf $peers . -}}{{- end -}}
 {{- end -}}
 {{- $churn := append (get $vary "runtime.churn" | default list) $runtime.churn -}}
-{{- dict "hosts" (int $hosts) "peers" (int $peers) "churnOnPods" (has "pods" $churn) | toJson -}}
+{{- dict "hosts" (int $hosts) "peers" (int $peers) "churnOnPods" (has "pods" $churn) "virtual" false | toJson -}}
+{{- end -}}
 {{- end -}}

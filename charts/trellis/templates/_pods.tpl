@@ -33,7 +33,10 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* A claim that one node alone can mount keeps the pods that use it beside the coordinator. */}}
+{{/*
+A claim that one node alone can mount keeps the pods that use it together: beside the coordinator, or, where there
+is none, beside each other. Kubernetes lets the first one in, because it is what it asks for itself.
+*/}}
 {{- define "trellis.besideVolume" -}}
 {{- if eq .root.Values.storage.accessMode "ReadWriteOnce" }}
 affinity:
@@ -41,8 +44,18 @@ affinity:
     requiredDuringSchedulingIgnoredDuringExecution:
       - topologyKey: kubernetes.io/hostname
         labelSelector:
+          {{- if (include "trellis.experiment" .root | fromJson).virtual }}
+          matchLabels:
+            app.kubernetes.io/name: trellis
+            app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+          matchExpressions:
+            - key: app.kubernetes.io/component
+              operator: In
+              values: [analysis, results]
+          {{- else }}
           matchLabels:
             {{- include "trellis.selector" (dict "root" .root "component" "coordinator") | nindent 12 }}
+          {{- end }}
 {{- end }}
 {{- end -}}
 
