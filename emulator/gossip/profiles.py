@@ -40,7 +40,7 @@ def utility(one: Profile, other: Profile) -> float:
         return 0.0
     if not one.rates and not other.rates and one.rate == other.rate:
         count = shared.bit_count()
-        return count / (one.topics.bit_count() + other.topics.bit_count() - count)
+        return count / (one.topics_count() + other.topics_count() - count)
     rates = rates_of(one)
     rate = 0.0
     for topic in bits(shared):
@@ -59,7 +59,7 @@ def rates_of(profile: Profile) -> dict[int, float]:
 
 def total_rate(profile: Profile) -> float:
     """The rate of all of the peer's topics together, in events/s."""
-    return sum(profile.rates) if profile.rates else profile.rate * profile.topics.bit_count()
+    return sum(profile.rates) if profile.rates else profile.rate * profile.topics_count()
 
 
 def _as_told(rate: float) -> float:

@@ -385,7 +385,9 @@ class _File:
         name = message.name
         comment = " ".join(self._comments.get(path, "").split()) or f"The message type {name}."
         names = [field.name for field in fields]
-        slots = ", ".join(f'"{each}"' for each in sorted(names)) + ("," if len(names) == 1 else "")
+        sets = [field.name for field in fields if field.bit_set]
+        kept = [*names, *(f"_{each}_count" for each in sets)]
+        slots = ", ".join(f'"{each}"' for each in sorted(kept)) + ("," if len(kept) == 1 else "")
         listed = ", ".join(f'"{each}"' for each in names) + ("," if len(names) == 1 else "")
         base = "Part" if kind == "PART" else "Message"
         lines = ["", "", f"class {name}({base}):", f"    {_docstring(comment)}", ""]
@@ -398,6 +400,15 @@ class _File:
             lines.append(f"        {field.assign()}")
             if about := self._comments.get((*path, 2, index)):
                 lines.append(f"        {_docstring(' '.join(about.split()))}")
+        lines += [f"        self._{each}_count = -1" for each in sets]
+        for each in sets:
+            lines += [
+                *("", f"    def {each}_count(self) -> int:"),
+                f'        """The members of `{each}`, counted once."""',
+                f"        if self._{each}_count < 0:",
+                f"            self._{each}_count = self.{each}.bit_count()",
+                f"        return self._{each}_count",
+            ]
         if base == "Message":
             lines += ["", "    def kind(self) -> int:", f"        return {self._kind(kind, fields, name)}"]
         told = self._options.told(f".{self._proto.package}.{name}")

@@ -48,7 +48,7 @@ class Network:
         self.unreachable_after = spec.unreachable_after
         self._sigma = spec.jitter / _HALF_NORMAL_DEVIATION
         self._places = vec[i64](self.locations)
-        self._delays = vec[float]()
+        self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()
         """The place in `_delays` where the row of a location begins; -1 for rows that are not there."""
         self._pack()
@@ -62,7 +62,7 @@ class Network:
 
     def _pack(self) -> None:
         """Put the rows one behind the other, because every message asks for a delay."""
-        known = self.rows if isinstance(self.rows, Mapping) else dict(enumerate(self.rows))
+        known = self._known_rows()
         for location in range(max(known, default=-1) + 1):
             row = known.get(location)
             if row is None:
@@ -70,6 +70,9 @@ class Network:
             else:
                 self._row_starts = append(self._row_starts, i64(len(self._delays)))
                 self._delays = extend(self._delays, row)
+
+    def _known_rows(self) -> Mapping[int, array[float]]:
+        return self.rows if isinstance(self.rows, Mapping) else dict(enumerate(self.rows))
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
         """The seconds that this message takes, or None if it is lost.

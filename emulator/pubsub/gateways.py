@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64
+from mypy_extensions import i32, i64
 
 from emulator.bit_sets import bits
 from emulator.gossip.places import NOWHERE, Places
@@ -32,8 +32,8 @@ class _Shared:
         self.profile = other
         """The neighbour's, whose topics its proposals run parallel to."""
         shared = bits(own.topics & other.topics)
-        self.owns = vec[i64]([_place(own, topic) for topic in shared])
-        self.others = vec[i64]([_place(other, topic) for topic in shared])
+        self.owns = vec[i32]([i32(_place(own, topic)) for topic in shared])
+        self.others = vec[i32]([i32(_place(other, topic)) for topic in shared])
 
 
 class GatewayElection:
@@ -112,7 +112,7 @@ class GatewayElection:
         parents, hops = self.parents, self.hops
         index: i64
         for index in range(len(owns)):
-            place, theirs = owns[index], others[index]
+            place, theirs = i64(owns[index]), i64(others[index])
             parent = proposals.parents[theirs]
             # Line 7, and what it is for: no proposal comes back to the peer that it came from.
             if parent != neighbour and (parent == own or _NEIGHBOURS.find(parent) != NOWHERE):
