@@ -26,6 +26,8 @@ _SETTINGS = {
     "spark.app.name": "trellis",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Processes of Python that differ in this setting cannot be shared.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
