@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.serializers import UTF8Deserializer, read_int
-
 from analysis.archive import archive_options
 from analysis.java import JAVA, LOG, OPTIONS, spark_home
 
-_HEAP = "2g"
+HEAP = "2g"
 _START_LIMIT = 120.0
 """Seconds until it has to listen; a busy machine takes long."""
 _END_LIMIT = 10.0
@@ -50,7 +49,7 @@ class Java:
         }
         self._process = subprocess.Popen(
             [
-                *(JAVA, f"-Xmx{_HEAP}", "-XX:+UseSerialGC", *flags, *OPTIONS),
+                *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *flags, *OPTIONS),
                 f"-Dlog4j2.configurationFile={log}",
                 *archive_options(home),
                 "org.apache.spark.deploy.SparkSubmit",
@@ -107,7 +106,9 @@ class Java:
                 raise JavaError(f"Java has not started Spark in {_START_LIMIT:g} s")
             time.sleep(_TURN)
         with self._told.open("rb") as file:
-            return read_int(file), UTF8Deserializer().loads(file)
+            (port,) = struct.unpack(">i", file.read(4))
+            (length,) = struct.unpack(">i", file.read(4))
+            return port, file.read(length).decode()
 
 
 def _ignore_interrupts() -> None:

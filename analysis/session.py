@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from analysis.gateway import Java
+from analysis.gateway import HEAP, Java
 
 _HERE = "127.0.0.1"
 _ONE_ENCODING = {
@@ -24,6 +24,7 @@ _COMPILED_ONCE = ("-XX:TieredStopAtLevel=1",)
 _SETTINGS = {
     **_ONE_ENCODING,
     "spark.app.name": "trellis",
+    "spark.driver.memory": HEAP,
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Processes of Python that differ in this setting cannot be shared.
@@ -44,36 +45,60 @@ def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkS
     slower for little telemetry, faster for much. The caller stops the session. Raises JavaError if the JVM
     does not start.
     """
-    cores = cores or os.cpu_count() or 1
-    settings = {"spark.driver.bindAddress": _HERE, **({} if optimize else _FOR_LITTLE)}
-    return start_session(f"local[{cores}]", cores, _HERE, settings, () if optimize else _COMPILED_ONCE)
+    start_java(cores, optimize=optimize)
+    return _session(_here(cores, optimize))
 
 
-def start_session(
-    master: str, tasks: int, address: str, settings: Mapping[str, str], flags: tuple[str, ...] = _COMPILED_ONCE
-) -> SparkSession:
+def start_java(cores: int | None = None, *, optimize: bool = False) -> None:
+    """Start the JVM of such a session unless one runs, and return at once."""
+    _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
+
+
+def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
     """The session of this process; `tasks` is how many can run at once, `address` where executors find it.
 
-    `flags` are Java's, if its JVM does not run yet. The caller stops the session. Raises JavaError if the JVM
-    does not start.
+    The caller stops it. Raises JavaError if the JVM does not start.
     """
-    global _java
-    every = {
+    every = _every(master, tasks, address, settings)
+    _start(every, address, _COMPILED_ONCE)
+    return _session(every)
+
+
+def close_java(limit: float) -> None:
+    """End the JVM of this process; it has `limit` seconds to do so by itself. No session starts again."""
+    if _java is not None:
+        _java.close(limit)
+
+
+def _here(cores: int | None, optimize: bool) -> dict[str, str]:
+    cores = cores or os.cpu_count() or 1
+    return _every(
+        f"local[{cores}]",
+        cores,
+        _HERE,
+        {"spark.driver.bindAddress": _HERE, **({} if optimize else _FOR_LITTLE)},
+    )
+
+
+def _every(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> dict[str, str]:
+    return {
         **_SETTINGS,
         **settings,
         "spark.driver.host": address,
         "spark.master": master,
         "spark.sql.shuffle.partitions": str(tasks),
     }
+
+
+def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) -> None:
+    global _java
+    _java = _java or Java(settings, address, flags)
+
+
+def _session(settings: Mapping[str, str]) -> SparkSession:
+    assert _java is not None
     builder = SparkSession.builder
-    for key, value in every.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    _java = _java or Java(every, address, flags)
     with _java.connection():
         return builder.getOrCreate()
-
-
-def close_java(limit: float) -> None:
-    """End the JVM of this process, in which no session runs any more; it has `limit` seconds to do so."""
-    if _java is not None:
-        _java.close(limit)

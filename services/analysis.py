@@ -82,6 +82,7 @@ def _analyze(run: RunDirectory, executors: Executors | None) -> None:
     """Spark is imported only now: it would take memory for as long as the trials run."""
     from analysis.cluster import cluster_session
     from analysis.pipeline import analyze
+    from analysis.progress import in_words
     from analysis.report.report import write_report
     from analysis.session import spark_session
 
@@ -89,7 +90,7 @@ def _analyze(run: RunDirectory, executors: Executors | None) -> None:
     session = cluster_session(executors) if executors else spark_session()
     # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
     with ThreadPoolExecutor(1) as pool, session as spark:
-        summary = pool.submit(analyze, run, _note, spark).result()
+        summary = pool.submit(analyze, run, in_words(_note), spark).result()
     _note("writing the report")
     write_report(run)
     _note(

@@ -1,9 +1,9 @@
 """Spans and data points of OTLP files as rows of Spark.
 
-`signal` is "traces" (columns of `analysis.otlp.spans.SPANS`) or "metrics" (`POINTS`), `directories` are folders
-with `<host>-<signal>-<start>.otlp` files; a Collector's holds many hosts. A file is read in parts, in parallel;
-the parts depend on the files alone. A message that was written twice is read once. What cannot be read, such
-as a record that was cut off, is skipped and makes a row whose `loss` is set.
+`signal` is "traces" (columns of `analysis.otlp.spans.SPANS`) or "metrics" (`POINTS`), `directories` are
+folders with `<host>-<signal>-<start>.otlp` files; a Collector's holds many hosts. A file is read in parts, in
+parallel; the parts depend on the files alone. A message that was written twice is read once. What cannot be
+read, such as a record that was cut off, is skipped and makes a row whose `loss` is set.
 
 The analysis calls `read_files`. For notebooks the same rows come from the Spark data source `otlp`, whose
 planning takes Spark four more processes of Python:
@@ -58,7 +58,7 @@ class Part(InputPartition):
 
 def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
     """The rows of all files of these folders: a partition for each part, in order."""
-    parts = [pickle.dumps(part) for directory in directories for part in _parts(directory, signal)]
+    parts = [pickle.dumps(part) for part in _all_parts(directories, signal)]
     # Spark would put several rows of a table into one partition, but not those of a range.
     numbers = spark.range(0, len(parts), 1, max(len(parts), 1))
     rows = spark.createDataFrame(list(enumerate(parts)), "id bigint, part binary")
@@ -99,7 +99,7 @@ class _Reader(DataSourceReader):
         self._directories = directories
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [part for d in self._directories for part in _parts(d, self._signal)]
+        return _all_parts(self._directories, self._signal)
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Spark asks for one partition, None, where there is none."""
@@ -110,6 +110,10 @@ class _Reader(DataSourceReader):
 def _read_part(part: Part, signal: str) -> Iterator[pa.RecordBatch]:
     for stretch in part.stretches:
         yield from _read(part.trial, stretch, signal)
+
+
+def _all_parts(directories: Sequence[Path], signal: str) -> list[Part]:
+    return [part for directory in directories for part in _parts(directory, signal)]
 
 
 def _parts(directory: Path, signal: str) -> Iterator[Part]:
