@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from analysis.archive import MAKING, archive_of, is_ours
@@ -29,6 +32,8 @@ phases: {join: 2 s, settle: 8 s, measure: 15 s, drain: 5 s}
 """
 _WRITING_LIMIT = 300.0
 """Seconds that Java has at its end; it is killed then."""
+_OLD = 30 * 86400.0
+"""Seconds after which the archive of another installation is removed, which may be gone."""
 
 
 def main() -> int:
@@ -40,16 +45,32 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         made = Path(folder) / "archive"
         os.environ[MAKING] = str(made)
-        _analyze(Path(folder))
+        with _output_in(Path(folder) / "output"):
+            _analyze(Path(folder))
         if not made.is_file():
             print("Java wrote no archive of classes; analysis works without, slower", file=sys.stderr)
             return 1
         made.chmod(0o600)
         made.rename(archive)
-    for old in archive.parent.glob("spark-*.aot"):
-        if old != archive:
-            old.unlink()
+    for other in archive.parent.glob("spark-*.aot"):
+        if other.stat().st_mtime < time.time() - _OLD:
+            other.unlink()
     return 0
+
+
+@contextmanager
+def _output_in(file: Path) -> Iterator[None]:
+    """Java tells at length, past Python, how it writes an archive."""
+    before = [os.dup(1), os.dup(2)]
+    with file.open("wb") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, descriptor in enumerate(before, 1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
 
 def _analyze(folder: Path) -> None:
