@@ -32,6 +32,7 @@ class EarlySpark:
         self._shares: dict[str, float] = {}
         self._lock = Lock()
         self._closed = False
+        self._own_java = False
         self._pool = ThreadPoolExecutor(1, "early-spark")
         self._session: Future[SparkSession | None] | None = None
 
@@ -62,7 +63,7 @@ class EarlySpark:
     ) -> None:
         with self._lock:
             self._closed = True
-            if error is not None and self._session is not None:
+            if error is not None and self._own_java:
                 from analysis.session import close_java
 
                 close_java(limit=0.0)
@@ -81,5 +82,5 @@ class EarlySpark:
         with self._lock:
             if self._closed:
                 return None
-            start_java(optimize=much)
+            self._own_java = start_java(optimize=much)
         return spark_session(optimize=much)

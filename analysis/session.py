@@ -49,9 +49,9 @@ def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkS
     return _session(_here(cores, optimize))
 
 
-def start_java(cores: int | None = None, *, optimize: bool = False) -> None:
-    """Start the JVM of such a session unless one runs, and return at once."""
-    _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
+def start_java(cores: int | None = None, *, optimize: bool = False) -> bool:
+    """Start the JVM of such a session unless one runs, and return at once. Whether it is a new one."""
+    return _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
 
 
 def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
@@ -90,9 +90,12 @@ def _every(master: str, tasks: int, address: str, settings: Mapping[str, str]) -
     }
 
 
-def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) -> None:
+def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) -> bool:
     global _java
-    _java = _java or Java(settings, address, flags)
+    if _java is not None:
+        return False
+    _java = Java(settings, address, flags)
+    return True
 
 
 def _session(settings: Mapping[str, str]) -> SparkSession:

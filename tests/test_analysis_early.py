@@ -33,7 +33,12 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was asked of Java, in order."""
     calls: list[str] = []
     monkeypatch.setattr("analysis.pipeline.has_much_telemetry", lambda run: True)
-    monkeypatch.setattr(session, "start_java", lambda optimize: calls.append(f"start {optimize}"))
+
+    def start(optimize: bool) -> bool:
+        calls.append(f"start {optimize}")
+        return True
+
+    monkeypatch.setattr(session, "start_java", start)
     monkeypatch.setattr(session, "spark_session", lambda optimize: FakeSpark())
     monkeypatch.setattr(session, "close_java", lambda limit: calls.append("close"))
     return calls
@@ -83,6 +88,17 @@ def test_an_error_ends_java_at_once(done: list[str], tmp_path: Path) -> None:
         spark.session()
         raise KeyboardInterrupt
     assert done[-1] == "close"
+
+
+def test_an_error_leaves_the_java_that_was_there(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "start_java", lambda optimize: False)
+    with pytest.raises(KeyboardInterrupt), early(tmp_path, 1) as spark:
+        spark.update(running("a", 1.0))
+        spark.session()
+        raise KeyboardInterrupt
+    assert done == []
 
 
 _PROGRAM = """
