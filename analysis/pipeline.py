@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
+from analysis.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.session import spark_session
 from analysis.summary import summarize
 from analysis.tables.build import build_tables
@@ -19,35 +20,42 @@ _MUCH_TELEMETRY = 10 << 20
 """Bytes of traces, some 300,000 spans: with fewer, compiling costs more than it saves."""
 
 
-def analyze(
-    run: RunDirectory, progress: Callable[[str], None], spark: SparkSession | None = None
-) -> dict[str, Any]:
+def has_much_telemetry(run: RunDirectory) -> bool:
+    """Whether there is so much of it by now that compiling pays. Raises ExperimentError as `analyze` does."""
+    return _trace_bytes(read_trials(run, read_experiment(run))) > _MUCH_TELEMETRY
+
+
+def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> dict[str, Any]:
     """Analyse all trials that have telemetry, however they ended; returns the summary.
 
-    `progress` is told what is being done. What was there of an earlier analysis is replaced. Without
-    `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged.
+    `tell` is told what is being done, and how far it is. What was there of an earlier analysis is replaced.
+    Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged.
     """
     experiment = read_experiment(run)
     records = read_trials(run, experiment)
     ready = [record for record in records if record.has_telemetry]
+    size = _trace_bytes(ready)
+    stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}
     if ready and spark is not None:
-        measured = _measure(run, ready, progress, spark)
+        measured = _measure(run, ready, stages, spark)
     elif ready:
-        progress("starting Spark")
-        much = sum(record.trace_bytes for record in ready) > _MUCH_TELEMETRY
-        with spark_session(optimize=much) as own:
-            measured = _measure(run, ready, progress, own)
-    progress("writing the summary")
+        stages.begin(STARTING)
+        with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
+            measured = _measure(run, ready, stages, own)
+    stages.begin(SUMMARY)
     return summarize(run, experiment, records, measured)
 
 
 def _measure(
-    run: RunDirectory, records: Sequence[TrialRecord], progress: Callable[[str], None], spark: SparkSession
+    run: RunDirectory, records: Sequence[TrialRecord], stages: Stages, spark: SparkSession
 ) -> dict[str, Values]:
-    progress(f"reading the telemetry of {len(records)} trials into tables")
-    tables = build_tables(spark, run, list(records))
-    progress("counting over time and topics")
+    tables = build_tables(spark, run, list(records), stages)
+    stages.begin(SERIES)
     tables |= build_series(run, tables)
-    progress("measuring")
+    stages.begin(MEASURING)
     return measure(tables)
+
+
+def _trace_bytes(records: Sequence[TrialRecord]) -> int:
+    return sum(record.trace_bytes for record in records)

@@ -19,9 +19,11 @@ from emulator.experiment.fidelity import Fidelity, HostReport
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.spec import TrialSpec
+from emulator.protocol import Event
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
+from trellis.v1.pubsub import EventData, Notification
 
 _PEERS = 2_000
 _TOPICS = 20
@@ -47,7 +49,7 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
     peers = np.arange(_PEERS)
     topics = {"peer": np.repeat(peers, 2), "topic": np.stack([peers, peers + 7], 1).ravel() % _TOPICS}
     tables = [
-        (PEERS, {"peer": peers, "location": peers}),
+        (PEERS, {"peer": peers, "location": peers, "role": "peer"}),
         (
             SESSIONS,
             {"peer": peers, "session": 0, "start_s": 1.0, "end_s": end, "graceful": False, "cause": "base"},
@@ -55,7 +57,14 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
         (
             SUBSCRIPTIONS,
             topics
-            | {"interest": np.arange(2 * _PEERS), "rate": 1.0, "ranges": None, "start_s": 0.0, "end_s": end},
+            | {
+                "interest": np.arange(2 * _PEERS),
+                "rate": 1.0,
+                "ranges": None,
+                "start_s": 0.0,
+                "end_s": end,
+                "client": None,
+            },
         ),
         (
             PUBLICATIONS,
@@ -66,6 +75,7 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
                 "topic": np.arange(events) % _TOPICS,
                 "attributes": None,
                 "payload_bytes": 256,
+                "client": None,
             },
         ),
     ]
@@ -78,17 +88,19 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
     for event in range(events):
         at, topic = round(times[event] * 1e9), event % _TOPICS
         attributes = {names.EVENT: event, names.INTERESTED: True}
-        root = recorder.begin(topic)
+        root = recorder.begin(topic, event)
         recorder.operation(root, "publish", int(publishers[event]), at, attributes)
+        told = Notification(event, topic, int(publishers[event]), 1)
+        sent = EventData(event, topic, int(publishers[event]), 1, bytes(256))
         receivers = random.choice(_PEERS, _RECEIVERS, replace=False).tolist()
         for depth, peer in enumerate(receivers):
             wanted = depth % 5 > 0
-            for name, hops in (("Notification", None), ("EventData", depth % 7 if wanted else None)):
-                context = TraceContext(root.trace_id, recorder.next_span_id(), 1 + depth % 7, topic)
+            outcome = Event(event, int(publishers[event]), topic, hops=depth % 7) if wanted else None
+            for message, delivered in ((told, None), (sent, outcome)):
+                context = TraceContext(root.trace_id, recorder.next_span_id(), 1 + depth % 7, topic, event)
                 handled = at + 50_000_000 + depth * 1_000_003
-                recorder.hop(
-                    context, root.span_id, name, receivers[depth - 1], peer, at, handled, 280, wanted, hops
-                )
+                sender = receivers[depth - 1]
+                recorder.hop(context, root.span_id, message, "", sender, peer, at, handled, wanted, delivered)
     for at in (_SPEC.phases.measure_start, _SPEC.phases.measure_end):
         recorder.write_interval(round(at * 1e9), _PEERS, 0)
     recorder.close()

@@ -20,6 +20,7 @@ from emulator.release_run import refuse_pods, run_in_pods, wants_pods
 from emulator.spark_run import check_master, is_master, refuse_all_but_virtual, run_on_master
 
 if TYPE_CHECKING:
+    from analysis.early import EarlySpark
     from emulator.experiment.rundir import RunDirectory
     from emulator.experiment.spec import ExperimentSpec
     from emulator.terminal import Screen
@@ -72,8 +73,9 @@ def run(
 ) -> None:
     """Plan, run, analyze and report an experiment."""
     with endings():
+        from analysis.early import EarlySpark
         from emulator.experiment.ready import locate
-        from emulator.experiment.sweep import default_jobs, run_sweep
+        from emulator.experiment.sweep import Update, default_jobs, run_sweep
         from emulator.experiment.variants import trials
 
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
@@ -93,21 +95,27 @@ def run(
         screen = _screen()
         if WHY_INTERPRETED:
             typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
-        with resumable(directory):
-            total = len(trials(spec))
-            on = f" on {master}" if master else ""
-            with screen.step(f"running {spec.name} in {directory.path}{on}", total) as step:
-                command = _command_of(directory)
+        every, command = trials(spec), _command_of(directory)
+        at_once = jobs or default_jobs(spec)
+        here = not master and all(trial.spec.runtime.kind == "virtual" for trial in every)
+        on = f" on {master}" if master else ""
+        with resumable(directory), EarlySpark(directory, len(every), at_once, virtual=here) as early:
+            with screen.step(f"running {spec.name} in {directory.path}{on}", len(every)) as step:
+
+                def watch(update: Update) -> None:
+                    step.update(update)
+                    early.update(update)
+
                 if master:
-                    outcomes = run_on_master(master, directory, spec, jobs, step.update, command)
+                    outcomes = run_on_master(master, directory, spec, jobs, watch, command)
                 else:
-                    outcomes = run_sweep(directory, spec, jobs or default_jobs(spec), step.update, command)
+                    outcomes = run_sweep(directory, spec, at_once, watch, command)
             valid = all(outcome.state == "valid" for outcome in outcomes)
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, reasons, directory)
             else:
-                _analyze(directory, screen)
+                _analyze(directory, screen, early)
                 _report(directory, screen)
                 valid = say_summary(directory) and valid
         raise typer.Exit(VALID if valid else INVALID)
@@ -344,11 +352,15 @@ def _need_summary(directory: RunDirectory) -> None:
         raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
 
 
-def _analyze(directory: RunDirectory, screen: Screen) -> None:
+def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     with screen.step("analyzing", 0) as step:
         from analysis.pipeline import analyze as analyze_run
+        from analysis.progress import Standing
 
-        analyze_run(directory, step.note)
+        def tell(standing: Standing) -> None:
+            step.stage(standing.stage, standing.share, standing.left_s)
+
+        analyze_run(directory, tell, early.session() if early else None)
 
 
 def _report(directory: RunDirectory, screen: Screen) -> None:

@@ -100,6 +100,11 @@ class Step(ABC):
     def note(self, text: str) -> None:
         """What is being done now."""
 
+    def stage(self, name: str, share: float, left_s: float | None) -> None:
+        """What is being done now, the share (0 to 1) of all that is done, and the seconds left, if known."""
+        left = "" if left_s is None else f", about {_span(left_s)} left"
+        self._stage(name, f"{name} ({share:.0%} done{left})", share)
+
     def update(self, update: Update) -> None:
         """News of a trial."""
         if update.state == "running":
@@ -115,6 +120,9 @@ class Step(ABC):
         self._screen.say(text, _STYLES.get(update.state))
 
     @abstractmethod
+    def _stage(self, name: str, text: str, share: float) -> None: ...
+
+    @abstractmethod
     def _running(self, update: Update, text: str) -> None: ...
 
     @abstractmethod
@@ -122,7 +130,7 @@ class Step(ABC):
 
 
 class PlainStep(Step):
-    """Lines, at most one each ten seconds for a trial."""
+    """Lines, at most one each ten seconds for a trial, or for a stage."""
 
     def __enter__(self) -> None:
         self._said: dict[str, float] = {}
@@ -134,11 +142,17 @@ class PlainStep(Step):
     def note(self, text: str) -> None:
         self._screen.say(f"  {text}")
 
+    def _stage(self, name: str, text: str, share: float) -> None:
+        self._say_at_times(name, f"  {text}")
+
     def _running(self, update: Update, text: str) -> None:
+        self._say_at_times(update.trial, f"{update.trial}: {text}")
+
+    def _say_at_times(self, about: str, text: str) -> None:
         now = time.monotonic()
-        if now - self._said.get(update.trial, -LINE_INTERVAL) >= LINE_INTERVAL:
-            self._said[update.trial] = now
-            self._screen.say(f"{update.trial}: {text}")
+        if now - self._said.get(about, -LINE_INTERVAL) >= LINE_INTERVAL:
+            self._said[about] = now
+            self._screen.say(text)
 
     def _finished(self, update: Update) -> None:
         pass
@@ -170,6 +184,9 @@ class LiveStep(Step):
 
     def note(self, text: str) -> None:
         self._progress.update(self._whole, said=escape(text))
+
+    def _stage(self, name: str, text: str, share: float) -> None:
+        self._progress.update(self._whole, completed=share, total=1.0, said=escape(text))
 
     def _running(self, update: Update, text: str) -> None:
         task = self._tasks.get(update.trial)

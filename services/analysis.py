@@ -107,11 +107,12 @@ def session_with(executors: Executors | None) -> Iterator[SparkSession]:
 def conclude(run: RunDirectory, spark: SparkSession) -> None:
     """Write tables, summary and report."""
     from analysis.pipeline import analyze
+    from analysis.progress import in_words
     from analysis.report.report import write_report
 
     # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
     with ThreadPoolExecutor(1) as pool, spark:
-        summary = pool.submit(analyze, run, note, spark).result()
+        summary = pool.submit(analyze, run, in_words(note), spark).result()
     note("writing the report")
     write_report(run)
     note("the run is valid" if summary["valid"] else f"the run is not valid: {'; '.join(summary['reasons'])}")

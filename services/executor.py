@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.java import JAVA, LEFT_OUT, LOG
+from analysis.java import JAVA, LEFT_OUT, LOG, spark_home
 
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION = "SPARK_JAVA_OPT_"
@@ -38,18 +37,10 @@ def command(environment: Mapping[str, str], settings: Path) -> list[str]:
         f"-Xms{memory}",
         f"-Xmx{memory}",
         "-cp",
-        f"{settings}:{_spark() / 'jars'}/*",
+        f"{settings}:{spark_home() / 'jars'}/*",
         _BACKEND,
         *(part for option, name in _ARGUMENTS.items() for part in (option, environment[name])),
     ]
-
-
-def _spark() -> Path:
-    """Where pyspark is; importing it would take seconds."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError("pyspark is not installed")
-    return Path(found.origin).parent
 
 
 def main() -> None:

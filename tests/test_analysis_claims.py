@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pytest
 
 from analysis.claims.papers import CLAIMS, judge
-from analysis.measures.series import count_clusters
+from analysis.measures.clusters import count_clusters
 from analysis.measures.variants import VariantResult, estimate
 
 
@@ -124,11 +124,11 @@ def test_interval_is_students() -> None:
 
 def test_clusters_are_components_of_each_topic() -> None:
     links = [(7, 1, 1), (7, 2, 2), (7, 3, 3), (7, 2, 1), (8, 1, 1), (8, 2, 2)]
-    frame = pd.DataFrame([("t", *link) for link in links], columns=["trial", "topic", "peer", "neighbour"])
-    found = count_clusters(frame)
-    assert found[["topic", "subscribers", "clusters", "largest"]].to_numpy().tolist() == [
-        [7, 3, 2, 2],
-        [8, 2, 2, 1],
+    columns = dict(zip(("topic", "peer", "neighbour"), zip(*links, strict=True), strict=True))
+    found = count_clusters(pa.table({"trial": ["t"] * len(links), **columns}))
+    assert found.to_pylist() == [
+        {"trial": "t", "topic": 7, "subscribers": 3, "clusters": 2, "largest": 2},
+        {"trial": "t", "topic": 8, "subscribers": 2, "clusters": 2, "largest": 1},
     ]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from analysis.progress import Standing
 from emulator.cli import app
 from emulator.experiment import sweep
 from emulator.experiment.rundir import RunDirectory
@@ -43,8 +44,8 @@ def file(tmp_path):
 def trellis(tmp_path, monkeypatch):
     """Calls the command in an empty folder, with fake trials and a fake analysis."""
 
-    def analyze(run, progress):
-        progress("counting")
+    def analyze(run, tell, spark=None):
+        tell(Standing("counting", 0.5, None))
         statuses = [trial.read_status() for trial in run.trials()]
         reasons = [f"{s['trial']}: {why}" for s in statuses for why in s["reasons"]]
         summary = {"valid": all(s["state"] == "valid" for s in statuses), "reasons": reasons}

@@ -81,9 +81,10 @@ class Run:
     def analyze(self, report: bool = True, watch: Callable[[str], None] = lambda text: None) -> None:
         """Make tables and measures anew from the telemetry, and the report."""
         from analysis.pipeline import analyze
+        from analysis.progress import in_words
         from analysis.report.report import write_report
 
-        analyze(self._directory, watch)
+        analyze(self._directory, in_words(watch))
         if report:
             write_report(self._directory)
         for name in ("_told", "summary", "trials", "tables"):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from analysis.measures.clusters import CLUSTERS, count_clusters
 from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
 from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
@@ -173,27 +171,5 @@ def _clusters(tables: Tables) -> DataFrame:
     return (
         alone.unionByName(inside)
         .groupBy("trial", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
-        .applyInPandas(count_clusters, "trial string, topic int, subscribers int, clusters int, largest int")
-    )
-
-
-def count_clusters(links: pd.DataFrame) -> pd.DataFrame:
-    """Clusters of each topic, from rows trial, topic, peer, neighbour; a peer alone links to itself."""
-    peers = np.concatenate([links["peer"], links["neighbour"]]).astype(np.int64)
-    topics = np.concatenate([links["topic"], links["topic"]]).astype(np.int64)
-    members, index = np.unique(topics << 32 | peers, return_inverse=True)
-    ends = (index[: len(links)], index[len(links) :])
-    graph = coo_array((np.ones(len(links), np.int8), ends), shape=(len(members), len(members)))
-    _, labels = connected_components(graph, directed=False)
-    of_topic = pd.DataFrame({"topic": members >> 32, "cluster": labels})
-    sizes = of_topic.groupby(["topic", "cluster"]).size()
-    found = sizes.groupby("topic").agg(["sum", "count", "max"])
-    return pd.DataFrame(
-        {
-            "trial": links["trial"].iloc[0],
-            "topic": found.index,
-            "subscribers": found["sum"],
-            "clusters": found["count"],
-            "largest": found["max"],
-        }
+        .applyInArrow(count_clusters, from_arrow_schema(CLUSTERS))
     )

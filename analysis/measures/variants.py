@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from analysis.measures.measures import Values
 from analysis.tables.trials import TrialRecord
@@ -54,7 +54,8 @@ def estimate(values: Sequence[float]) -> Estimate:
     if n == 1:
         return Estimate(mean, None, 1)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    return Estimate(mean, float(student.ppf((1 + _CONFIDENCE) / 2, n - 1)) * deviation / math.sqrt(n), n)
+    quantile = float(stdtrit(n - 1, (1 + _CONFIDENCE) / 2))
+    return Estimate(mean, quantile * deviation / math.sqrt(n), n)
 
 
 def variant_results(records: Sequence[TrialRecord], measured: Mapping[str, Values]) -> list[VariantResult]:

@@ -104,6 +104,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from analysis.progress import READING, TABLES, Stages
 from analysis.tables import content, costs, deliveries, installations, lookups, peers
 from analysis.tables.identifiers import identifiers
 from analysis.tables.parquet import write_in_order, write_nothing, write_table, write_tables
@@ -132,13 +133,18 @@ _POINTS = [
 ]
 
 
-def build_tables(spark: SparkSession, run: RunDirectory, records: list[TrialRecord]) -> Tables:
+def build_tables(
+    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], stages: Stages | None = None
+) -> Tables:
     """Write all tables of these trials, which have a plan and telemetry, and return them by name.
 
-    What the run's tables held before is replaced.
+    What the run's tables held before is replaced. `stages` are told of the two that this takes.
     """
+    stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
-    write_telemetry(spark, run, records, tables)
+    with stages.watching(READING, spark):
+        write_telemetry(spark, run, records, tables)
+    stages.begin(TABLES)
     planned_sessions = read_plan(spark, records, "sessions")
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
-
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from analysis.otlp.source import OtlpSource
+from analysis.otlp.source import read_files
 from analysis.tables.trials import TrialRecord, host_frame
+from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS
+
+_PLAN = {
+    "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),
+    "peers": PEERS,
+    "publications": PUBLICATIONS,
+    "sessions": SESSIONS,
+    "subscriptions": SUBSCRIPTIONS,
+}
 
 
 def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
-    """The raw rows of the data source `otlp` for these trials; `signal` is "traces" or "metrics"."""
-    spark.dataSource.register(OtlpSource)
-    directories = json.dumps([str(r.directory.telemetry.resolve()) for r in records])
-    return spark.read.format("otlp").option("signal", signal).option("directories", directories).load()
+    """The spans or data points of these trials as they were told; `signal` is "traces" or "metrics"."""
+    return read_files(spark, signal, [r.directory.telemetry.resolve() for r in records])
 
 
 def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:
@@ -64,4 +71,6 @@ def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> Da
     paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
     folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
     trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
-    return spark.read.parquet(*paths).select(trial.alias("trial"), "*")
+    # Spark would take a job to find the schema out.
+    schema = from_arrow_schema(_PLAN[table])
+    return spark.read.schema(schema).parquet(*paths).select(trial.alias("trial"), "*")

@@ -1,0 +1,105 @@
+"""How far an analysis is: its stage, the share that is done, and the time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STARTING = "starting Spark"
+READING = "reading the telemetry"
+TABLES = "making the tables"
+SERIES = "counting over time and topics"
+MEASURING = "measuring"
+SUMMARY = "writing the summary"
+_SECONDS = {
+    STARTING: (3.0, 0.0),
+    READING: (4.0, 0.09),
+    TABLES: (6.0, 0.06),
+    SERIES: (3.0, 0.02),
+    MEASURING: (2.0, 0.01),
+    SUMMARY: (0.2, 0.0),
+}
+"""What each stage takes on two cores: however little there is, and for each MB of traces."""
+_LEAST_SHARE = 0.1
+"""With less done, nothing is said of the time left."""
+_TURN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an analysis is."""
+
+    stage: str
+    share: float
+    """Of the whole analysis, 0 to 1, by what stages usually take."""
+    left_s: float | None
+
+
+Tell = Callable[[Standing], None]
+
+
+def in_words(note: Callable[[str], None]) -> Tell:
+    """Notes each stage once, as it begins."""
+    noted: set[str] = set()
+
+    def tell(standing: Standing) -> None:
+        if standing.stage not in noted:
+            noted.add(standing.stage)
+            note(f"{standing.stage} ({standing.share:.0%} done)")
+
+    return tell
+
+
+class Stages:
+    """Tells of each stage as it begins. Stages come in order; some may be left out."""
+
+    def __init__(self, tell: Tell, trace_bytes: int, first: str) -> None:
+        """`trace_bytes` is the size of what is analysed, `first` the stage with which it begins."""
+        self._tell = tell
+        self._began = time.monotonic()
+        names = list(_SECONDS)
+        self._weights = {
+            name: _SECONDS[name][0] + _SECONDS[name][1] * trace_bytes / 1e6
+            for name in names[names.index(first) :]
+        }
+
+    def begin(self, stage: str, part: float = 0.0) -> None:
+        """All before this stage is done, and this part (0 to 1) of it."""
+        names = list(self._weights)
+        done = sum(self._weights[name] for name in names[: names.index(stage)]) + part * self._weights[stage]
+        share = done / sum(self._weights.values())
+        elapsed = time.monotonic() - self._began
+        left = elapsed * (1 - share) / share if share >= _LEAST_SHARE else None
+        self._tell(Standing(stage, share, left))
+
+    @contextmanager
+    def watching(self, stage: str, spark: SparkSession) -> Iterator[None]:
+        """Begin a stage that is one job or a few at once, and tell each second how far it is."""
+        self.begin(stage)
+        tracker = spark.sparkContext.statusTracker()
+        over = Event()
+
+        def watch() -> None:
+            ended: dict[int, int] = {}
+            tasks: dict[int, int] = {}
+            while not over.wait(_TURN):
+                for number in tracker.getActiveStageIds():
+                    if (info := tracker.getStageInfo(number)) is not None:
+                        ended[number] = info.numCompletedTasks
+                        tasks[number] = info.numTasks
+                self.begin(stage, sum(ended.values()) / max(sum(tasks.values()), 1))
+
+        watcher = Thread(target=watch, name="progress")
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
