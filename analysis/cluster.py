@@ -22,7 +22,7 @@ def cluster_session(
 ) -> Iterator[SparkSession]:
     """A session with at least one executor; they are gone at the end.
 
-    Raises ClusterError if none starts in time, and pyspark.errors.PySparkRuntimeError if the JVM does not.
+    Raises ClusterError if none starts in time, and JavaError if the JVM does not.
     """
     tasks = executors.count * executors.cores
     address = executors.environment["POD_IP"]

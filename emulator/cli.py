@@ -354,13 +354,18 @@ def _need_summary(directory: RunDirectory) -> None:
 
 def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     with screen.step("analyzing", 0) as step:
+        from analysis.gateway import JavaError
         from analysis.pipeline import analyze as analyze_run
         from analysis.progress import Standing
 
         def tell(standing: Standing) -> None:
             step.stage(standing.stage, standing.share, standing.left_s)
 
-        analyze_run(directory, tell, early.session() if early else None)
+        try:
+            analyze_run(directory, tell, early.session() if early else None)
+        except JavaError as error:
+            again = f"trellis analyze {shlex.quote(str(directory.path))}"
+            raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
 
 
 def _report(directory: RunDirectory, screen: Screen) -> None:

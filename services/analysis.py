@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from analysis.executors import ClusterError, Executors
+from analysis.gateway import JavaError
 from emulator.experiment.rundir import RunDirectory
 from emulator.release.standing import Reader
 
@@ -50,7 +51,7 @@ def main() -> int:
         await_trials(run, arguments.wait_limit)
         with session_with(executors) as spark:
             conclude(run, spark)
-    except (ClusterError, TooLate) as error:
+    except (ClusterError, JavaError, TooLate) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from analysis.executors import ClusterError, Executors
+from analysis.gateway import JavaError
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
@@ -48,7 +49,7 @@ def main() -> int:
     try:
         executors = wanted_executors(arguments)
         _run_and_conclude(run, spec, executors)
-    except ClusterError as error:
+    except (ClusterError, JavaError) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from analysis.gateway import JavaError
 from analysis.progress import Standing
 from emulator.cli import app
 from emulator.experiment import sweep
@@ -284,3 +285,16 @@ assert CliRunner().invoke(app, ["validate", {str(file)!r}]).exit_code == 0
 assert not set(sys.modules) & {{"grpc", "pyspark", "pandas"}}
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_java_that_does_not_start_ends_in_a_message_and_keeps_the_run(trellis, file, monkeypatch):
+    def analyze(run, tell, spark=None):
+        raise JavaError("Java ended with exit status 1 before Spark began")
+
+    assert trellis("run", file).exit_code == 0
+    monkeypatch.setattr(sys.modules["analysis.pipeline"], "analyze", analyze)
+    run = the_run()
+    result = trellis("analyze", run)
+    assert result.exit_code == 2
+    assert "Java ended with exit status 1" in result.stderr
+    assert f"trellis analyze {run}" in result.stderr

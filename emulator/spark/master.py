@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from analysis.cluster import await_executor
 from analysis.executors import ClusterError
+from analysis.gateway import JavaError
 from analysis.session import start_session
 
 _HERE = "127.0.0.1"
@@ -60,7 +61,7 @@ def session_on(master: str, jobs: int | None) -> Iterator[SparkSession]:
     settings = {"spark.cores.max": str(jobs)} if jobs else {}
     try:
         session = start_session(master, jobs or 1, address, settings)
-    except (PySparkRuntimeError, OSError) as error:
+    except (JavaError, PySparkRuntimeError, OSError) as error:
         raise ClusterError(f"Spark does not start on {master}: {error}") from None
     with session as spark:
         if not master.startswith("local"):
