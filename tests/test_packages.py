@@ -96,10 +96,17 @@ def test_a_system_that_cannot_be_used_is_told_with_its_package_and_line(install,
     assert told.returncode == 2
     assert f'small.yaml:2: system.name: is "{name}", but the package acme 1.2 offers' in told.stderr
     assert why in told.stderr
+
+
+def test_all_systems_that_cannot_be_used_are_told_with_the_list_of_the_others(install, trellis):
+    broken = "lost = acme:LOST\nwrong = acme:Nothing\nvitis = acme:THING\n"
+    install("acme", f"[trellis.systems]\n{broken}thing = acme:THING\n")
     listed = trellis("systems")
     assert listed.returncode == 2
-    assert why in listed.stderr
+    for why in ("importing acme:LOST failed", "it is of type ModelMetaclass", "Trellis itself has that name"):
+        assert why in listed.stderr
     assert "rvr: " in listed.stdout
+    assert "thing: A thing" in listed.stdout
 
 
 def test_a_broken_package_does_not_disturb_other_experiments(install, trellis):

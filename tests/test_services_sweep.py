@@ -1,4 +1,7 @@
-"""The service that sweeps in a cluster: it runs and analyses, takes a run up, and ends when it is told to."""
+"""The service that sweeps in a cluster: it runs and analyses, takes a run up, and ends when it is told to.
+
+The analysis itself, which takes a JVM, is that of tests/test_services_analysis.py.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from analysis.executors import Executors
 from emulator.experiment.rundir import RunDirectory
+from services import sweep
 
-pytestmark = pytest.mark.xdist_group("spark")
 LIMIT = 240
 """Seconds, on a busy machine."""
 EXPERIMENT = """\
@@ -25,48 +32,72 @@ workload:
 """
 
 
-def service(tmp_path: Path, experiment: str, *more: str) -> subprocess.Popen[str]:
+def line(tmp_path: Path, experiment: str, *more: str) -> list[str]:
+    """The command line of the service."""
     file = tmp_path / "experiment.yaml"
     file.write_text(experiment)
-    line = ("--experiment", str(file), "--run", str(tmp_path / "run"), *more)
-    return subprocess.Popen(
-        [sys.executable, "-m", "services.sweep", *line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return ["services.sweep", "--experiment", str(file), "--run", str(tmp_path / "run"), *more]
 
 
-def test_told_to_end_it_leaves_a_run_that_is_taken_up_and_analysed_and_no_other(tmp_path: Path) -> None:
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """The service in this process."""
+
+    def call(*more: str) -> int:
+        monkeypatch.setattr(sys, "argv", line(tmp_path, EXPERIMENT, *more))
+        return sweep.main()
+
+    before = signal.getsignal(signal.SIGTERM)
+    yield call
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_told_to_end_it_leaves_a_run_that_is_taken_up_and_analysed_and_no_other(
+    tmp_path: Path,
+    service: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run = RunDirectory(tmp_path / "run")
-    long = service(tmp_path, EXPERIMENT.replace("5 s", "100000 s"))
+    trial = run.trial("vitis-1")
+    arguments = line(tmp_path, EXPERIMENT.replace("5 s", "100000 s"))
+    long = subprocess.Popen([sys.executable, "-m", *arguments])
     try:
         deadline = time.monotonic() + LIMIT
-        while (run.trial("vitis-1").read_status().get("state")) != "running":
+        while trial.read_status().get("state") != "running":
             assert time.monotonic() < deadline
             time.sleep(0.05)
         long.send_signal(signal.SIGTERM)
         assert long.wait(LIMIT) == 128 + signal.SIGTERM
     finally:
         long.kill()
-        long.communicate()
-    assert run.trial("vitis-1").read_status()["state"] == "planned"
+        long.wait()
+    assert trial.read_status()["state"] == "planned"
 
-    other = service(tmp_path, EXPERIMENT)
-    said = other.communicate(timeout=LIMIT)[1]
-    assert (other.returncode, "made from another experiment: phases" in said) == (2, True)
+    assert service() == 2
+    assert "made from another experiment: phases" in capsys.readouterr().err
 
+    steps: list[Any] = []
+
+    @contextmanager
+    def session_with(executors: Executors | None) -> Iterator[str]:
+        steps.append(("Spark starts", executors))
+        yield "a session"
+
+    def conclude(directory: RunDirectory, spark: object) -> None:
+        steps.append((directory.path, spark, trial.read_status()["state"]))
+
+    monkeypatch.setattr(sweep, "session_with", session_with)
+    monkeypatch.setattr(sweep, "conclude", conclude)
     run.experiment.unlink()
-    whole = service(tmp_path, EXPERIMENT)
-    said, trouble = whole.communicate(timeout=LIMIT)
-    assert whole.returncode == 0, trouble
-    assert "vitis-1 valid" in said
-    assert "the run is valid" in said
-    assert run.report.exists()
+    assert service() == 0
+    assert "vitis-1 valid" in capsys.readouterr().out
+    assert steps == [("Spark starts", None), (run.path, "a session", "valid")]
 
 
-def test_executors_without_a_pod_are_refused(tmp_path: Path) -> None:
-    sweep = service(tmp_path, EXPERIMENT, "--executors", "2")
-    said = sweep.communicate(timeout=LIMIT)[1]
-    assert sweep.returncode == 1
-    assert "its environment lacks POD_IP" in said
+def test_executors_without_a_pod_are_refused(
+    service: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("POD_IP", raising=False)
+    assert service("--executors", "2") == 1
+    assert "its environment lacks POD_IP" in capsys.readouterr().err
