@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,8 +17,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from analysis.java import JAVA
-from analysis.session import _environment
+from analysis.java import JAVA, LEFT_OUT
 
 SPARK = Path(pyspark.__file__).parent
 LIMIT = 120.0
@@ -33,11 +33,23 @@ workload:
 """
 FOR_A_SHORT_LIFE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for all JVMs here, which do little more than start."""
+SHIM = f"""\
+#!/bin/sh
+for argument do
+    shift
+    case $argument in
+        {" | ".join(LEFT_OUT)}) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+exec {shlex.quote(JAVA)} "$@"
+"""
+"""The Java that the worker gives to executors, with options that it does not have left out."""
 TRELLIS = """\
 from analysis.session import spark_session
 from emulator import cli
 
-def analyze(directory, screen):
+def analyze(directory, screen, early):
     with spark_session(1) as spark:
         peers = spark.read.parquet(*map(str, directory.path.glob("trials/*/plan/peers.parquet")))
         print(f"{peers.count()} peers on {spark.sparkContext.master}")
@@ -75,21 +87,26 @@ def said(process: subprocess.Popen[str], pattern: str) -> str:
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """The URL of a master that has a worker of two cores, and the process of the worker."""
     monkeypatch.setenv("JDK_JAVA_OPTIONS", FOR_A_SHORT_LIFE)
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(SHIM)
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parent.parent))
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     started = []
-    with _environment("127.0.0.1"):
-        Path(os.environ["SPARK_CONF_DIR"], "log4j2.properties").unlink()  # its word is the sign that it is up
-        try:
-            here = ("--host", "127.0.0.1", "--webui-port", "0", "--port", "0")
-            started.append(program("master.Master", *here))
-            url = said(started[0], r"Starting Spark master at (spark://\S+)")
-            there = ("--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / "work"))
-            started.append(program("worker.Worker", *here, *there, url))
-            said(started[1], r"(Successfully registered) with master")
-            yield url, started[1].pid
-        finally:
-            for process in started:
-                process.terminate()
-                process.communicate(timeout=LIMIT)
+    try:
+        here = ("--host", "127.0.0.1", "--webui-port", "0", "--port", "0")
+        started.append(program("master.Master", *here))
+        url = said(started[0], r"Starting Spark master at (spark://\S+)")
+        there = ("--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / "work"))
+        started.append(program("worker.Worker", *here, *there, url))
+        said(started[1], r"(Successfully registered) with master")
+        yield url, started[1].pid
+    finally:
+        for process in started:
+            process.terminate()
+            process.communicate(timeout=LIMIT)
 
 
 def children(parent: int) -> list[int]:
