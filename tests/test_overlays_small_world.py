@@ -78,7 +78,7 @@ class Peer:
     def hear_of(self, peers: Iterable[int], age: float = 0.0, teller: int = 999) -> None:
         """Another peer's table says that these were heard from `age` seconds ago."""
         profiles = [profile(peer) for peer in peers]
-        self.environment.hand_over(teller, TManExchange(True, profiles, [int(age * 1000)] * len(profiles)))
+        self.environment.hand_over(teller, TManExchange(True, profiles, vec[i64]([int(age * 1000)] * len(profiles))))
 
     def table(self) -> set[int]:
         kinds = self.overlay.neighbours()
@@ -314,7 +314,7 @@ def test_an_unreachable_peer_comes_back_when_it_speaks() -> None:
 
 def test_an_unreachable_peer_leaves_the_random_sample() -> None:
     tested = Peer()
-    tested.environment.hand_over(101, NewscastExchange(True, [profile(101)], [0]), channel="newscast")
+    tested.environment.hand_over(101, NewscastExchange(True, [profile(101)], vec[i64]([0])), channel="newscast")
     tested.environment.fail(101)
     tested.rounds(1)
     assert tested.table() == set()
@@ -366,7 +366,7 @@ def test_a_newer_profile_in_hearsay_replaces_a_neighbours() -> None:
     tested = knowing([101])
     newer, older = profile(101, 2, session=1), profile(101, 9, session=0)
     for told in (newer, older):
-        tested.environment.hand_over(999, TManExchange(True, [told], [0]))
+        tested.environment.hand_over(999, TManExchange(True, [told], vec[i64]([0])))
         assert link_to(tested, 101).profile is newer
 
 
