@@ -78,7 +78,8 @@ class Peer:
     def hear_of(self, peers: Iterable[int], age: float = 0.0, teller: int = 999) -> None:
         """Another peer's table says that these were heard from `age` seconds ago."""
         profiles = [profile(peer) for peer in peers]
-        self.environment.hand_over(teller, TManExchange(True, profiles, vec[i64]([int(age * 1000)] * len(profiles))))
+        ages = vec[i64]([int(age * 1000)] * len(profiles))
+        self.environment.hand_over(teller, TManExchange(True, profiles, ages))
 
     def table(self) -> set[int]:
         kinds = self.overlay.neighbours()
@@ -314,7 +315,8 @@ def test_an_unreachable_peer_comes_back_when_it_speaks() -> None:
 
 def test_an_unreachable_peer_leaves_the_random_sample() -> None:
     tested = Peer()
-    tested.environment.hand_over(101, NewscastExchange(True, [profile(101)], vec[i64]([0])), channel="newscast")
+    told = NewscastExchange(True, [profile(101)], vec[i64]([0]))
+    tested.environment.hand_over(101, told, channel="newscast")
     tested.environment.fail(101)
     tested.rounds(1)
     assert tested.table() == set()
