@@ -67,6 +67,7 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
     sent = F.col("operation_bytes") + F.col("maintenance_bytes")
     counted_s = F.sum(F.when(sent.isNotNull(), F.col("up_s")))
     phase_s = F.first(F.col("measure_end_s") - F.col("measure_start_s"))
+    traffic = tables["traffic"].join(tables["trials"], "trial")
     return [
         by_trial(
             "deliveries",
@@ -88,8 +89,7 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
             F.min("hit_ratio").alias("hit_ratio_lowest"),
             F.min("lookup_success").alias("lookup_success_lowest"),
         ),
-        by_trial(
-            "traffic",
+        traffic.groupBy("trial").agg(
             F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
             F.avg(free("overhead")).alias("overhead_mean"),
             F.try_divide(F.sum(free("unwanted_messages")), F.sum(free("messages"))).alias(
@@ -105,11 +105,8 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
             F.try_divide(F.sum(sent), counted_s).alias("bytes_per_s"),
             F.try_divide(F.sum("maintenance_messages"), counted_s).alias("maintenance_messages_per_s"),
             F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
+            (F.sum("up_s") / phase_s).alias("peers_up"),
         ),
-        tables["traffic"]
-        .join(tables["trials"], "trial")
-        .groupBy("trial")
-        .agg((F.sum("up_s") / phase_s).alias("peers_up")),
         _events(tables),
         _lookups(tables),
         _installations(tables),
