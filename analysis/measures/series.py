@@ -12,7 +12,7 @@ from analysis.measures.clusters import CLUSTERS, count_clusters
 from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
 from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
-from analysis.tables.parquet import write_tables
+from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
 from emulator.experiment.rundir import RunDirectory
 from emulator.telemetry import names
@@ -23,15 +23,14 @@ _TOPIC_GROUPS = 8
 
 
 def build_series(run: RunDirectory, tables: Tables) -> Tables:
-    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters, and return them by name."""
-    return write_tables(
-        run,
-        ("series", _series(tables), ("start_s",)),
-        ("clusters", _clusters(tables), ("topic",)),
-        ("delay_cdf", delay_cdf(tables), ("operation", "unit", "value")),
-        ("overhead_histogram", overhead_histogram(tables), ("low",)),
-        ("cost_cdf", cost_cdf(tables), ("kind", "value")),
-    )
+    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters; returns them and `tables`."""
+    with TablesInMaking(run, tables) as making:
+        making.write("clusters", lambda: _clusters(tables), "topic")
+        making.write("series", lambda: _series(tables), "start_s")
+        making.write("delay_cdf", lambda: delay_cdf(tables), "operation", "unit", "value")
+        making.write("overhead_histogram", lambda: overhead_histogram(tables), "low")
+        making.write("cost_cdf", lambda: cost_cdf(tables), "kind", "value")
+    return dict(making)
 
 
 def _slots(tables: Tables) -> DataFrame:
