@@ -21,6 +21,8 @@ from analysis.archive import archive_options
 from analysis.java import JAVA, LOG, OPTIONS, spark_home
 
 HEAP = "2g"
+_ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
+"""For objects, new objects, classes and compiled code: with less, Java collects garbage again and again."""
 _START_LIMIT = 120.0
 """Seconds until it has to listen; a busy machine takes long."""
 _END_LIMIT = 10.0
@@ -49,7 +51,7 @@ class Java:
         }
         self._process = subprocess.Popen(
             [
-                *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *flags, *OPTIONS),
+                *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *_ROOM, *flags, *OPTIONS),
                 f"-Dlog4j2.configurationFile={log}",
                 *archive_options(home),
                 "org.apache.spark.deploy.SparkSubmit",

@@ -52,7 +52,7 @@ def _measure(
 ) -> dict[str, Values]:
     tables = build_tables(spark, run, list(records), stages)
     stages.begin(SERIES)
-    tables |= build_series(run, tables)
+    tables = build_series(run, tables)
     stages.begin(MEASURING)
     return measure(tables)
 

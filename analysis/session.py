@@ -15,14 +15,35 @@ _ONE_ENCODING = {
     "spark.hadoop.parquet.writer.version": "v2",
 }
 """A Parquet footer lists a column's encodings in an order that differs from JVM to JVM."""
+_PLAIN_FILES = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Hadoop would start a process for each file and each of its checksums, to set its mode."""
+_NO_NEED = {
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    "spark.sql.variant.pushVariantIntoScan": "false",
+}
+"""Ways to plan that help no query of the analysis, but look at each."""
 _FOR_LITTLE = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.shuffle.partitions": "1",
 }
-"""Spark interprets its plans: with little telemetry, compiling them takes longer than running them."""
+"""With little telemetry, compiling a plan takes longer than running it, and so does starting a second task.
+
+So Spark interprets its plans, and each step of a query is one task, to which a table to join comes without a
+job of its own. Some queries run at a time.
+"""
 _COMPILED_ONCE = ("-XX:TieredStopAtLevel=1",)
 _SETTINGS = {
     **_ONE_ENCODING,
+    **_PLAIN_FILES,
+    **_NO_NEED,
     "spark.app.name": "trellis",
     "spark.driver.memory": HEAP,
     "spark.sql.adaptive.enabled": "false",
@@ -83,10 +104,10 @@ def _here(cores: int | None, optimize: bool) -> dict[str, str]:
 def _every(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> dict[str, str]:
     return {
         **_SETTINGS,
-        **settings,
         "spark.driver.host": address,
         "spark.master": master,
         "spark.sql.shuffle.partitions": str(tasks),
+        **settings,
     }
 
 

@@ -16,29 +16,26 @@ CLUSTERS = pa.schema(
 )
 
 
-def count_clusters(links: pa.Table) -> pa.Table:
-    """Clusters of each topic, from rows trial, topic, peer, neighbour of one trial.
+def count_clusters(members: pa.Table, links: pa.Table) -> pa.Table:
+    """Clusters of some topics of one trial.
 
-    A link counts in both directions; a peer alone links to itself.
+    `members` has trial, topic and peer of each subscriber, `links` peer and neighbour of each link; either
+    may tell something twice. A link counts in both directions.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    topic, peer, neighbour = (links[c].to_numpy().astype(np.int64) for c in ("topic", "peer", "neighbour"))
-    ends = np.concatenate([topic << 32 | peer, topic << 32 | neighbour])
-    members, index = np.unique(ends, return_inverse=True)
-    pairs = (index[: len(peer)], index[len(peer) :])
-    graph = coo_array((np.ones(len(peer), np.int8), pairs), shape=(len(members), len(members)))
-    _, cluster_of_member = connected_components(graph, directed=False)
-    _, first, sizes = np.unique(cluster_of_member, return_index=True, return_counts=True)
-    topics, topic_of_cluster = np.unique(members[first] >> 32, return_inverse=True)
-    largest = np.zeros(len(topics), np.int64)
-    np.maximum.at(largest, topic_of_cluster, sizes)
-    columns = [
-        topics,
-        np.bincount(topic_of_cluster, sizes).astype(np.int64),
-        np.bincount(topic_of_cluster),
-        largest,
-    ]
-    trial = pa.repeat(links["trial"][0], len(topics))
-    return pa.table([trial, *map(pa.array, columns)], CLUSTERS.names).cast(CLUSTERS)
+    if not members.num_rows:
+        return CLUSTERS.empty_table()
+    topic_of, subscriber = (members[c].to_numpy() for c in ("topic", "peer"))
+    ends = [links[c].to_numpy() for c in ("peer", "neighbour")]
+    peers = 1 + max(int(column.max(initial=0)) for column in (subscriber, *ends))
+    linked = coo_array((np.ones(links.num_rows, np.bool_), ends), shape=(peers, peers)).tocsr()
+    rows = []
+    for topic in np.unique(topic_of):
+        subscribers = np.unique(subscriber[topic_of == topic])
+        _, cluster = connected_components(linked[subscribers][:, subscribers], directed=False)
+        sizes = np.bincount(cluster)
+        rows.append((topic, len(subscribers), len(sizes), sizes.max()))
+    trial = pa.repeat(members["trial"][0], len(rows))
+    return pa.table([trial, *map(pa.array, np.array(rows).T)], CLUSTERS.names).cast(CLUSTERS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -30,7 +32,9 @@ def measure(tables: Tables) -> dict[str, Values]:
         applicable = [name for name in MEASURES if name in APPLICABLE[row.serves]]
         found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        *aggregates, states = pool.map(lambda frame: frame.collect(), [*_aggregates(tables), _states(tables)])
+        *aggregates, states = pool.map(
+            lambda frame: frame.collect(), chain(_aggregates(tables), (_states(tables),))
+        )
     for rows in aggregates:
         for row in rows:
             values = found[row.trial]
@@ -48,8 +52,8 @@ def _share(counted: Column, of: Column) -> Column:
     return F.try_divide(F.count_if(counted), F.count_if(of))
 
 
-def _aggregates(tables: Tables) -> list[DataFrame]:
-    """Frames of one row a trial, whose columns are measures."""
+def _aggregates(tables: Tables) -> Iterator[DataFrame]:
+    """Frames of one row a trial, whose columns are measures. Each is asked while the next is put together."""
 
     def by_trial(table: str, *columns: Column) -> DataFrame:
         return tables[table].groupBy("trial").agg(*columns)
@@ -67,60 +71,53 @@ def _aggregates(tables: Tables) -> list[DataFrame]:
     sent = F.col("operation_bytes") + F.col("maintenance_bytes")
     counted_s = F.sum(F.when(sent.isNotNull(), F.col("up_s")))
     phase_s = F.first(F.col("measure_end_s") - F.col("measure_start_s"))
-    return [
-        by_trial(
-            "deliveries",
-            _share(expected & made, expected).alias("hit_ratio"),
-            F.count_if(expected).alias("expected"),
-            F.avg("hops").alias("delay_hops"),
-            F.max("hops").alias("delay_hops_max"),
-            F.avg("fewest_hops").alias("delay_hops_fewest"),
-            F.avg("delay_ms").alias("delay_ms"),
-            *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
-            F.max("delay_ms").alias("delay_ms_max"),
-            _share(F.col("delay_ms") <= 400, made).alias("delay_within_400_ms"),
-            _share(F.col("delay_ms") <= 1000, made).alias("delay_within_1_s"),
-            F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
-            F.sum("repeated").alias("repeated"),
-        ),
-        by_trial(
-            "series",
-            F.min("hit_ratio").alias("hit_ratio_lowest"),
-            F.min("lookup_success").alias("lookup_success_lowest"),
-        ),
-        by_trial(
-            "traffic",
-            F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
-            F.avg(free("overhead")).alias("overhead_mean"),
-            F.try_divide(F.sum(free("unwanted_messages")), F.sum(free("messages"))).alias(
-                "overhead_messages"
-            ),
-            _share((overhead > 0.1) & ~duty, ~duty).alias("overhead_above_10"),
-            _share((overhead > 0.2) & ~duty, ~duty).alias("overhead_above_20"),
-            F.avg(free("unwanted_messages")).alias("relay_load"),
-            F.percentile(free("unwanted_messages"), 0.99).alias("relay_load_p99"),
-            F.avg(load_of_duty).alias("relay_duty_load"),
-            F.percentile(load_of_duty, 0.99).alias("relay_duty_load_p99"),
-            F.try_divide(F.sum(load_of_duty), F.sum("unwanted_messages")).alias("relay_duty_share"),
-            F.try_divide(F.sum(sent), counted_s).alias("bytes_per_s"),
-            F.try_divide(F.sum("maintenance_messages"), counted_s).alias("maintenance_messages_per_s"),
-            F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
-        ),
-        tables["traffic"]
-        .join(tables["trials"], "trial")
-        .groupBy("trial")
-        .agg((F.sum("up_s") / phase_s).alias("peers_up")),
-        _events(tables),
-        _lookups(tables),
-        _installations(tables),
-        _costs(tables),
-        by_trial("clusters", F.avg("clusters").alias("clusters_per_topic")),
-        _gateways(tables),
-        _neighbours(tables),
-        _successors(tables),
-        _lost(tables),
-        by_trial("losses", F.sum("lost_bytes").alias("lost_telemetry")),
-    ]
+    traffic = tables["traffic"].join(tables["trials"], "trial")
+    yield by_trial(
+        "deliveries",
+        _share(expected & made, expected).alias("hit_ratio"),
+        F.count_if(expected).alias("expected"),
+        F.avg("hops").alias("delay_hops"),
+        F.max("hops").alias("delay_hops_max"),
+        F.avg("fewest_hops").alias("delay_hops_fewest"),
+        F.avg("delay_ms").alias("delay_ms"),
+        *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
+        F.max("delay_ms").alias("delay_ms_max"),
+        _share(F.col("delay_ms") <= 400, made).alias("delay_within_400_ms"),
+        _share(F.col("delay_ms") <= 1000, made).alias("delay_within_1_s"),
+        F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
+        F.sum("repeated").alias("repeated"),
+    )
+    yield by_trial(
+        "series",
+        F.min("hit_ratio").alias("hit_ratio_lowest"),
+        F.min("lookup_success").alias("lookup_success_lowest"),
+    )
+    yield traffic.groupBy("trial").agg(
+        F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
+        F.avg(free("overhead")).alias("overhead_mean"),
+        F.try_divide(F.sum(free("unwanted_messages")), F.sum(free("messages"))).alias("overhead_messages"),
+        _share((overhead > 0.1) & ~duty, ~duty).alias("overhead_above_10"),
+        _share((overhead > 0.2) & ~duty, ~duty).alias("overhead_above_20"),
+        F.avg(free("unwanted_messages")).alias("relay_load"),
+        F.percentile(free("unwanted_messages"), 0.99).alias("relay_load_p99"),
+        F.avg(load_of_duty).alias("relay_duty_load"),
+        F.percentile(load_of_duty, 0.99).alias("relay_duty_load_p99"),
+        F.try_divide(F.sum(load_of_duty), F.sum("unwanted_messages")).alias("relay_duty_share"),
+        F.try_divide(F.sum(sent), counted_s).alias("bytes_per_s"),
+        F.try_divide(F.sum("maintenance_messages"), counted_s).alias("maintenance_messages_per_s"),
+        F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
+        (F.sum("up_s") / phase_s).alias("peers_up"),
+    )
+    yield _events(tables)
+    yield _lookups(tables)
+    yield _installations(tables)
+    yield _costs(tables)
+    yield by_trial("clusters", F.avg("clusters").alias("clusters_per_topic"))
+    yield _gateways(tables)
+    yield _neighbours(tables)
+    yield _successors(tables)
+    yield _lost(tables)
+    yield by_trial("losses", F.sum("lost_bytes").alias("lost_telemetry"))
 
 
 def _events(tables: Tables) -> DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -10,24 +12,25 @@ from analysis.measures.clusters import CLUSTERS, count_clusters
 from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
 from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
-from analysis.tables.parquet import write_tables
+from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
 from emulator.experiment.rundir import RunDirectory
 from emulator.telemetry import names
 
+_MAINTENANCE = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
 _TOPIC_GROUPS = 8
+"""Of a trial's topics, each for one task, which gets all links."""
 
 
 def build_series(run: RunDirectory, tables: Tables) -> Tables:
-    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters, and return them by name."""
-    return write_tables(
-        run,
-        ("series", _series(tables), ("start_s",)),
-        ("clusters", _clusters(tables), ("topic",)),
-        ("delay_cdf", delay_cdf(tables), ("operation", "unit", "value")),
-        ("overhead_histogram", overhead_histogram(tables), ("low",)),
-        ("cost_cdf", cost_cdf(tables), ("kind", "value")),
-    )
+    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters; returns them and `tables`."""
+    with TablesInMaking(run, tables) as making:
+        making.write("clusters", lambda: _clusters(tables), "topic")
+        making.write("series", lambda: _series(tables), "start_s")
+        making.write("delay_cdf", lambda: delay_cdf(tables), "operation", "unit", "value")
+        making.write("overhead_histogram", lambda: overhead_histogram(tables), "low")
+        making.write("cost_cdf", lambda: cost_cdf(tables), "kind", "value")
+    return dict(making)
 
 
 def _slots(tables: Tables) -> DataFrame:
@@ -45,10 +48,42 @@ def _slots(tables: Tables) -> DataFrame:
     )
 
 
-def _by_slot(frame: DataFrame, tables: Tables, at: str) -> DataFrame:
-    """`frame` with the interval that the column `at` falls in."""
-    slot = F.floor((F.col(at) - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
-    return frame.join(tables["trials"], "trial").withColumn("slot", slot)
+def _series(tables: Tables) -> DataFrame:
+    keys = ["trial", "slot"]
+    slots = F.broadcast(_slots(tables))
+    slot = F.floor((F.col("at_s") - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
+    counted = (
+        _happened(tables)
+        .join(tables["trials"], "trial")
+        .groupBy("trial", slot.alias("slot"))
+        .agg(
+            F.sum("published").alias("published"),
+            F.count_if("expected").alias("expected"),
+            F.count_if(F.expr("expected and delivered")).alias("delivered"),
+            F.avg("hops").alias("hops"),
+            _mean_ms("delay_ms").alias("delay_ms"),
+            F.sum("received").alias("received"),
+            F.sum("unwanted").alias("unwanted"),
+            F.count("right").alias("lookups"),
+            F.try_divide(F.count_if("right"), F.count("right")).alias("lookup_success"),
+            F.avg("lookup_hops").alias("lookup_hops"),
+            _mean_ms("lookup_delay_ms").alias("lookup_delay_ms"),
+            *(F.sum(unit).alias(unit) for unit in _MAINTENANCE.values()),
+        )
+    )
+    peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
+    return (
+        slots.join(_peers_up(tables, slots), keys, "left")
+        .join(counted, keys, "left")
+        .na.fill(0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", "lookups"])
+        .select(
+            *("trial", "start_s", "end_s", "peers_up", "published", "expected", "delivered"),
+            F.try_divide("delivered", "expected").alias("hit_ratio"),
+            *("received", "unwanted", F.try_divide("unwanted", "received").alias("overhead")),
+            *("hops", "delay_ms", "lookups", "lookup_success", "lookup_hops", "lookup_delay_ms"),
+            *(F.try_divide(unit, peer_seconds).alias(unit) for unit in _MAINTENANCE.values()),
+        )
+    )
 
 
 def _mean_ms(column: str) -> Column:
@@ -56,51 +91,32 @@ def _mean_ms(column: str) -> Column:
     return F.avg(F.round(F.col(column) * 1e6).cast("bigint")) / 1e6
 
 
-def _series(tables: Tables) -> DataFrame:
-    keys = ["trial", "slot"]
-    slots = F.broadcast(_slots(tables))
-    events = (
-        _by_slot(published(tables), tables, "published_s").groupBy(*keys).agg(F.count("*").alias("published"))
+def _happened(tables: Tables) -> DataFrame:
+    """trial, at_s and what the series counts: a row of one kind has nulls in the columns of the others."""
+    publications = published(tables).select(
+        "trial", F.col("published_s").alias("at_s"), F.lit(1).alias("published")
     )
-    due = (
-        _by_slot(tables["deliveries"], tables, "published_s")
-        .groupBy(*keys)
-        .agg(
-            F.count_if("expected").alias("expected"),
-            F.count_if(F.expr("expected and delivered")).alias("delivered"),
-            F.avg("hops").alias("hops"),
-            _mean_ms("delay_ms").alias("delay_ms"),
-        )
+    due = tables["deliveries"].select(
+        "trial", F.col("published_s").alias("at_s"), "expected", "delivered", "hops", "delay_ms"
     )
     received = (
-        _by_slot(tables["handled"].where(~has_duty()), tables, "published_s")
-        .groupBy(*keys)
-        .agg(F.sum("copies").alias("received"), F.sum("unwanted_copies").alias("unwanted"))
-    )
-    lookups = (
-        _by_slot(tables["lookups"], tables, "at_s")
-        .where("counted")
-        .groupBy(*keys)
-        .agg(
-            F.count("*").alias("lookups"),
-            (F.count_if("right") / F.count("*")).alias("lookup_success"),
-            F.avg("hops").alias("lookup_hops"),
-            _mean_ms("delay_ms").alias("lookup_delay_ms"),
+        tables["handled"]
+        .where(~has_duty())
+        .select(
+            *("trial", F.col("published_s").alias("at_s")),
+            *(F.col("copies").alias("received"), F.col("unwanted_copies").alias("unwanted")),
         )
     )
-    frame = slots
-    for part in (_peers_up(tables, slots), events, due, received, lookups, _maintenance(tables)):
-        frame = frame.join(part, keys, "left")
-    peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
-    return frame.na.fill(
-        0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", "lookups"]
-    ).select(
-        *("trial", "start_s", "end_s", "peers_up", "published", "expected", "delivered"),
-        F.try_divide("delivered", "expected").alias("hit_ratio"),
-        *("received", "unwanted", F.try_divide("unwanted", "received").alias("overhead"), "hops", "delay_ms"),
-        *("lookups", "lookup_success", "lookup_hops", "lookup_delay_ms"),
-        *(F.try_divide(c, peer_seconds).alias(c) for c in ("maintenance_messages", "maintenance_bytes")),
+    lookups = (
+        tables["lookups"]
+        .where("counted")
+        .select(
+            *("trial", "at_s", "right"),
+            *(F.col(column).alias(f"lookup_{column}") for column in ("hops", "delay_ms")),
+        )
     )
+    kinds = (publications, due, received, lookups, _maintenance(tables))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), kinds)
 
 
 def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
@@ -119,32 +135,24 @@ def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
 
 
 def _maintenance(tables: Tables) -> DataFrame:
-    """Maintenance traffic of all hosts: trial, slot, maintenance_messages, maintenance_bytes.
+    """Maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
 
     From the hosts' counters, which are read each metrics interval: the growth since the reading before
     belongs to the interval of the series in which its middle lies.
     """
-    units = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
     source = ["trial", "host", "incarnation", "name"]
     readings = (
         tables["points"]
-        .where(F.col("name").isin(*units) & (F.col("traffic") == "maintenance"))
+        .where(F.col("name").isin(*_MAINTENANCE) & (F.col("traffic") == "maintenance"))
         .groupBy(*source, "at_s")
         .agg(F.sum("value").alias("value"))
     )
     in_time = Window.partitionBy(*source).orderBy("at_s")
-    before = F.lag("value", 1, 0.0).over(in_time)
-    at = F.lag("at_s", 1, 0.0).over(in_time)
-    growth = readings.select(
-        "trial",
-        "name",
-        (F.col("value") - before).alias("growth"),
-        ((F.col("at_s") + at) / 2).alias("middle_s"),
-    )
-    return (
-        _by_slot(growth, tables, "middle_s")
-        .groupBy("trial", "slot")
-        .agg(*(F.sum(F.when(F.col("name") == n, F.col("growth"))).alias(unit) for n, unit in units.items()))
+    growth = F.col("value") - F.lag("value", 1, 0.0).over(in_time)
+    middle_s = (F.col("at_s") + F.lag("at_s", 1, 0.0).over(in_time)) / 2
+    return readings.select("trial", "name", middle_s.alias("at_s"), growth.alias("growth")).select(
+        *("trial", "at_s"),
+        *(F.when(F.col("name") == name, F.col("growth")).alias(unit) for name, unit in _MAINTENANCE.items()),
     )
 
 
@@ -161,15 +169,15 @@ def _clusters(tables: Tables) -> DataFrame:
         .join(tables["trials"], "trial")
         .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
         .join(up, ["trial", "peer"])
-        .select("trial", "topic", "peer")
-        .distinct()
+        .select("trial", "topic", "peer", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
     )
-    links = tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour").distinct()
-    others = members.withColumnRenamed("peer", "neighbour")
-    inside = members.join(links, ["trial", "peer"]).join(others, ["trial", "topic", "neighbour"])
-    alone = members.withColumn("neighbour", F.col("peer"))
+    every = F.explode(F.sequence(F.lit(0), F.lit(_TOPIC_GROUPS - 1)))
+    links = (
+        tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour", every.alias("topics"))
+    )
+    keys = ["trial", "topics"]
     return (
-        alone.unionByName(inside)
-        .groupBy("trial", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
+        members.groupBy(*keys)
+        .cogroup(links.groupBy(*keys))
         .applyInArrow(count_clusters, from_arrow_schema(CLUSTERS))
     )

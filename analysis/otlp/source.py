@@ -23,7 +23,6 @@ from pathlib import Path
 import pyarrow as pa
 import zstandard
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -58,18 +57,17 @@ class Part(InputPartition):
 
 def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
     """The rows of all files of these folders: a partition for each part, in order."""
+    # Each task gets all parts and unpacks its own.
     parts = [pickle.dumps(part) for part in _all_parts(directories, signal)]
-    # Spark would put several rows of a table into one partition, but not those of a range.
-    numbers = spark.range(0, len(parts), 1, max(len(parts), 1))
-    rows = spark.createDataFrame(list(enumerate(parts)), "id bigint, part binary")
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for encoded in batch["part"].to_pylist():
-                yield from _read_part(pickle.loads(encoded), signal)
+            for number in batch["id"].to_pylist():
+                yield from _read_part(pickle.loads(parts[number]), signal)
 
-    found = numbers.join(F.broadcast(rows), "id").select("part")
-    return found.mapInArrow(read, from_arrow_schema(_SCHEMAS[signal]))
+    # Spark puts each number of a range into a partition of its own.
+    numbers = spark.range(0, len(parts), 1, max(len(parts), 1))
+    return numbers.mapInArrow(read, from_arrow_schema(_SCHEMAS[signal]))
 
 
 class OtlpSource(DataSource):

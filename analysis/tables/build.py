@@ -107,7 +107,7 @@ from pyspark.sql import functions as F
 from analysis.progress import READING, TABLES, Stages
 from analysis.tables import content, costs, deliveries, installations, lookups, peers
 from analysis.tables.identifiers import identifiers
-from analysis.tables.parquet import write_in_order, write_nothing, write_table, write_tables
+from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.roles import roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_otlp, read_plan
@@ -145,66 +145,51 @@ def build_tables(
     with stages.watching(READING, spark):
         write_telemetry(spark, run, records, tables)
     stages.begin(TABLES)
-    planned_sessions = read_plan(spark, records, "sessions")
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
     tables["roles"] = roles(spark, records)
+    with TablesInMaking(run, tables) as making:
+        _write(spark, records, making)
+    return dict(making)
 
-    _write(
-        run,
-        tables,
-        ("operations", _operations(tables["hops"]), ("at_s", "trace")),
-        ("states", peers.states(tables), ("name", "moment", "peer", "channel")),
-        ("links", peers.links(tables), ("moment", "peer", "channel", "neighbour", "kind")),
-        ("counters", peers.counters(tables), ("peer", *_MESSAGE)),
-        ("identifiers", identifiers(tables), ("channel", "peer", "at_s", "identifier")),
+
+def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaking) -> None:
+    """All that comes after the telemetry. A table that only some workloads have is empty without them."""
+    write = making.write
+    write("operations", lambda: _operations(making["hops"]), "at_s", "trace")
+    write("counters", lambda: peers.counters(making), "peer", *_MESSAGE)
+    write("links", lambda: peers.links(making), "moment", "peer", "channel", "neighbour", "kind")
+    planned_sessions = read_plan(spark, records, "sessions")
+    write(
+        "sessions", lambda: sessions(spark, planned_sessions, making, records), "peer", "session", "start_s"
     )
-    _write(
-        run,
-        tables,
-        ("sessions", sessions(spark, planned_sessions, tables, records), ("peer", "session", "start_s")),
-        ("messages", peers.messages(tables), _MESSAGE),
-    )
-    _write_particular(spark, run, records, tables)
-    _write(run, tables, ("handled", deliveries.handled(tables), ("event", "peer")))
-    _write(
-        run,
-        tables,
-        ("deliveries", deliveries.deliveries(tables), ("event", "peer")),
-        ("relays", deliveries.relays(tables), ("event", "peer")),
-        ("traffic", peers.traffic(tables), ("peer",)),
-    )
-    if any(record.serves == "content" for record in records):
-        _write(run, tables, ("costs", costs.costs(tables), ("peer",)))
-    return tables
-
-
-def _write(run: RunDirectory, tables: Tables, *wanted: tuple[str, DataFrame, tuple[str, ...]]) -> None:
-    tables |= write_tables(run, *wanted)
-
-
-def _write_particular(
-    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
-) -> None:
-    """The tables that only some workloads have; empty and not written where no trial has it."""
+    write("states", lambda: peers.states(making), "name", "moment", "peer", "channel")
+    write("identifiers", lambda: identifiers(making), "channel", "peer", "at_s", "identifier")
     schemas = {
         "interests": content.INTERESTS,
         "installations": installations.INSTALLATIONS,
         "costs": costs.COSTS,
         "lookups": lookups.LOOKUPS,
     }
-    tables |= {name: spark.createDataFrame([], columns).where("false") for name, columns in schemas.items()}
-    if some := [record for record in records if record.serves == "content"]:
-        _write(
-            run,
-            tables,
-            ("interests", content.interests(tables, tables["publications"]), ("event", "peer")),
-            ("installations", installations.installations(tables), ("asked_s", "peer", "interest")),
-            ("operation_traffic", costs.operation_traffic(tables), ("operation", "message", "kind", "peer")),
-        )
+    for name, columns in schemas.items():
+        making.put(name, spark.createDataFrame([], columns).where("false"))
+    has_content = any(record.serves == "content" for record in records)
+    if has_content:
+        write("interests", lambda: content.interests(making, making["publications"]), "event", "peer")
+    write("handled", lambda: deliveries.handled(making), "event", "peer")
+    write("messages", lambda: peers.messages(making), *_MESSAGE)
+    if has_content:
+        write("installations", lambda: installations.installations(making), "asked_s", "peer", "interest")
+        by = ("operation", "message", "kind", "peer")
+        write("operation_traffic", lambda: costs.operation_traffic(making), *by)
     if some := [record for record in records if record.serves == "lookups"]:
         planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
-        _write(run, tables, ("lookups", lookups.lookups(tables, planned, placed, some), ("lookup",)))
+        write("lookups", lambda: lookups.lookups(making, planned, placed, some), "lookup")
+    write("deliveries", lambda: deliveries.deliveries(making), "event", "peer")
+    write("relays", lambda: deliveries.relays(making), "event", "peer")
+    write("traffic", lambda: peers.traffic(making), "peer")
+    if has_content:
+        write("costs", lambda: costs.costs(making), "peer")
 
 
 def write_telemetry(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.experiment.rundir import RunDirectory
 
-_TABLES_AT_ONCE = 3
+_TABLES_AT_ONCE = 4
+"""The last step of each keeps one core busy; some wait for others."""
 _WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 
 
@@ -22,14 +24,45 @@ def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> 
     return _write(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
 
 
-def write_tables(run: RunDirectory, *wanted: tuple[str, DataFrame, tuple[str, ...]]) -> dict[str, DataFrame]:
-    """Write tables (name, frame, keys) that do not need each other, a few at once; return them by name.
+class TablesInMaking(Mapping[str, DataFrame]):
+    """Tables that are written a few at once. Whoever asks for one waits until it is there.
 
-    The last step of each keeps one core busy.
+    The `with` statement ends when all are there. An error in writing one is raised then, and to whoever asks.
     """
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        written = {name: pool.submit(write_table, frame, run, name, *keys) for name, frame, keys in wanted}
-        return {name: table.result() for name, table in written.items()}
+
+    def __init__(self, run: RunDirectory, there: Mapping[str, DataFrame]) -> None:
+        self._run = run
+        self._tables: dict[str, Future[DataFrame]] = {}
+        for name, frame in there.items():
+            self.put(name, frame)
+        self._pool = ThreadPoolExecutor(_TABLES_AT_ONCE, "tables")
+
+    def put(self, name: str, frame: DataFrame) -> None:
+        """A table that needs no writing."""
+        self._tables[name] = Future()
+        self._tables[name].set_result(frame)
+
+    def write(self, name: str, make: Callable[[], DataFrame], *keys: str) -> None:
+        """Have a table made and written, see `write_table`. It may ask for tables that were named before."""
+        self._tables[name] = self._pool.submit(lambda: write_table(make(), self._run, name, *keys))
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self._tables[name].result()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __enter__(self) -> TablesInMaking:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=kind is not None)
+        if kind is None:
+            for table in self._tables.values():
+                table.result()
 
 
 def write_in_order(run: RunDirectory, spark: SparkSession, **frames: DataFrame) -> dict[str, DataFrame]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.experiment.load import load
@@ -18,6 +19,17 @@ from emulator.system import Workload
 
 _NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 _INTERVALS = 30
+_TRIALS = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("serves", pa.string()),
+        ("join_end_s", pa.float64()),
+        ("measure_start_s", pa.float64()),
+        ("measure_end_s", pa.float64()),
+        ("trial_end_s", pa.float64()),
+        ("interval_s", pa.float64()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +114,10 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         phases = record.spec.phases
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
         rows.append((record.name, record.serves, *times))
-    columns = (
-        "trial string, serves string, join_end_s double, measure_start_s double, measure_end_s double, "
-        "trial_end_s double, interval_s double"
+    # Spark has rows of Arrow at hand when it plans a query; others it would read with a job.
+    return spark.createDataFrame(
+        pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)
     )
-    return spark.createDataFrame(rows, columns)
 
 
 def host_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
