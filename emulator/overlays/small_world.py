@@ -313,6 +313,7 @@ class SmallWorld(Overlay):
             self._replace_table(selected)
 
     def _renew_neighbours(self, hearsay: Sightings) -> None:
+        """Take over what is newer of what others tell of this peer's neighbours."""
         links = list(self.table.values())
         _PLACES.clear()
         place: i64

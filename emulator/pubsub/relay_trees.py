@@ -64,8 +64,11 @@ class RelayTrees:
         now = self._environment.now
         self._drop_ended(now)
         topics = wanted | self.relayed()
-        if topics != self._asked or self._routes_version != self._overlay.routes_version:
+        if self._routes_version != self._overlay.routes_version:
             self._choose_above(topics)
+        elif topics != self._asked:
+            self._ask_less(self._asked & ~topics)
+            self._extend_above(topics & ~self._asked)
         ends = now + self._lifetime
         for hop, link in self._above.items():
             link.ends = ends
@@ -127,18 +130,34 @@ class RelayTrees:
 
     def _ask_more(self, topics: int) -> None:
         """Ask for these topics at once; the next rounds' requests include them."""
-        if not topics:
-            return
+        for hop, asked in self._extend_above(topics).items():
+            self._environment.send(hop, RelayRequest(asked, addition=True))
+
+    def _ask_less(self, topics: int) -> None:
+        """The next rounds' requests leave these topics out."""
+        self._asked &= ~topics
+        for hop, link in list(self._above.items()):
+            remaining = link.request.topics & ~topics
+            if remaining != link.request.topics:
+                self._fade(link, remaining)
+                if remaining:
+                    link.request = RelayRequest(remaining)
+                else:
+                    del self._above[hop]
+
+    def _extend_above(self, topics: int) -> dict[int, int]:
+        """Add these topics to what is asked over the links above; the new ones by hop."""
         self._asked |= topics
         ends = self._environment.now + self._lifetime
-        for hop, asked in self._next_hops(topics).items():
+        added = self._next_hops(topics)
+        for hop, asked in added.items():
             link = self._above.get(hop)
             if link is None:
                 self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
             else:
                 link.request = RelayRequest(link.request.topics | asked)
                 link.ends = ends
-            self._environment.send(hop, RelayRequest(asked, addition=True))
+        return added
 
     def _next_hops(self, topics: int) -> dict[int, int]:
         """The topics by the next hop towards their rendezvous nodes, without those that end here."""
