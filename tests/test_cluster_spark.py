@@ -6,8 +6,7 @@ Needs KUBECONFIG, and in TRELLIS_IMAGES the prefix of an image `trellis-analysis
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from analysis_golden import TRIAL, golden_run
 from chart_rendering import Manifest, needs_helm, render
+from cluster_analysis import complete, pods, wait_until
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
 from pyspark.sql import SparkSession
 
@@ -71,26 +71,6 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, RunDirectory, Manifest]]:
                 subject["namespace"] = namespace
         apply(namespace, *(m for m in found if m is not job))
         yield namespace, run, job
-
-
-def pods(namespace: str, selector: str) -> list[str]:
-    line = ("get", "pods", "--namespace", namespace, "--selector", selector, "--output", "json")
-    items = json.loads(kubectl(*line))["items"]
-    return [item["metadata"]["name"] for item in items if item["status"]["phase"] in ("Pending", "Running")]
-
-
-def wait_until(met: Callable[[], bool], limit: float, namespace: str) -> None:
-    deadline = time.monotonic() + limit
-    while not met():
-        assert time.monotonic() < deadline, kubectl(
-            "logs", "--namespace", namespace, "job/demo-analysis", "--all-pods=true"
-        )
-        time.sleep(0.5)
-
-
-def complete(namespace: str) -> bool:
-    condition = 'jsonpath={.status.conditions[?(@.type=="Complete")].status}'
-    return kubectl("get", "job/demo-analysis", "--namespace", namespace, "--output", condition) == "True"
 
 
 @pytest.mark.timeout(1200)

@@ -7,12 +7,12 @@ Needs KUBECONFIG, and in TRELLIS_IMAGES the prefix of images `trellis-analysis:t
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chart_rendering import Manifest, needs_helm, render
+from cluster_analysis import complete, pods, wait_until
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
 
 from emulator.experiment.load import load
@@ -59,23 +59,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, RunDirectory, Manifest]]:
 
 
 def executors(namespace: str) -> list[str]:
-    line = ("get", "pods", "--namespace", namespace, "--selector", "spark-role=executor", "--output", "json")
-    items = json.loads(kubectl(*line))["items"]
-    return [item["metadata"]["name"] for item in items if item["status"]["phase"] in ("Pending", "Running")]
-
-
-def wait_until(met: Callable[[], bool], limit: float, namespace: str) -> None:
-    deadline = time.monotonic() + limit
-    while not met():
-        assert time.monotonic() < deadline, kubectl(
-            "logs", "--namespace", namespace, "job/demo-analysis", "--all-pods=true"
-        )
-        time.sleep(0.5)
-
-
-def complete(namespace: str) -> bool:
-    condition = 'jsonpath={.status.conditions[?(@.type=="Complete")].status}'
-    return kubectl("get", "job/demo-analysis", "--namespace", namespace, "--output", condition) == "True"
+    return pods(namespace, "spark-role=executor")
 
 
 def states(run: RunDirectory) -> list[str]:
