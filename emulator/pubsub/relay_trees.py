@@ -64,11 +64,8 @@ class RelayTrees:
         now = self._environment.now
         self._drop_ended(now)
         topics = wanted | self.relayed()
-        if self._routes_version != self._overlay.routes_version:
+        if topics != self._asked or self._routes_version != self._overlay.routes_version:
             self._choose_above(topics)
-        elif topics != self._asked:
-            self._ask_less(self._asked & ~topics)
-            self._extend_above(topics & ~self._asked)
         ends = now + self._lifetime
         for hop, link in self._above.items():
             link.ends = ends
@@ -130,34 +127,18 @@ class RelayTrees:
 
     def _ask_more(self, topics: int) -> None:
         """Ask for these topics at once; the next rounds' requests include them."""
-        for hop, asked in self._extend_above(topics).items():
-            self._environment.send(hop, RelayRequest(asked, addition=True))
-
-    def _ask_less(self, topics: int) -> None:
-        """The next rounds' requests leave these topics out."""
-        self._asked &= ~topics
-        for hop, link in list(self._above.items()):
-            remaining = link.request.topics & ~topics
-            if remaining != link.request.topics:
-                self._fade(link, remaining)
-                if remaining:
-                    link.request = RelayRequest(remaining)
-                else:
-                    del self._above[hop]
-
-    def _extend_above(self, topics: int) -> dict[int, int]:
-        """Add these topics to what is asked over the links above; the new ones by hop."""
+        if not topics:
+            return
         self._asked |= topics
         ends = self._environment.now + self._lifetime
-        added = self._next_hops(topics)
-        for hop, asked in added.items():
+        for hop, asked in self._next_hops(topics).items():
             link = self._above.get(hop)
             if link is None:
                 self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
             else:
                 link.request = RelayRequest(link.request.topics | asked)
                 link.ends = ends
-        return added
+            self._environment.send(hop, RelayRequest(asked, addition=True))
 
     def _next_hops(self, topics: int) -> dict[int, int]:
         """The topics by the next hop towards their rendezvous nodes, without those that end here."""
