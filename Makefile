@@ -24,7 +24,8 @@ $(VENV)/archived: emulator/_compiled/stamp
 	-$(BIN)/python -m analysis.archiving
 	touch $@
 
-trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py
+trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py \
+    emulator/messages/fields.py
 	protos/generate $(BIN)/python
 
 # The protocols are compiled where there is a C compiler; elsewhere everything works, slower.

@@ -17,7 +17,8 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from emulator.messages import catalogue
-from emulator.messages.generate import UnsupportedProto, generate
+from emulator.messages.fields import UnsupportedProto
+from emulator.messages.generate import generate
 from emulator.messages.message import CONTROL, EVENT, MAINTENANCE, MalformedMessage, Message, Part
 from trellis.v1 import options_pb2
 from trellis.v1.content import EventContent, EventDelivery, ProbePub, ProbePubMulticast
