@@ -51,7 +51,12 @@ def summarize(
             for v in variants
         ],
         "measures": {name: asdict(describe(name)) for name in names},
-        "claims": [asdict(verdict) for verdict in judge(experiment.claims, variants)],
+        "claims": [
+            asdict(verdict) | {"holds": verdict.holds}
+            for verdict in judge(
+                experiment.claims, variants, {t["variant"] for t in trials if not t["valid"]}
+            )
+        ],
     }
     write_whole(run.summary, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return summary

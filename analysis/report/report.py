@@ -79,7 +79,7 @@ def write_report(run: RunDirectory) -> Path:
         sweep=sweep_charts(results),
         distributions=distribution_charts(results) + maintenance_chart(results),
         series=series_charts(results),
-        claims=list(claim_rows(results)),
+        claims=results.claims,
         drawing=chosen_tree(results),
     )
     run.report.parent.mkdir(parents=True, exist_ok=True)
@@ -118,17 +118,6 @@ def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
         _, trial_name, worst = max(entries, key=lambda entry: entry[0])
         failed = sum(not check["ok"] for _, _, check in entries)
         yield CheckRow(name, worst["unit"], worst["measured"], worst["limit"], trial_name, failed)
-
-
-def claim_rows(results: Results) -> Iterator[dict[str, Any]]:
-    """The claims; a measured value whose label begins with a measure's name gets its title."""
-    for claim in results.summary.get("claims") or []:
-        measured = {}
-        for label, value in (claim["measured"] or {}).items():
-            name, *rest = label.split(", ")
-            title = results.measures[name]["title"] if name in results.measures else name
-            measured[", ".join([title, *rest])] = value
-        yield claim | {"measured": measured}
 
 
 def measure_groups(results: Results) -> list[MeasureGroup]:
