@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from emulator.experiment.allowance import Amount
 from emulator.experiment.fidelity import Check, Fidelity, HostReport
 from emulator.fleet.coordinator import Coordinator, Member, listed
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
 _NAMED = 10
-"""Peers that a reason names."""
+"""Hosts that a reason names."""
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
@@ -47,13 +48,19 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         return Check(name, _ms(wall_s / scale), _ms(limit_s), "ms", detail)
 
     checks = [
-        Check("hosts lost", len(lost), 0, "hosts", "; ".join(_describe(coordinator, m) for m in lost)),
-        Check(
+        _allowed(
+            "hosts lost",
+            len(lost),
+            ("hosts_lost", limits.hosts_lost, len(members)),
+            "hosts",
+            [_describe(coordinator, member) for member in lost],
+        ),
+        _allowed(
             "hosts restarted",
             len(back),
-            0,
+            ("hosts_restarted", limits.hosts_restarted, len(members)),
             "hosts",
-            "; ".join(_restarts(coordinator, member) for member in back),
+            [_restarts(coordinator, member) for member in back],
         ),
         Check("hosts with an error", len(failed), 0, "hosts", "; ".join(f"{m.name}: {e}" for m, e in failed)),
         Check("hosts of another version", len(strangers), 0, "hosts", ", ".join(m.name for m in strangers)),
@@ -97,7 +104,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
         Check("sessions that outlived their pods' deletion", len(alive), 0, "sessions", listed(alive)),
-        Check("operations missed", missed, 0, "operations", "their peers were not up"),
+        _allowed(
+            "operations missed",
+            missed,
+            ("operations_missed", limits.operations_missed, coordinator.operations),
+            "operations",
+            ["their peers were not up"],
+        ),
     ]
     measured = {
         "time_scale": scale,
@@ -119,6 +132,16 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
     return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured)
+
+
+def _allowed(
+    name: str, measured: int, limit: tuple[str, Amount, int], unit: str, details: Sequence[str]
+) -> Check:
+    """A check against what the experiment allows: the key in `fidelity`, the amount, and of how many."""
+    key, amount, whole = limit
+    told = [*details[:_NAMED], *([f"and {len(details) - _NAMED} more"] if len(details) > _NAMED else [])]
+    asked = f"fidelity.{key} is {amount}" + (f" of {whole:,} {unit}" if amount.percent is not None else "")
+    return Check(name, measured, round(amount.of(whole), 3), unit, "; ".join([*told, asked]))
 
 
 def _wall(coordinator: Coordinator) -> float:
