@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from emulator.experiment.allowance import Amount
-from emulator.experiment.fidelity import Check, Fidelity, HostReport
+from emulator.experiment.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator import Coordinator, Member, listed
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
-
-_NAMED = 10
-"""Hosts that a reason names."""
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
@@ -48,17 +44,21 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         return Check(name, _ms(wall_s / scale), _ms(limit_s), "ms", detail)
 
     checks = [
-        _allowed(
+        allowed(
             "hosts lost",
             len(lost),
-            ("hosts_lost", limits.hosts_lost, len(members)),
+            "hosts_lost",
+            limits.hosts_lost,
+            len(members),
             "hosts",
             [_describe(coordinator, member) for member in lost],
         ),
-        _allowed(
+        allowed(
             "hosts restarted",
             len(back),
-            ("hosts_restarted", limits.hosts_restarted, len(members)),
+            "hosts_restarted",
+            limits.hosts_restarted,
+            len(members),
             "hosts",
             [_restarts(coordinator, member) for member in back],
         ),
@@ -104,10 +104,12 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         ),
         Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
         Check("sessions that outlived their pods' deletion", len(alive), 0, "sessions", listed(alive)),
-        _allowed(
+        allowed(
             "operations missed",
             missed,
-            ("operations_missed", limits.operations_missed, coordinator.operations),
+            "operations_missed",
+            limits.operations_missed,
+            coordinator.operations,
             "operations",
             ["their peers were not up"],
         ),
@@ -132,16 +134,6 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
     return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured)
-
-
-def _allowed(
-    name: str, measured: int, limit: tuple[str, Amount, int], unit: str, details: Sequence[str]
-) -> Check:
-    """A check against what the experiment allows: the key in `fidelity`, the amount, and of how many."""
-    key, amount, whole = limit
-    told = [*details[:_NAMED], *([f"and {len(details) - _NAMED} more"] if len(details) > _NAMED else [])]
-    asked = f"fidelity.{key} is {amount}" + (f" of {whole:,} {unit}" if amount.percent is not None else "")
-    return Check(name, measured, round(amount.of(whole), 3), unit, "; ".join([*told, asked]))
 
 
 def _wall(coordinator: Coordinator) -> float:
