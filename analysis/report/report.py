@@ -23,7 +23,7 @@ _GROUPS = {
     "Delivery": ("hit_ratio", "duplicates", "repeated"),
     "Traffic overhead": ("overhead", "relay"),
     "Delay": ("delay",),
-    "Installing subscriptions": ("install",),
+    "Installing subscriptions": ("install", "piece_", "insert_"),
     "Traffic of publications": ("publish_", "matching_"),
     "Traffic": ("messages", "bytes", "maintenance"),
     "Overlay": ("clusters", "gateways", "neighbours", "wrong_successors", "state."),
@@ -52,6 +52,19 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsenceRow:
+    """Peers of a host that were not up as planned, because it had died. Times are seconds of trial time."""
+
+    trial: str
+    host: str
+    peers: int
+    from_s: float
+    until_s: float
+    back: int
+    """How many of them joined again."""
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureGroup:
     """Measures of one kind: name, title with unit, meaning and one text for each variant."""
 
@@ -75,6 +88,8 @@ def write_report(run: RunDirectory) -> Path:
         time_scale=time_scale(results.experiment),
         command=command_line(results.summary.get("command", "")),
         checks=list(check_rows(results.trials)),
+        away=list(absence_rows(results.trials)),
+        peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
         measures=measure_groups(results),
         sweep=sweep_charts(results),
         distributions=distribution_charts(results) + maintenance_chart(results),
@@ -118,6 +133,13 @@ def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
         _, trial_name, worst = max(entries, key=lambda entry: entry[0])
         failed = sum(not check["ok"] for _, _, check in entries)
         yield CheckRow(name, worst["unit"], worst["measured"], worst["limit"], trial_name, failed)
+
+
+def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:
+    """All absences, by trial and time; summaries of earlier versions have none."""
+    for trial in trials:
+        for absence in trial.get("absences", []):
+            yield AbsenceRow(trial["trial"], **absence)
 
 
 def measure_groups(results: Results) -> list[MeasureGroup]:

@@ -122,6 +122,20 @@ def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:
     assert "a flash crowd of 40 peers at 55 s" in text
 
 
+def test_peers_that_were_away_are_told_with_times_and_what_that_means(make_run: MakeRun) -> None:
+    run = make_run()
+    assert "away" not in " ".join(Page(write_report(run)).text)
+    summary = json.loads(run.summary.read_text())
+    absence = {"host": "host-7", "peers": 12, "from_s": 31.3, "until_s": 44.0, "back": 11}
+    summary["trials"][0]["absences"] = [absence | {"host": f"host-{n}"} for n in range(25)]
+    run.summary.write_text(json.dumps(summary))
+    text = " ".join(Page(write_report(run)).text)
+    assert "300 peers were away for some time" in text
+    assert "host-7 12 31.3 s 44 s 11" in text.replace("\u00a0", " ")
+    assert "counts neither as missed nor as received" in text
+    assert "5 more are in the table" in text and "host-20" not in text
+
+
 def test_claims_that_an_earlier_version_judged_are_to_be_judged_again(make_run: MakeRun) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())
