@@ -114,7 +114,7 @@ def content_trial(run: RunDirectory) -> TrialRecord:
     second.hop("EventDelivery", 1, 3, 25.05, 25.6, hops=2)
     third.hop("ProbePub", 0, 2, 33.0, 33.05)
     stored = host.operate("subscribe", 3, 22.0, {names.INTEREST: 2})
-    stored.hop("ProbeSub", 3, 1, 22.0, 22.1)
+    stored.hop("Routed", 3, 1, 22.0, 22.1)
     first_part = stored.hop("InsertSub", 1, 2, 22.1, 22.2, hops=2)
     stored.hop("InsertSubAck", 2, 3, 22.2, 22.35, parent=first_part)
     stored.hop("InsertSub", 1, 0, 22.1, 22.3, hops=3)

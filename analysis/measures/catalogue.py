@@ -205,7 +205,7 @@ _OF_CONTENT = {
         "Inserting",
         _A_SUBSCRIPTION,
         "As installing, but of the messages alone that Li's thesis counts: ProbeSub, InsertSub, LeafUpdate "
-        "and TransferSub, without answers and copies.",
+        "and TransferSub, with what they are routed in, without answers and copies.",
     ),
     "insert_bytes_p78": _lower("Inserting, 78th percentile", _A_SUBSCRIPTION, "Over peers."),
     "insert_bytes_p98": _lower("Inserting, 98th percentile", _A_SUBSCRIPTION, "Over peers."),

@@ -18,8 +18,9 @@ Recovering an event belongs to publishing it.
 """
 
 _CHARGED = (*KINDS, "inserting")
-_INSERTING = ("ProbeSub", "InsertSub", "LeafUpdate", "TransferSub")
-"""The messages that Li's thesis counts as installing (section 4.3.1): neither answers nor copies."""
+_INSERTING = ("ProbeSub", "InsertSub", "LeafUpdate", "TransferSub", "Routed")
+"""The messages that Li's thesis counts as installing (section 4.3.1): neither answers nor copies. The overlay
+routes all but InsertSub in an envelope, which counts too, at each hop."""
 
 COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in _CHARGED)
 """Columns of the table."""
