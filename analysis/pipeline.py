@@ -12,6 +12,7 @@ from analysis.measures.series import build_series
 from analysis.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.session import spark_session
 from analysis.summary import summarize
+from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.rundir import RunDirectory
@@ -37,24 +38,25 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}
+    away: dict[str, list[Absence]] = {}
     if ready and spark is not None:
-        measured = _measure(run, ready, stages, spark)
+        measured, away = _measure(run, ready, stages, spark)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured = _measure(run, ready, stages, own)
+            measured, away = _measure(run, ready, stages, own)
     stages.begin(SUMMARY)
-    return summarize(run, experiment, records, measured)
+    return summarize(run, experiment, records, measured, away)
 
 
 def _measure(
     run: RunDirectory, records: Sequence[TrialRecord], stages: Stages, spark: SparkSession
-) -> dict[str, Values]:
+) -> tuple[dict[str, Values], dict[str, list[Absence]]]:
     tables = build_tables(spark, run, list(records), stages)
     stages.begin(SERIES)
     tables = build_series(run, tables)
     stages.begin(MEASURING)
-    return measure(tables)
+    return measure(tables), listed(tables)
 
 
 def _trace_bytes(records: Sequence[TrialRecord]) -> int:

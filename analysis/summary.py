@@ -12,6 +12,7 @@ from analysis.claims.papers import judge
 from analysis.measures.catalogue import describe
 from analysis.measures.measures import Values
 from analysis.measures.variants import variant_results
+from analysis.tables.absences import Absence
 from analysis.tables.trials import TrialRecord
 from emulator.experiment.rundir import RunDirectory, write_whole
 from emulator.experiment.spec import ExperimentSpec
@@ -22,12 +23,18 @@ def summarize(
     experiment: ExperimentSpec,
     records: Sequence[TrialRecord],
     measured: Mapping[str, Values],
+    away: Mapping[str, Sequence[Absence]],
 ) -> dict[str, Any]:
-    """Write `summary.json` and return it. `measured` has the trials that could be analysed.
+    """Write `summary.json` and return it. `measured` has the trials that could be analysed, `away` when
+    peers of hosts that had died were not up.
 
     A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole.
     """
-    trials = [_trial(record, measured.get(record.name)) for record in records]
+    trials = [
+        _trial(record, measured.get(record.name))
+        | {"absences": [asdict(a) for a in away.get(record.name, ())]}
+        for record in records
+    ]
     variants = variant_results(records, measured)
     reasons = [f"{t['trial']}: {reason}" for t in trials for reason in t["reasons"]]
     statuses = [r.status for r in records if r.status]
@@ -51,7 +58,12 @@ def summarize(
             for v in variants
         ],
         "measures": {name: asdict(describe(name)) for name in names},
-        "claims": [asdict(verdict) for verdict in judge(experiment.claims, variants)],
+        "claims": [
+            asdict(verdict) | {"holds": verdict.holds}
+            for verdict in judge(
+                experiment.claims, variants, {t["variant"] for t in trials if not t["valid"]}
+            )
+        ],
     }
     write_whole(run.summary, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return summary

@@ -120,8 +120,9 @@ class Trace:
         outcome: Outcome | None = None,
         channel: str = "",
         by: Recorder | None = None,
-    ) -> None:
-        """A message of 100 bytes, recorded `by` another host where that handled it.
+        parent: int | None = None,
+    ) -> int:
+        """A message of 100 bytes, recorded `by` another host where that handled it; gives its span.
 
         `hops` if it delivered what the trace is for, `outcome` if it delivered something else, else
         `travelled` and `event` if the message tells of them.
@@ -132,7 +133,7 @@ class Trace:
         delivered = self._outcome(hops) if hops is not None else outcome
         recorder.hop(
             context,
-            root.span_id,
+            root.span_id if parent is None else parent,
             _class_of(name, Large)(event, travelled),
             channel,
             sender,
@@ -142,6 +143,7 @@ class Trace:
             interested,
             delivered,
         )
+        return context.span_id
 
     def deliver(self, peer: int, at: float, hops: int, outcome: Outcome | None = None) -> None:
         """A delivery that no message's span tells of; of what the trace is for, or of `outcome`."""

@@ -30,6 +30,8 @@ TOLD = pa.schema(
         ("taken_s", pa.float64()),
         ("identifier", pa.string()),
         ("space", pa.string()),
+        ("away_s", pa.float64()),
+        ("back_s", pa.float64()),
     ]
 )
 
@@ -175,3 +177,30 @@ def test_a_peer_that_told_no_identifier_is_neither_expected_nor_right() -> None:
     assert [(row["closest"], row["right"]) for row in rows] == [(0, True), (0, False)]
     nobody = judge(asked, told(up(0, 1.0, 90.0)), network()).to_pylist()
     assert [(row["closest"], row["right"]) for row in nobody] == [(None, False)] * 2
+
+
+def away(peer: int, away_s: float, back_s: float) -> dict[str, Any]:
+    return {"peer": peer, "away_s": away_s, "back_s": back_s}
+
+
+def test_lookups_for_a_peer_whose_host_died_are_left_out_until_it_is_back() -> None:
+    """Peer 1, the closest to the key, is away from 50 s to 60 s: nobody knows what it was given last."""
+    asked = found(
+        *((44.0, 0, None, None), (46.0, 1, None, None), (47.0, 2, 1, 47.1)),
+        *((55.0, 3, 2, 55.1), (61.0, 4, None, None)),
+        keys=[encode(1000)] * 5,
+    )
+    peers = [
+        *(up(0, 1.0, 90.0), up(1, 1.0, 50.0), up(1, 60.0, 90.0), up(2, 1.0, 90.0)),
+        *(took(0, 1.0, 1 << 90), took(1, 1.0, 1001), took(1, 60.0, 1001), took(2, 1.0, 2000)),
+    ]
+    rows = judge(asked, told(*peers, away(1, 50.0, 60.0)), network()).to_pylist()
+    assert [row["counted"] for row in rows] == [True, False, False, False, True]
+    assert all(row["counted"] for row in judge(asked, told(*peers), network()).to_pylist())
+
+
+def test_lookups_of_a_peer_whose_host_died_are_left_out() -> None:
+    asked = found((40.0, 0, 1, 40.1), (49.0, 1, None, None), keys=[encode(1000)] * 2)
+    peers = [up(0, 1.0, 50.0), up(1, 1.0, 90.0), took(0, 1.0, 1 << 90), took(1, 1.0, 1001)]
+    rows = judge(asked, told(*peers, away(0, 50.0, 90.0)), network()).to_pylist()
+    assert [row["counted"] for row in rows] == [True, False]

@@ -18,7 +18,8 @@ from emulator.experiment.rundir import RunDirectory, TrialDirectory
 
 FINISHED = {"host": "a", "peers": 4, "state": "finished"}
 RESTARTED = {"host": "b", "peers": 1, "state": "restarted", "lost_at_s": None}
-APART, TOGETHER, KILLED, LEFT, LATE, TOLD = TRIALS = [f"vitis-{number}" for number in range(1, 7)]
+LOST = {"host": "b", "peers": 1, "state": "lost", "lost_at_s": 26.0}
+APART, TOGETHER, KILLED, LEFT, LATE, TOLD, GONE = TRIALS = [f"vitis-{number}" for number in range(1, 8)]
 """Seeds differ in name alone: traces of different trials have the same identifiers."""
 
 
@@ -121,8 +122,24 @@ def record_told(trial: TrialDirectory) -> None:
     write_outcome(trial, [FINISHED, {"host": "b", "state": "finished"}])
 
 
+def record_gone(trial: TrialDirectory) -> None:
+    """Host b was last heard at 26 s and recorded its last at 18 s: it tells nothing of event 0, at 19 s."""
+    a, b = begin(trial), Pod(trial, "b")
+    b.join(3, 2.0)
+    b.maintain(3, 100)
+    b.interval(18.0)
+    b.snapshot(18.0, {3: [1]})
+    first = a.publish(0, 0, 19.0)
+    first.hop("EventData", 0, 1, 19.0, 19.1, hops=1)
+    first.hop("EventData", 0, 4, 19.0, 19.1, hops=1)
+    a.interval(40.0)
+    a.snapshot(40.0, {0: [1]})
+    gather(trial, [a, b])
+    write_outcome(trial, [FINISHED, LOST])
+
+
 Run = Mapping[str, Mapping[str, list[dict[str, Any]]]]
-"""Rows of all tables, by trial and table, in an order of their own."""
+"""Rows of all tables, by trial and table, in an order of their own; `summary` is the trial's part of that."""
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +155,11 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     record_left(trials[LEFT])
     record_late(trials[LATE])
     record_told(trials[TOLD])
-    analyze(made, lambda _: None, spark)
+    record_gone(trials[GONE])
+    summary = analyze(made, lambda _: None, spark)
     tables = sorted(path.name for path in made.tables.iterdir())
-    return {trial: {table: rows(made, table, trial) for table in tables} for trial in TRIALS}
+    told = {trial["trial"]: {"summary": [trial]} for trial in summary["trials"]}
+    return {trial: {t: rows(made, t, trial) for t in tables} | told[trial] for trial in TRIALS}
 
 
 def rows(run: RunDirectory, table: str, trial: str) -> list[dict[str, Any]]:
@@ -154,8 +173,13 @@ def sessions_of_3(run: Run, trial: str) -> list[tuple[float, float, str]]:
     return sorted((row["start_s"], row["end_s"], row["ended"]) for row in found)
 
 
+def summary_of(run: Run, trial: str) -> dict[str, Any]:
+    return run[trial]["summary"][0]
+
+
 def test_one_file_for_all_hosts_gives_the_tables_of_a_file_for_each(run: Run) -> None:
-    assert run[APART] == run[TOGETHER]
+    apart, together = ({k: v for k, v in run[t].items() if k != "summary"} for t in (APART, TOGETHER))
+    assert apart == together
     assert any(row["host"] == "b" for row in run[TOGETHER]["points"])
 
 
@@ -170,6 +194,31 @@ def test_a_killed_hosts_peers_are_expected_to_get_events_only_while_they_are_up(
     assert told[0, 3] == (False, True)
     assert told[1, 3] == (True, True)
     assert len([row for row in deliveries if row["peer"] == 3]) == 2
+
+
+def test_what_a_lost_hosts_peers_received_last_is_neither_missed_nor_received(run: Run) -> None:
+    assert sessions_of_3(run, GONE) == [(2.0, 18.0, "host lost")]
+    deliveries = [row for row in run[GONE]["deliveries"] if row["event"] == 0]
+    assert sorted(row["peer"] for row in deliveries if row["expected"]) == [1, 4]
+    assert summary_of(run, GONE)["measures"]["hit_ratio"] == 1.0
+
+
+def test_absences_are_told_with_their_peers_and_times(run: Run) -> None:
+    def told(trial: str) -> list[tuple[int, float, float, bool]]:
+        return [(row["peer"], row["from_s"], row["until_s"], row["back"]) for row in run[trial]["absences"]]
+
+    assert told(KILLED) == [(3, 18.0, 25.0, True)]
+    assert told(LATE) == [(3, 19.0, 50.0, False)]
+    assert told(GONE) == [(3, 18.0, 50.0, False)]
+    assert told(LEFT) == told(TOLD) == told(APART) == []
+    listed = {"host": "b", "peers": 1, "from_s": 18.0, "until_s": 25.0, "back": 1}
+    assert summary_of(run, KILLED)["absences"] == [listed]
+    assert [summary_of(run, trial)["measures"]["peers_away"] for trial in (KILLED, TOLD)] == [1, 0]
+
+
+def test_a_peer_that_was_away_has_no_counters_of_traffic(run: Run) -> None:
+    counted = {row["peer"]: row["maintenance_messages"] for row in run[KILLED]["traffic"]}
+    assert counted[3] is None
 
 
 def test_each_start_of_a_host_has_counters_of_its_own(run: Run) -> None:

@@ -80,8 +80,8 @@ def content_trial(run: RunDirectory) -> TrialRecord:
 
     Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to
     1, which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2
-    (x -1): nobody's; 2 relays it. The subscription of 3 is stored in two parts, the later one after 300 ms;
-    that of 2 waits for its join; that of 1 is lost.
+    (x -1): nobody's; 2 relays it. The subscription of 3 is stored in two parts, the later one after 300 ms,
+    and 3 hears of the other one after 350 ms; that of 2 waits for its join; that of 1 is lost.
     """
     trial = record(run, "li", {"subscriptions": {"kind": "ranges", "attributes": ATTRIBUTES}})
     wide = [{"attribute": "x", "low": 0.0, "high": 10.0}]
@@ -114,8 +114,9 @@ def content_trial(run: RunDirectory) -> TrialRecord:
     second.hop("EventDelivery", 1, 3, 25.05, 25.6, hops=2)
     third.hop("ProbePub", 0, 2, 33.0, 33.05)
     stored = host.operate("subscribe", 3, 22.0, {names.INTEREST: 2})
-    stored.hop("ProbeSub", 3, 1, 22.0, 22.1)
-    stored.hop("InsertSub", 1, 2, 22.1, 22.2, hops=2)
+    stored.hop("Routed", 3, 1, 22.0, 22.1)
+    first_part = stored.hop("InsertSub", 1, 2, 22.1, 22.2, hops=2)
+    stored.hop("InsertSubAck", 2, 3, 22.2, 22.35, parent=first_part)
     stored.hop("InsertSub", 1, 0, 22.1, 22.3, hops=3)
     host.operate("subscribe", 2, 24.0, {names.INTEREST: 4})
     lost = host.operate("subscribe", 1, 24.0, {names.INTEREST: 5})
@@ -231,8 +232,12 @@ def test_measures_of_content_are_those_counted_by_hand(
         "install_delay_ms": 300,
         "install_hops": 3,
         "install_within_600_ms": 1 / 2,
-        "install_bytes_per_subscription_and_node": 400 / 2 / 4,
+        "install_bytes_per_subscription_and_node": 500 / 2 / 4,
         "install_bytes_max": 300 / 2,
+        "piece_delay_ms": (350 + 300) / 2,
+        "piece_within_600_ms": 2 / 3,
+        "insert_bytes_per_subscription_and_node": 400 / 2 / 4,
+        "insert_bytes_max": 300 / 2,
     }
     assert {name: measures[name] for name in expected} == pytest.approx(expected)
     assert "lookup_success" not in measures
@@ -245,7 +250,7 @@ def test_each_subscription_made_while_up_is_a_row(golden: tuple[RunDirectory, di
         for row in found
     }
     assert outcome == {
-        2: (3, True, 22.3, 3, 3),
+        2: (3, True, 22.3, 3, 4),
         4: (2, False, None, None, 0),
         5: (1, True, None, None, 1),
     }

@@ -314,13 +314,68 @@ def test_a_trial_without_flaw_is_valid(coordinator: Coordinator, tmp_path: Path)
         ({"session_error": control_pb2.Distribution(buckets=[600], counts=[9], maximum_s=1.0)}, "join and"),
         ({"dropped": {"link full": 3}}, "dropped envelopes: 6 envelopes, limit 0 envelopes (6 link full)"),
         ({"lost_spans": 1}, "lost spans: 2"),
-        ({"operations_missed": 1}, "operations missed"),
+        ({"operations_missed": 1}, "operations missed: 2 operations, limit 0 operations"),
         ({"error": "telemetry cannot be written: disk full"}, "disk full"),
     ],
 )
 def test_each_limit_invalidates(coordinator: Coordinator, fields: dict[str, object], reason: str) -> None:
     begin(coordinator)
     assert reason in reasons(coordinator, **fields)
+
+
+def allowing(peers: int, **fidelity: object) -> Coordinator:
+    made = Coordinator(spec_of(peers, fidelity=fidelity), plan_of(peers), "experiment", "trial")
+    begin(made)
+    return made
+
+
+@pytest.mark.parametrize(("allowed", "valid"), [(0, False), (1, True), ("49 %", False), ("50 %", True)])
+@pytest.mark.parametrize("what", ["hosts_restarted", "hosts_lost"])
+def test_the_experiment_says_how_many_hosts_may_restart_or_be_lost(
+    what: str, allowed: object, valid: bool
+) -> None:
+    coordinator = allowing(5, **{what: allowed})
+    if what == "hosts_lost":
+        coordinator.lose("host-1", "killed by SIGKILL")
+        coordinator.finish(result("host-0"), 10 * SECOND)
+    else:
+        register(coordinator, "host-1", start="second", at=4 * SECOND)
+        for host in ("host-0", "host-1"):
+            coordinator.finish(result(host), 10 * SECOND)
+    fidelity = judge(coordinator, VERSIONS)
+    assert fidelity.valid is valid
+    (check,) = [check for check in fidelity.checks if check.name == what.replace("_", " ")]
+    asked = f"fidelity.{what} is {allowed}" + (" of 2 hosts" if isinstance(allowed, str) else "")
+    assert "host-1" in check.detail and asked in check.detail
+    assert all(asked in reason for reason in fidelity.reasons)
+
+
+@pytest.mark.parametrize(("allowed", "valid"), [(1, False), (2, True), ("33 %", False), ("34 %", True)])
+def test_the_experiment_says_how_many_operations_may_be_missed(allowed: object, valid: bool) -> None:
+    coordinator = allowing(5, operations_missed=allowed)
+    found = reasons(coordinator, operations_missed=1)
+    assert (not found) is valid
+    if not valid:
+        assert "fidelity.operations_missed is" in found and "2 operations" in found
+
+
+def test_one_restarted_pod_of_three_thousand_can_be_allowed() -> None:
+    runtime = {"kind": "kubernetes", "hosts": 3000}
+    coordinator = Coordinator(
+        spec_of(3000, runtime=runtime, fidelity={"hosts_restarted": 1}), plan_of(3000), "experiment", "trial"
+    )
+    hosts = list(coordinator.members)
+    for host in hosts:
+        register(coordinator, host, address=host)
+        coordinator.ready(control_pb2.Ready(host=host), SECOND)
+    for name, at in (("host-7", 63), ("host-8", 64)):
+        register(coordinator, name, start="second", address="elsewhere", at=at * SECOND)
+        for host in hosts:
+            coordinator.finish(result(host), 72 * SECOND)
+        fidelity = judge(coordinator, VERSIONS)
+        assert fidelity.valid is (name == "host-7")
+    assert "hosts restarted: 2 hosts, limit 1 hosts" in fidelity.reasons[0]
+    assert "fidelity.hosts_restarted is 1" in fidelity.reasons[0]
 
 
 def test_another_version_invalidates(coordinator: Coordinator) -> None:

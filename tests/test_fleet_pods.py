@@ -141,20 +141,31 @@ def test_a_trial_survives_its_coordinator(release: Release) -> None:
     assert [host["state"] for host in fidelity["hosts"]] == ["finished"] * HOSTS
 
 
-def test_a_host_that_is_killed_takes_its_place_again_and_the_trial_tells(release: Release) -> None:
-    release.coordinator()
-    hosts = [release.host(number) for number in range(HOSTS)]
-    release.until_time(2.0)
-    hosts[1].kill()
-    hosts[1].wait()
-    release.host(1)
-    release.until(release.ended)
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_a_host_that_is_killed_takes_its_place_again_and_the_trial_tells(
+    tmp_path: Path, allowed: int
+) -> None:
+    release = Release(tmp_path, UNHURRIED.replace("fidelity: {", f"fidelity: {{hosts_restarted: {allowed}, "))
+    try:
+        release.coordinator()
+        hosts = [release.host(number) for number in range(HOSTS)]
+        release.until_time(2.0)
+        hosts[1].kill()
+        hosts[1].wait()
+        release.host(1)
+        release.until(release.ended)
+    finally:
+        release.end()
     fidelity = release.fidelity()
-    (reason,) = fidelity["reasons"]
-    assert "hosts restarted: 1 hosts" in reason
-    assert "host-1 with peers 1, 4 came back at" in reason
     assert [host["state"] for host in fidelity["hosts"]] == ["finished", "restarted", "finished"]
     assert [session for session in joins(release.telemetry) if session[0] == 4] == [(4, 0), (4, 0)]
+    (check,) = [check for check in fidelity["checks"] if check["name"] == "hosts restarted"]
+    assert "host-1 with peers 1, 4 came back at" in check["detail"]
+    assert fidelity["valid"] is bool(allowed), fidelity["reasons"]
+    if not allowed:
+        (reason,) = fidelity["reasons"]
+        assert "hosts restarted: 1 hosts, limit 0 hosts" in reason
+        assert "fidelity.hosts_restarted is 0" in reason
 
 
 def test_a_host_that_is_told_to_go_has_its_peers_take_their_leave(release: Release) -> None:

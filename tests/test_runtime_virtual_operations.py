@@ -134,3 +134,17 @@ def test_what_is_asked_of_a_peer_that_is_down_is_skipped(tmp_path: Path) -> None
     plan = make_plan(3, [(0, 0.0, 2.0), (1, 0.0, 10.0)], lookups=[(1.0, 0, 0), (3.0, 0, 0)])
     outcome = run(trial_spec("modulo", 3, 10.0, workload={"lookups": {"rate": 1.0}}), plan, tmp_path)
     assert [s.attributes[names.LOOKUP] for s in outcome.spans if s.name == "lookup"] == [0]
+
+
+@pytest.mark.parametrize(("allowed", "valid"), [(0, False), (1, True), ("25 %", False), ("34 %", True)])
+def test_what_is_asked_of_a_peer_that_is_down_is_missed(tmp_path: Path, allowed: object, valid: bool) -> None:
+    sessions = [(0, 0.0, 10.0), (1, 0.0, 10.0), (2, 6.0, 10.0)]
+    plan = make_plan(3, sessions, lookups=[(1.0, 0, 0), (5.0, 2, 1), (7.0, 2, 0)])
+    spec = trial_spec(
+        "modulo", 3, 10.0, workload={"lookups": {"rate": 1.0}}, fidelity={"operations_missed": allowed}
+    )
+    fidelity = run(spec, plan, tmp_path).fidelity
+    assert fidelity.valid is valid
+    (check,) = [check for check in fidelity.checks if check.name == "operations missed"]
+    assert check.measured == 1
+    assert f"fidelity.operations_missed is {allowed}" in check.detail

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
-from analysis.claims.evidence import Measured, Variants
+from analysis.claims.claim import Variants, Verdict, judge_claim
 from analysis.claims.li import LI
 from analysis.claims.pastry import PASTRY
 from analysis.claims.vitis import VITIS
@@ -13,31 +12,13 @@ from analysis.claims.vitis import VITIS
 CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What became of a claim. `measured` maps a label to mean, ci95 and n, as in a variant's measures."""
-
-    id: str
-    statement: str
-    paper: str
-    measured: Measured
-    holds: bool | None
-    """None if the run cannot tell."""
-    why: str
+def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:
+    """A verdict for each of these claims, in this order; `invalid` names variants with an invalid trial."""
+    return [_judge(name, variants, frozenset(invalid)) for name in ids]
 
 
-def judge(ids: Sequence[str], variants: Variants) -> list[Verdict]:
-    """A verdict for each of these claims, in this order."""
-    verdicts = []
-    for name in ids:
-        claim = CLAIMS.get(name)
-        if claim is None:
-            verdicts.append(
-                Verdict(name, "", "", {}, None, f"no such claim is known; known: {', '.join(CLAIMS)}")
-            )
-            continue
-        found = claim.find(variants)
-        verdicts.append(
-            Verdict(claim.id, claim.statement, claim.paper, found.measured, found.holds, found.why)
-        )
-    return verdicts
+def _judge(name: str, variants: Variants, invalid: frozenset[str]) -> Verdict:
+    if claim := CLAIMS.get(name):
+        return judge_claim(claim, variants, invalid)
+    why = f"no such claim is known; known: {', '.join(CLAIMS)}"
+    return Verdict(name, "", "not decided", [], why, [])

@@ -66,6 +66,11 @@ _OF_EVENTS = {
         "share",
         "Peers to which more than a fifth of the copies came unwanted.",
     ),
+    "overhead_variation": _lower(
+        "Variation of traffic overhead",
+        "share",
+        "Standard deviation over the intervals of the time series, before a flash crowd, to the mean.",
+    ),
     "delay_hops": _lower(
         "Delay in hops",
         "hops",
@@ -79,6 +84,11 @@ _OF_EVENTS = {
         "subscriber, even if it came later than another; mean over deliveries.",
     ),
     "delay_hops_max": _lower("Longest delay in hops", "hops", "Of all deliveries."),
+    "delay_hops_variation": _lower(
+        "Variation of the delay in hops",
+        "share",
+        "Standard deviation over the intervals of the time series, before a flash crowd, to the mean.",
+    ),
     "delay_ms": _lower("Delay", "ms", "Publication to delivery, mean over deliveries."),
     "delay_ms_median": _lower("Delay, median", "ms", "Publication to delivery."),
     "delay_ms_p90": _lower("Delay, 90th percentile", "ms", "Publication to delivery."),
@@ -183,6 +193,23 @@ _OF_CONTENT = {
     "install_bytes_p78": _lower("Installing, 78th percentile", _A_SUBSCRIPTION, "Over peers."),
     "install_bytes_p98": _lower("Installing, 98th percentile", _A_SUBSCRIPTION, "Over peers."),
     "install_bytes_max": _lower("Installing, maximum", _A_SUBSCRIPTION, "The peer with the most."),
+    "piece_delay_ms": _lower(
+        "Installing a piece",
+        "ms",
+        "Of each part that a subscription is stored in: from asking to the answer that it is stored, mean "
+        "over parts.",
+    ),
+    "piece_within_600_ms": _share("Pieces installed within 600 ms", "Of the same parts."),
+    "piece_within_1_s": _share("Pieces installed within 1 s", "Of the same parts."),
+    "insert_bytes_per_subscription_and_node": _lower(
+        "Inserting",
+        _A_SUBSCRIPTION,
+        "As installing, but of the messages alone that Li's thesis counts: ProbeSub, InsertSub, LeafUpdate "
+        "and TransferSub, with what they are routed in, without answers and copies.",
+    ),
+    "insert_bytes_p78": _lower("Inserting, 78th percentile", _A_SUBSCRIPTION, "Over peers."),
+    "insert_bytes_p98": _lower("Inserting, 98th percentile", _A_SUBSCRIPTION, "Over peers."),
+    "insert_bytes_max": _lower("Inserting, maximum", _A_SUBSCRIPTION, "The peer with the most."),
 }
 _OF_LOOKUPS = {
     "lookup_success": _share(
@@ -247,6 +274,12 @@ _OF_ALL = {
         "then end at the wrong peer.",
     ),
     "peers_up": Measure("Peers up", "peers", None, "Mean over the measure phase."),
+    "peers_away": _lower(
+        "Peers away",
+        "peers",
+        "Not up as planned for some time, because their hosts died. What was to reach them then neither "
+        "counts as missed nor as received.",
+    ),
     "lost_spans": _lower(
         "Lost spans",
         "spans",

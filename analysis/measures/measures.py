@@ -30,7 +30,7 @@ def measure(tables: Tables) -> dict[str, Values]:
     found: dict[str, Values] = {}
     for row in tables["trials"].collect():
         applicable = [name for name in MEASURES if name in APPLICABLE[row.serves]]
-        found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0}
+        found[row.trial] = dict.fromkeys(applicable) | {"lost_telemetry": 0.0, "peers_away": 0.0}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         *aggregates, states = pool.map(
             lambda frame: frame.collect(), chain(_aggregates(tables), (_states(tables),))
@@ -50,6 +50,12 @@ def _number(value: object) -> float | None:
 
 def _share(counted: Column, of: Column) -> Column:
     return F.try_divide(F.count_if(counted), F.count_if(of))
+
+
+def _variation(column: str) -> Column:
+    """Of a series before a flash crowd: standard deviation to mean."""
+    calm = F.when(F.col("end_s") <= F.col("calm_until_s"), F.col(column))
+    return F.try_divide(F.stddev_samp(calm), F.avg(calm))
 
 
 def _aggregates(tables: Tables) -> Iterator[DataFrame]:
@@ -87,11 +93,14 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
         F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
         F.sum("repeated").alias("repeated"),
     )
-    yield by_trial(
-        "series",
+    series = tables["series"].join(tables["trials"].select("trial", "calm_until_s"), "trial")
+    yield series.groupBy("trial").agg(
         F.min("hit_ratio").alias("hit_ratio_lowest"),
         F.min("lookup_success").alias("lookup_success_lowest"),
+        _variation("overhead").alias("overhead_variation"),
+        _variation("hops").alias("delay_hops_variation"),
     )
+    yield by_trial("absences", F.count_distinct("peer").alias("peers_away"))
     yield traffic.groupBy("trial").agg(
         F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
         F.avg(free("overhead")).alias("overhead_mean"),
@@ -111,6 +120,7 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
     yield _events(tables)
     yield _lookups(tables)
     yield _installations(tables)
+    yield _pieces(tables)
     yield _costs(tables)
     yield by_trial("clusters", F.avg("clusters").alias("clusters_per_topic"))
     yield _gateways(tables)
@@ -176,11 +186,34 @@ def _installations(tables: Tables) -> DataFrame:
     )
 
 
+def _pieces(tables: Tables) -> DataFrame:
+    every = F.lit(True)
+    return (
+        tables["pieces"]
+        .groupBy("trial")
+        .agg(
+            F.avg("delay_ms").alias("piece_delay_ms"),
+            _share(F.coalesce(F.col("delay_ms") <= 600, F.lit(False)), every).alias("piece_within_600_ms"),
+            _share(F.coalesce(F.col("delay_ms") <= 1000, F.lit(False)), every).alias("piece_within_1_s"),
+        )
+    )
+
+
 def _costs(tables: Tables) -> DataFrame:
     """Means, quantiles and extremes over the peers."""
-    quantiles = {"installing": (78, 98), "publishing": (70, 90), "matching": (70,)}
-    names_of = {"installing": "install", "publishing": "publish", "matching": "matching"}
-    each = {"installing": "subscription", "publishing": "event", "matching": "event"}
+    quantiles = {"installing": (78, 98), "inserting": (78, 98), "publishing": (70, 90), "matching": (70,)}
+    names_of = {
+        "installing": "install",
+        "inserting": "insert",
+        "publishing": "publish",
+        "matching": "matching",
+    }
+    each = {
+        "installing": "subscription",
+        "inserting": "subscription",
+        "publishing": "event",
+        "matching": "event",
+    }
     columns = []
     for kind, name in names_of.items():
         most = F.slice(F.sort_array(F.collect_list(kind), asc=False), 1, _TOP)

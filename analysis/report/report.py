@@ -23,7 +23,7 @@ _GROUPS = {
     "Delivery": ("hit_ratio", "duplicates", "repeated"),
     "Traffic overhead": ("overhead", "relay"),
     "Delay": ("delay",),
-    "Installing subscriptions": ("install",),
+    "Installing subscriptions": ("install", "piece_", "insert_"),
     "Traffic of publications": ("publish_", "matching_"),
     "Traffic": ("messages", "bytes", "maintenance"),
     "Overlay": ("clusters", "gateways", "neighbours", "wrong_successors", "state."),
@@ -52,6 +52,19 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsenceRow:
+    """Peers of a host that were not up as planned, because it had died. Times are seconds of trial time."""
+
+    trial: str
+    host: str
+    peers: int
+    from_s: float
+    until_s: float
+    back: int
+    """How many of them joined again."""
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureGroup:
     """Measures of one kind: name, title with unit, meaning and one text for each variant."""
 
@@ -75,11 +88,13 @@ def write_report(run: RunDirectory) -> Path:
         time_scale=time_scale(results.experiment),
         command=command_line(results.summary.get("command", "")),
         checks=list(check_rows(results.trials)),
+        away=list(absence_rows(results.trials)),
+        peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
         measures=measure_groups(results),
         sweep=sweep_charts(results),
         distributions=distribution_charts(results) + maintenance_chart(results),
         series=series_charts(results),
-        claims=list(claim_rows(results)),
+        claims=results.claims,
         drawing=chosen_tree(results),
     )
     run.report.parent.mkdir(parents=True, exist_ok=True)
@@ -120,15 +135,11 @@ def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
         yield CheckRow(name, worst["unit"], worst["measured"], worst["limit"], trial_name, failed)
 
 
-def claim_rows(results: Results) -> Iterator[dict[str, Any]]:
-    """The claims; a measured value whose label begins with a measure's name gets its title."""
-    for claim in results.summary.get("claims") or []:
-        measured = {}
-        for label, value in (claim["measured"] or {}).items():
-            name, *rest = label.split(", ")
-            title = results.measures[name]["title"] if name in results.measures else name
-            measured[", ".join([title, *rest])] = value
-        yield claim | {"measured": measured}
+def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:
+    """All absences, by trial and time; summaries of earlier versions have none."""
+    for trial in trials:
+        for absence in trial.get("absences", []):
+            yield AbsenceRow(trial["trial"], **absence)
 
 
 def measure_groups(results: Results) -> list[MeasureGroup]:

@@ -66,6 +66,17 @@ class Results:
         return variants
 
     @property
+    def claims(self) -> Sequence[Mapping[str, Any]]:
+        """The verdicts over the paper's claims. Raises ResultsError if an earlier version judged them."""
+        claims: list[Mapping[str, Any]] = self.summary.get("claims") or []
+        if any("numbers" not in claim for claim in claims):
+            raise ResultsError(
+                f"{self.run.summary} judges claims as earlier versions did; write it again with: "
+                f"{_analyze(self.run)}"
+            )
+        return claims
+
+    @property
     def measures(self) -> Mapping[str, Mapping[str, Any]]:
         """Title, unit, direction and meaning of each measure, by name."""
         measures: dict[str, Mapping[str, Any]] = self.summary["measures"]

@@ -29,6 +29,9 @@ sessions     planned sessions and what became of them; one whose host died and c
              each start.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
+absences     one row for each time that a peer was not up as planned, because its host had died.
+             host, peer, session, from_s (the host's last record), until_s (joined again, or was to leave),
+             back boolean (joined again)
 handled      one row for each event and peer that received any message about it, in the event's trace or
              in another.
              event, topic?, publisher, published_s, peer, role (by the plan; "peer" unless it says
@@ -45,21 +48,26 @@ interests    one row for each event without a topic and peer that held a subscri
              subscriptions are ranges.
              event, peer, expected boolean (held and up long enough before and after it)
 lookups      one row for each lookup; only where that is the workload.
-             lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial), delivered
-             boolean, peer? (where it was delivered first), hops?, delay_ms?, copies bigint (deliveries),
-             right boolean (no peer that was up, with the identifier that it had told, from before the
-             lookup to its delivery is closer to the key), closest? (of those peers), direct_ms? (one-way
-             delay from origin to peer)
+             lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial, and neither by
+             nor for a peer whose host was about to die or had died), delivered boolean, peer? (where it was
+             delivered first), hops?, delay_ms?, copies bigint (deliveries), right boolean (no peer that was
+             up, with the identifier that it had told, from before the lookup to its delivery is closer to
+             the key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
 identifiers  what peers took as their identifiers: peer, channel (of the overlay), at_s, identifier
              (hexadecimal, without leading zeros), space (the metric: "ring", "clockwise", "xor")
 installations  one row for each subscription that was made while its peer was up; only of trials with content.
-             interest?, peer, asked_s, counted boolean (acted on at once), installed_s?, delay_ms?, hops?,
+             interest?, peer, asked_s, counted boolean (acted on at once, and not while a host
+             died), installed_s?, delay_ms?, hops?,
              messages, bytes (of its trace)
+pieces       one row for each part of those that count that was stored, and for each of which none was.
+             interest?, peer, asked_s, stored_s?, answered_s? (the subscriber heard of it), delay_ms? (until
+             then, or stored where nobody answers)
 operation_traffic  what peers sent for operations, by what arrived; only of trials with content.
              operation, message, kind, peer, messages, bytes
 costs        bytes of those messages, one row a peer that was up in the measure phase.
              peer, installing? (for subscriptions, a subscription), publishing? (for publications and their
-             recovery, an event), matching? (publishing without the messages of kind event)
+             recovery, an event), matching? (publishing without the messages of kind event), inserting? (as
+             installing, but of the messages alone that Li's thesis counts)
 relays       one row for each event and peer that handled it without having asked for it.
              event, topic?, peer, role, messages, copies, bytes (the unwanted ones of `handled`)
 traffic      one row a peer that was up in the measure phase.
@@ -67,7 +75,7 @@ traffic      one row a peer that was up in the measure phase.
              that it did not subscribe to), overhead? (unwanted / received), messages (all dissemination
              messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
-             maintenance_messages?, maintenance_bytes? (sent)
+             maintenance_messages?, maintenance_bytes? (sent; null for peers whose host died)
 counters     what each peer sent over the measure phase, as its host counted.
              peer, message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
 messages     sent by all hosts over the measure phase by type and channel.
@@ -106,6 +114,7 @@ from pyspark.sql import functions as F
 
 from analysis.progress import READING, TABLES, Stages
 from analysis.tables import content, costs, deliveries, installations, lookups, peers
+from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.roles import roles
@@ -163,11 +172,13 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
     write(
         "sessions", lambda: sessions(spark, planned_sessions, making, records), "peer", "session", "start_s"
     )
+    write("absences", lambda: absences(making), "from_s", "host", "peer")
     write("states", lambda: peers.states(making), "name", "moment", "peer", "channel")
     write("identifiers", lambda: identifiers(making), "channel", "peer", "at_s", "identifier")
     schemas = {
         "interests": content.INTERESTS,
         "installations": installations.INSTALLATIONS,
+        "pieces": installations.PIECES,
         "costs": costs.COSTS,
         "lookups": lookups.LOOKUPS,
     }
@@ -180,6 +191,7 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
     write("messages", lambda: peers.messages(making), *_MESSAGE)
     if has_content:
         write("installations", lambda: installations.installations(making), "asked_s", "peer", "interest")
+        write("pieces", lambda: installations.pieces(making), "asked_s", "peer", "interest", "stored_s")
         by = ("operation", "message", "kind", "peer")
         write("operation_traffic", lambda: costs.operation_traffic(making), *by)
     if some := [record for record in records if record.serves == "lookups"]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -27,6 +28,8 @@ LATE_S = 5.0
 """A lookup does not count if it began later than this before the trial's end."""
 
 Tables = Mapping[str, DataFrame]
+Numbers = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
 _SCHEMA = pa.schema(
     [
         ("trial", pa.string()),
@@ -85,6 +88,7 @@ def lookups(
         peers.select("trial", "peer", "location")
         .unionByName(_up(tables), allowMissingColumns=True)
         .unionByName(_of_overlay(tables), allowMissingColumns=True)
+        .unionByName(_away(tables), allowMissingColumns=True)
     )
     networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "lookups"}
     return found.groupBy("trial").cogroup(told.groupBy("trial")).applyInArrow(_judge_by(networks), LOOKUPS)
@@ -92,6 +96,11 @@ def lookups(
 
 def _up(tables: Tables) -> DataFrame:
     return tables["sessions"].where("start_s is not null").select("trial", "peer", "start_s", "end_s")
+
+
+def _away(tables: Tables) -> DataFrame:
+    columns = F.col("from_s").alias("away_s"), F.col("until_s").alias("back_s")
+    return tables["absences"].select("trial", "peer", *columns)
 
 
 def _of_overlay(tables: Tables) -> DataFrame:
@@ -146,8 +155,9 @@ def _locations(told: pa.Table) -> list[int]:
 def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
     """The rows of the table `lookups` of one trial.
 
-    `found` has a row for each lookup. `told` has rows of sessions (peer, start_s, end_s) and rows of
-    identifiers (peer, taken_s, identifier, space), with nulls in the columns of the other.
+    `found` has a row for each lookup. `told` has rows of sessions (peer, start_s, end_s), of identifiers
+    (peer, taken_s, identifier, space) and of absences (peer, away_s, back_s), with nulls in the columns of
+    the others.
     """
     at_s, delivered_s = (found[c].to_numpy() for c in ("at_s", "delivered_s"))
     encoded = found["key"].to_pylist()
@@ -163,12 +173,14 @@ def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
     for end, at, home, key in zip(ends, delivered_s.tolist(), best, keys, strict=True):
         here = None if end is None else taken.at(end, at)
         right.append(here is not None and (home is None or distance(here, key) <= distance(home[0], key)))
+    late = at_s > found["trial_end_s"].to_numpy() - LATE_S
+    spoilt = _spoilt(told, taken, bits, keys, (established, at_s), origins)
     direct_ms = [
         None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
         for origin, end in zip(origins, ends, strict=True)
     ]
     columns = {name: found[name] for name in found.column_names if name in _SCHEMA.names} | {
-        "counted": pa.array(at_s <= found["trial_end_s"].to_numpy() - LATE_S),
+        "counted": pa.array(~(late | spoilt)),
         "delivered": pc.is_valid(found["peer"]),
         "delay_ms": pc.multiply(pc.subtract(found["delivered_s"], found["at_s"]), 1e3),
         "right": pa.array(right),
@@ -176,6 +188,44 @@ def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
         "direct_ms": pa.array(direct_ms, pa.float64()),
     }
     return pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
+
+
+def _spoilt(
+    told: pa.Table,
+    taken: _Taken,
+    bits: int,
+    keys: Sequence[int],
+    times: tuple[Numbers, Numbers],
+    origins: Sequence[int],
+) -> Booleans:
+    """Lookups that nobody can judge: by peers whose hosts died, or for keys that were theirs.
+
+    What such a host did last was not recorded. A lookup is left out, whatever became of it, if it began
+    from `LATE_S` before the absence of its origin, or of the peer that would have been the closest, until
+    that peer was back. `times` are when a peer had to be there for each lookup, and when it began.
+    """
+    established, at_s = times
+    away: dict[int, list[tuple[float, float]]] = {}
+    for peer, away_s, back_s in _rows(told, "away_s", "back_s"):
+        away.setdefault(peer, []).append((away_s, back_s))
+    if not away:
+        return np.zeros(len(keys), np.bool_)
+    stayed = [
+        (peer, start_s, next((back_s for away_s, back_s in away.get(peer, ()) if away_s == end_s), end_s))
+        for peer, start_s, end_s in _rows(told, "start_s", "end_s")
+    ]
+    closest = Homes(homes(taken.rows, stayed), taken.metric, bits).closest(keys, established, at_s)
+
+    def is_spoilt(at: float, peer: int) -> bool:
+        return any(away_s - LATE_S <= at < back_s for away_s, back_s in away.get(peer, ()))
+
+    return np.array(
+        [
+            is_spoilt(at, origin) or (home is not None and is_spoilt(at, home[1]))
+            for at, origin, home in zip(at_s.tolist(), origins, closest, strict=True)
+        ],
+        np.bool_,
+    )
 
 
 class _Taken:

@@ -85,7 +85,10 @@ def messages(tables: Tables) -> DataFrame:
 
 
 def traffic(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """The table of that name.
+
+    A host that dies takes along what its peers had sent since its last record, so they have no counters.
+    """
     begin, end = F.col("measure_start_s"), F.col("measure_end_s")
     within = F.least("end_s", end) - F.greatest("start_s", begin)
     up = (
@@ -108,11 +111,15 @@ def traffic(tables: Tables) -> DataFrame:
             )
         )
     )
+    away = tables["absences"].select("trial", "peer", F.lit(True).alias("away")).distinct()
+    told = {name: F.when(F.col("away").isNull(), F.col(name)) for name in _COUNTERS}
     return (
         with_role(up, tables["roles"])
         .join(received, ["trial", "peer"], "left")
         .join(sent, ["trial", "peer"], "left")
+        .join(F.broadcast(away), ["trial", "peer"], "left")
         .na.fill(0, _COUNTS)
+        .withColumns(told)
         .withColumnsRenamed({"copies": "received", "unwanted_copies": "unwanted"})
         .withColumn("overhead", F.try_divide("unwanted", "received"))
         .select(

@@ -21,7 +21,8 @@ def sessions(
 
     A peer whose host died and came back joins again in the same session, which then has a row for each
     join. What a host recorded last is taken for the end of its peers' sessions, if nobody told of a leave: a
-    host that is killed tells nothing.
+    host that is killed tells nothing. What its peers received between its last record and its death is not
+    known, so they cannot be said to have missed it.
     """
     hosts = F.broadcast(host_frame(spark, records))
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
@@ -79,7 +80,7 @@ def sessions(
 
 
 def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -> DataFrame:
-    """trial, host, silences: when each start of a host recorded its last, if it was started again."""
+    """trial, host, silences: when each start of a host recorded its last, if it was started again or lost."""
     disturbed = [
         record
         for record in records
@@ -92,13 +93,15 @@ def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -
     spans = corrected_spans(spark, read_otlp(spark, disturbed, "traces").where("loss is null"), disturbed)
     points = tables["points"].where(F.col("trial").isin([record.name for record in disturbed]))
     in_order = Window.partitionBy("trial", "host").orderBy("incarnation")
+    lost = host_frame(spark, disturbed).where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     return F.broadcast(
         spans.select(*start, F.col("handled_s").alias("at_s"))
         .union(points.select(*start, "at_s"))
         .groupBy(*start)
         .agg(F.max("at_s").alias("silent_s"))
         .withColumn("next", F.lead("incarnation").over(in_order))
-        .where("next is not null")
+        .join(F.broadcast(lost), ["trial", "host"], "left")
+        .where("next is not null or lost_at_s is not null")
         .groupBy("trial", "host")
         .agg(F.sort_array(F.collect_list("silent_s")).alias("silences"))
     )

@@ -28,6 +28,7 @@ _TRIALS = pa.schema(
         ("measure_end_s", pa.float64()),
         ("trial_end_s", pa.float64()),
         ("interval_s", pa.float64()),
+        ("calm_until_s", pa.float64()),
     ]
 )
 
@@ -108,12 +109,15 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
 
 
 def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """trial, serves, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s: one row a trial."""
+    """One row a trial: trial, serves, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s,
+    calm_until_s (a flash crowd, or the end of the measure phase).
+    """
     rows = []
     for record in records:
         phases = record.spec.phases
+        crowd = record.spec.churn.flash_crowd
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
-        rows.append((record.name, record.serves, *times))
+        rows.append((record.name, record.serves, *times, crowd.at if crowd else phases.measure_end))
     # Spark has rows of Arrow at hand when it plans a query; others it would read with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from emulator.experiment.allowance import Amount
+
+_NAMED = 10
+"""Hosts that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,15 @@ class Check:
     @property
     def ok(self) -> bool:
         return self.measured <= self.limit
+
+
+def allowed(
+    name: str, measured: int, key: str, amount: Amount, whole: int, unit: str, details: Sequence[str]
+) -> Check:
+    """A check against the amount, of a `whole`, that the experiment allows at this key of `fidelity`."""
+    told = [*details[:_NAMED], *([f"and {len(details) - _NAMED} more"] if len(details) > _NAMED else [])]
+    asked = f"fidelity.{key} is {amount}" + (f" of {whole:,} {unit}" if amount.percent is not None else "")
+    return Check(name, measured, round(amount.of(whole), 3), unit, "; ".join([*told, asked]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.churn.spec import ChurnSpec
+from emulator.experiment.allowance import Allowance, Amount
 from emulator.network.spec import NetworkSpec
 from emulator.quantities import Duration
 from emulator.workload.spec import WorkloadSpec
@@ -97,6 +98,13 @@ class FidelityLimits(_Model):
     loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
     dropped_envelopes: int = Field(0, ge=0)
     lost_spans: int = Field(0, ge=0)
+    hosts_restarted: Allowance = Field(
+        Amount(), description="hosts that the plan did not restart; or a share"
+    )
+    hosts_lost: Allowance = Field(Amount(), description="hosts that did not come back; or a share")
+    operations_missed: Allowance = Field(
+        Amount(), description="publications and lookups of peers that were not up; or a share"
+    )
 
 
 class TelemetrySpec(_Model):

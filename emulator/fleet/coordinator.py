@@ -243,6 +243,11 @@ class Coordinator:
                     graceful=row["graceful"],
                 )
 
+    @property
+    def operations(self) -> int:
+        """Publications and lookups of the plan."""
+        return int(self._plan.publications.num_rows + self._plan.lookups.num_rows)
+
     def peers_of(self, member: Member) -> list[int]:
         """The peers of a host."""
         return [peer for peer, host in enumerate(self._host_of) if host == member.index]

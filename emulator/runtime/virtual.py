@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from emulator.experiment.fidelity import Check, Fidelity, HostReport
+from emulator.experiment.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
@@ -53,10 +53,22 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         recorder.close()
         if gc_was_enabled:
             gc.enable()
+    operations = plan.publications.num_rows + plan.lookups.num_rows
     fidelity = Fidelity(
         runtime="virtual",
         enforced_by="virtual clock",
-        checks=[Check("spans lost", recorder.lost_spans, spec.fidelity.lost_spans, "spans")],
+        checks=[
+            Check("spans lost", recorder.lost_spans, spec.fidelity.lost_spans, "spans"),
+            allowed(
+                "operations missed",
+                operations - world.published - world.lookups,
+                "operations_missed",
+                spec.fidelity.operations_missed,
+                operations,
+                "operations",
+                ["their peers were not up"],
+            ),
+        ],
         hosts=[HostReport("virtual", spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
     )

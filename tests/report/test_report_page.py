@@ -91,7 +91,9 @@ def test_hostile_names_stay_text(make_run: MakeRun) -> None:
     summary["command"] = HOSTILE
     summary["measures"]["hit_ratio"] |= {"title": HOSTILE, "about": HOSTILE}
     summary["versions"] = {HOSTILE: HOSTILE}
-    summary["claims"][0] |= {"statement": HOSTILE, "measured": {HOSTILE: HOSTILE}}
+    claim = summary["claims"][0]
+    claim |= {"statement": HOSTILE, "differs": [HOSTILE], "why": HOSTILE}
+    claim["numbers"][0] |= {"what": HOSTILE, "paper": HOSTILE, "unit": HOSTILE}
     run.summary.write_text(json.dumps(summary))
     path = write_report(run)
     page = Page(path)
@@ -113,8 +115,34 @@ def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:
     text = " ".join(Page(write_report(make_run())).text)
     assert "trellis run experiments/friends.yaml --set peers=200" in text
     assert "27.0 ± 1.6" in text, "overhead of vitis with 4 friends, in percent"
-    assert "V2 Overhead of Vitis is below that of RVR. ✓ yes down by 88 %" in text
+    assert "V2 Overhead of Vitis is below that of RVR. ? other setting Not the paper" in text
+    assert "setting: peers is 200, the paper's 10,000. 1 of 2 numbers hold" in text
+    assert "✗ delay; the paper: about 331 ms (± 33.1 ms) 516 ms" in text
+    assert "✓ overhead; the paper: at most 20 % 15.0 ± 1.0 %" in text
     assert "a flash crowd of 40 peers at 55 s" in text
+
+
+def test_peers_that_were_away_are_told_with_times_and_what_that_means(make_run: MakeRun) -> None:
+    run = make_run()
+    assert "away" not in " ".join(Page(write_report(run)).text)
+    summary = json.loads(run.summary.read_text())
+    absence = {"host": "host-7", "peers": 12, "from_s": 31.3, "until_s": 44.0, "back": 11}
+    summary["trials"][0]["absences"] = [absence | {"host": f"host-{n}"} for n in range(25)]
+    run.summary.write_text(json.dumps(summary))
+    text = " ".join(Page(write_report(run)).text)
+    assert "300 peers were away for some time" in text
+    assert "host-7 12 31.3 s 44 s 11" in text.replace("\u00a0", " ")
+    assert "counts neither as missed nor as received" in text
+    assert "5 more are in the table" in text and "host-20" not in text
+
+
+def test_claims_that_an_earlier_version_judged_are_to_be_judged_again(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    summary["claims"] = [{"id": "V2", "statement": "", "paper": "", "measured": {}, "holds": True, "why": ""}]
+    run.summary.write_text(json.dumps(summary))
+    with pytest.raises(ResultsError, match=r"earlier versions.*trellis analyze"):
+        write_report(run)
 
 
 def test_parameters_that_are_varied_together_are_told_in_words(make_run: MakeRun) -> None:

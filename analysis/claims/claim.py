@@ -1,0 +1,255 @@
+"""What a claim of a paper is, how one is written, and how it is judged.
+
+A claim is a statement and the numbers that the paper prints for it. There is no other text of the paper: a
+report prints these numbers, and each of them is judged. Each names
+
+- what it is of, in words;
+- its bound (`analysis.claims.bounds`): `about(331, "ms")`, `at_least(0.99, "share")`, `between`, `at_most`,
+  `above`, `below`. The unit is the paper's, and measured values are given in it;
+- how it is found in the variants: a function that gives an estimate for each of them by name, or None where
+  it was not measured. `each`, `to_mean`, `of_pair` and `of_ends` make such functions.
+
+A claim also says which variants it is about (`among`), what a run needs to have any (`needs`), and the
+paper's `setting`: dotted keys of the experiment with the paper's values. Written out:
+
+    QUASAR = (
+        Claim(
+            id="Q1",
+            statement="Nearly all members of a group get its messages.",
+            among=lambda variants: [v for v in of_system(variants, "quasar") if is_static(v)],
+            needs="static variants of Quasar",
+            setting={"peers": Sweep(1024, 32768), "system.parameters.levels": 3},
+            numbers=(Number("coverage", above(0.97, "share"), each("hit_ratio")),),
+        ),
+    )
+
+and a line in `analysis.claims.papers`. What only a figure shows is a number too: that a curve falls is
+`Number("delay with most friends, to that with fewest", below(1, "times"), of_ends(key, measure, ratio))`.
+
+The outcome is "yes" if every number holds, "no" if one does not, "not decided" where something was not
+measured or a trial is invalid. It is "other setting" if peers, network or workload differ from the paper's,
+whatever the numbers are: `differs` then says how, and `why` how many of them hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from analysis.claims.bounds import Bound, said
+from analysis.claims.bounds import Outcome as NumberOutcome
+from analysis.claims.setting import Setting, differences
+from analysis.measures.variants import Estimate, VariantResult, estimate
+
+Variants = Sequence[VariantResult]
+Found = Mapping[str, Estimate | None]
+"""By the name of a variant, or of what was compared."""
+Find = Callable[[Variants], Found]
+Compare = Callable[[float, float], float]
+ClaimOutcome = Literal["yes", "no", "other setting", "not decided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a claim."""
+
+    what: str
+    bound: Bound
+    find: Find
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim of a paper."""
+
+    id: str
+    statement: str
+    among: Callable[[Variants], Variants]
+    """Those of a run's variants that the claim is about."""
+    needs: str
+    """What a run lacks in which there are none, such as "static variants of Vitis"."""
+    setting: Setting
+    numbers: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One number of a claim beside what was measured. Estimates are in the paper's unit."""
+
+    what: str
+    paper: str
+    unit: str
+    measured: dict[str, Estimate] = field(default_factory=dict)
+    outcome: NumberOutcome | Literal["not measured"] = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a claim."""
+
+    id: str
+    statement: str
+    outcome: ClaimOutcome
+    differs: list[str]
+    """Where the setting is not the paper's."""
+    why: str
+    numbers: list[Judged]
+
+    @property
+    def holds(self) -> bool | None:
+        """None if the run cannot tell."""
+        return {"yes": True, "no": False}.get(self.outcome)
+
+
+def judge_claim(claim: Claim, variants: Variants, invalid: frozenset[str] = frozenset()) -> Verdict:
+    """The verdict; `invalid` names the variants that have an invalid trial."""
+    among = claim.among(variants)
+    if not among:
+        numbers = [Judged(n.what, n.bound.text, n.bound.unit) for n in claim.numbers]
+        return Verdict(claim.id, claim.statement, "not decided", [], f"the run has no {claim.needs}", numbers)
+    numbers = [_judge(number, among) for number in claim.numbers]
+    differs = differences(claim.setting, among)
+    reasons = [reason for number in numbers if (reason := _reason(number))]
+    spoilt = sorted({v.name for v in among} & invalid)
+    outcome: ClaimOutcome = "yes"
+    if differs:
+        outcome = "other setting"
+        held = sum(number.outcome in ("held", "better") for number in numbers)
+        reasons.insert(
+            0, f"{held} of {len(numbers)} {'number holds' if len(numbers) == 1 else 'numbers hold'}"
+        )
+    elif any(number.outcome == "missed" for number in numbers):
+        outcome = "no"
+    elif any(number.outcome == "not measured" for number in numbers):
+        outcome = "not decided"
+    if spoilt:
+        outcome = outcome if differs else "not decided"
+        reasons.insert(0, f"a trial is invalid: {', '.join(spoilt)}")
+    return Verdict(claim.id, claim.statement, outcome, differs, "; ".join(reasons), numbers)
+
+
+def _judge(number: Number, variants: Variants) -> Judged:
+    found = number.find(variants)
+    measured = {name: value for name, value in found.items() if value is not None}
+    outcomes = {number.bound.judge(value.mean) for value in measured.values()}
+    judged = Judged(number.what, number.bound.text, number.bound.unit, measured)
+    if "missed" in outcomes:
+        return _with(judged, "missed")
+    if not measured or len(measured) < len(found):
+        return judged
+    return _with(judged, "better" if "better" in outcomes else "held")
+
+
+def _with(judged: Judged, outcome: NumberOutcome) -> Judged:
+    return Judged(judged.what, judged.paper, judged.unit, judged.measured, outcome)
+
+
+def _reason(number: Judged) -> str:
+    means = ", ".join(dict.fromkeys(said(value.mean, number.unit) for value in number.measured.values()))
+    match number.outcome:
+        case "missed":
+            return f"missed: {number.what} {means} instead of {number.paper}"
+        case "better":
+            return f"better than the paper's: {number.what} {means} instead of {number.paper}"
+        case "not measured":
+            return f"not measured: {number.what}"
+        case _:
+            return ""
+
+
+def each(measure: str, divided_by: float = 1.0) -> Find:
+    """A measure of each variant, in a unit that holds so many of the measure's."""
+
+    def find(variants: Variants) -> Found:
+        return {v.name: _over_seeds(v, lambda m: _ratio(m.get(measure), divided_by)) for v in variants}
+
+    return find
+
+
+def to_mean(measure: str, mean: str) -> Find:
+    """How many times the measure `mean` another one is, in each variant."""
+
+    def find(variants: Variants) -> Found:
+        return {v.name: _over_seeds(v, lambda m: _ratio(m.get(measure), m.get(mean))) for v in variants}
+
+    return find
+
+
+def of_pair(pairs: Callable[[Variants], Iterable[Pair]], measure: str, how: Compare) -> Find:
+    """`how(ours, theirs)` of a measure in each pair of variants."""
+
+    def find(variants: Variants) -> Found:
+        return {pair.name: compare(pair.ours, pair.theirs, measure, how) for pair in pairs(variants)}
+
+    return find
+
+
+def of_ends(
+    key: str, measure: str, how: Compare, where: Callable[[VariantResult], bool] = lambda variant: True
+) -> Find:
+    """`how(last, first)` of a measure where the value at a dotted key is highest and where it is lowest."""
+
+    def find(variants: Variants) -> Found:
+        curve = sorted((v for v in variants if where(v)), key=lambda v: float(v.get(key)))
+        if len(curve) < 2 or curve[0].get(key) == curve[-1].get(key):
+            return {}
+        name = f"{key.rpartition('.')[2]} {curve[0].get(key):,} to {curve[-1].get(key):,}"
+        return {name: compare(curve[-1], curve[0], measure, how)}
+
+    return find
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two variants that are compared: such as a system and its baseline in one setting."""
+
+    name: str
+    ours: VariantResult
+    theirs: VariantResult
+
+
+def members(pairs: Iterable[Pair]) -> list[VariantResult]:
+    """The variants of pairs, each once."""
+    return list({v.name: v for pair in pairs for v in (pair.ours, pair.theirs)}.values())
+
+
+def compare(ours: VariantResult, theirs: VariantResult, measure: str, how: Compare) -> Estimate | None:
+    """`how(ours, theirs)` of a measure, over the seeds that both have."""
+    values = []
+    for seed in ours.trials.keys() & theirs.trials.keys():
+        one, other = ours.trials[seed].get(measure), theirs.trials[seed].get(measure)
+        if one is not None and other:
+            values.append(how(one, other))
+    return estimate(values) if values else None
+
+
+def _over_seeds(
+    variant: VariantResult, value: Callable[[Mapping[str, float | None]], float | None]
+) -> Estimate | None:
+    found = [number for measured in variant.trials.values() if (number := value(measured)) is not None]
+    return estimate(found) if found else None
+
+
+def _ratio(value: float | None, of: float | None) -> float | None:
+    return None if value is None or not of else value / of
+
+
+def saving(ours: float, theirs: float) -> float:
+    """By what share ours is less."""
+    return 1 - ours / theirs
+
+
+def ratio(ours: float, theirs: float) -> float:
+    """How many times theirs ours is."""
+    return ours / theirs
+
+
+def is_static(variant: VariantResult) -> bool:
+    """All peers join and stay."""
+    return variant.get("churn.model.kind") == "static" and variant.get("churn.flash_crowd") is None
+
+
+def of_system(variants: Iterable[VariantResult], name: str) -> list[VariantResult]:
+    """The variants of a system that were measured."""
+    return [v for v in variants if v.get("system.name") == name and v.measures]
