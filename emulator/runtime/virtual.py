@@ -59,6 +59,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         checks=[Check("spans lost", recorder.lost_spans, spec.fidelity.lost_spans, "spans")],
         hosts=[HostReport("virtual", spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
+        written=[recorder.written()],
     )
     fidelity.write(directory.fidelity)
     return fidelity
