@@ -13,6 +13,7 @@ from analysis.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Sta
 from analysis.session import spark_session
 from analysis.summary import summarize
 from analysis.tables.build import build_tables
+from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.rundir import RunDirectory
 
@@ -37,20 +38,26 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}
+    found: list[Found] = []
     if ready and spark is not None:
-        measured = _measure(run, ready, stages, spark)
+        measured = _measure(run, ready, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured = _measure(run, ready, stages, own)
+            measured = _measure(run, ready, stages, own, found)
     stages.begin(SUMMARY)
-    return summarize(run, experiment, records, measured)
+    compared = {record.name: reconcile(record, found) for record in ready}
+    return summarize(run, experiment, records, measured, compared)
 
 
 def _measure(
-    run: RunDirectory, records: Sequence[TrialRecord], stages: Stages, spark: SparkSession
+    run: RunDirectory,
+    records: Sequence[TrialRecord],
+    stages: Stages,
+    spark: SparkSession,
+    found: list[Found],
 ) -> dict[str, Values]:
-    tables = build_tables(spark, run, list(records), stages)
+    tables = build_tables(spark, run, list(records), stages, found)
     stages.begin(SERIES)
     tables = build_series(run, tables)
     stages.begin(MEASURING)

@@ -19,6 +19,7 @@ from emulator.protocol import Component, Event, Installation, Lookup, Outcome
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
+from emulator.telemetry.written import Written
 
 EXPERIMENT = """
 name: golden
@@ -257,10 +258,18 @@ def write_plan(trial: TrialDirectory) -> None:
     ).write(trial.plan)
 
 
-def write_outcome(trial: TrialDirectory, hosts: Sequence[Mapping[str, Any]], valid: bool = True) -> None:
-    """fidelity.json and status.json."""
+def write_outcome(
+    trial: TrialDirectory,
+    hosts: Sequence[Mapping[str, Any]],
+    valid: bool = True,
+    written: Sequence[Written] | None = None,
+) -> None:
+    """fidelity.json and status.json; without `written`, nobody told."""
     reasons = [] if valid else ["hosts lost: 1 hosts, limit 0 hosts"]
-    trial.fidelity.write_text(json.dumps({"hosts": list(hosts), "valid": valid, "reasons": reasons}))
+    fidelity: dict[str, Any] = {"hosts": list(hosts), "valid": valid, "reasons": reasons}
+    if written is not None:
+        fidelity["written"] = [told._asdict() for told in written]
+    trial.fidelity.write_text(json.dumps(fidelity))
     trial.write_status(
         state="valid" if valid else "invalid", reasons=reasons, command="trellis run golden.yaml"
     )
@@ -305,5 +314,6 @@ def golden_run(folder: Path) -> RunDirectory:
     host = Host(trial.telemetry)
     record_golden(host)
     host.recorder.close()
-    write_outcome(trial, [{"host": "virtual", "peers": 5, "state": "finished", "lost_at_s": None}])
+    hosts = [{"host": "virtual", "peers": 5, "state": "finished", "lost_at_s": None}]
+    write_outcome(trial, hosts, written=[host.recorder.written()])
     return run

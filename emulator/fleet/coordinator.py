@@ -243,8 +243,10 @@ class Coordinator:
         self.killed.setdefault((killed.peer, killed.session), killed)
 
     def written(self) -> list[Written]:
-        """What each start of each host, and of the churn controller, has told of its telemetry."""
-        return [self._written[key] for key in sorted(self._written)]
+        """What each start of each host, and of the churn controller, told of its telemetry, if anything."""
+        starts = [(m.name, start) for m in self.members.values() for start in range(m.incarnation + 1)]
+        nothing = {key: Written(*key, 0, 0, 0, 0, last_word=False) for key in starts}
+        return [told for _, told in sorted((nothing | self._written).items())]
 
     def _note_written(
         self, host: str, told: control_pb2.HostProgress | control_pb2.HostFidelity | control_pb2.Killed
