@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from analysis.executors import ClusterError, Executors
 from analysis.gateway import JavaError
+from analysis.report.results import ResultsError
+from emulator.experiment.document import ExperimentError
+from emulator.experiment.origin import OtherPlan
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.runs import NoRun
 from emulator.release.standing import Reader
 
 if TYPE_CHECKING:
@@ -51,7 +55,7 @@ def main() -> int:
         await_trials(run, arguments.wait_limit)
         with session_with(executors) as spark:
             conclude(run, spark)
-    except (ClusterError, JavaError, TooLate) as error:
+    except (ClusterError, JavaError, TooLate, ExperimentError, NoRun, OtherPlan, ResultsError) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0

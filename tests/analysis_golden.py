@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.experiment.written import Written
 from emulator.identifiers import hash_of_peer
 from emulator.messages import message
 from emulator.messages.message import Message
@@ -19,7 +20,6 @@ from emulator.protocol import Component, Event, Installation, Lookup, Outcome
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
-from emulator.telemetry.written import Written
 
 EXPERIMENT = """
 name: golden

@@ -17,9 +17,9 @@ from analysis.tables.reconciliation import Found, reconcile, told_by
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.written import Written
 from emulator.telemetry.otlp import scan_records
 from emulator.telemetry.recorder import Recorder
-from emulator.telemetry.written import Written
 
 NAME = "virtual-traces-0.otlp"
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from analysis.tables.trials import TrialRecord
 from emulator.experiment.fidelity import Check
-from emulator.telemetry.written import Written
+from emulator.experiment.written import Written
 
 _CONTENT = {"traces": "spans", "metrics": "data points"}
 _COLLECTOR = "collector-"

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from emulator.telemetry.written import Written
+from emulator.experiment.written import Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import Kubernetes, RealTime, TrialSpec
+from emulator.experiment.written import Written
 from emulator.fleet.assignment import put_network, put_script
 from emulator.network.build import build_network
 from emulator.runtime.plan_script import script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from emulator.streams import stream
-from emulator.telemetry.written import Written
 from trellis.v1 import control_pb2
 
 _START_DELAY_NS = (500_000_000, 60_000_000_000)

@@ -9,10 +9,10 @@ from random import Random
 import psutil
 
 from emulator.experiment.spec import TrialSpec
+from emulator.experiment.written import Written
 from emulator.runtime.controller import Controller
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
-from emulator.telemetry.written import Written
 from trellis.v1 import control_pb2
 
 _PROBE_PERIOD = 0.05

@@ -12,12 +12,12 @@ from mypy_extensions import i64
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
+from emulator.experiment.written import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.protocol import Component, Event, Lookup, Outcome
 from emulator.telemetry import encoding, names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.otlp import FileSink, Sink
-from emulator.telemetry.written import Written
 
 _SCOPE = "trellis"
 _INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
