@@ -74,6 +74,11 @@ class Member:
     errors: list[tuple[str, float]] = field(default_factory=list)
     """What ended its programs, as they said themselves, and the trial time."""
 
+    @property
+    def starts(self) -> range:
+        """Those of its starts that took part in the trial: who starts again before it has written nothing."""
+        return range(self.incarnation - len(self.returns), self.incarnation + 1)
+
 
 class Coordinator:
     """The state of one trial. Times are unix ns on the coordinator's clock, given by the caller."""
@@ -244,7 +249,7 @@ class Coordinator:
 
     def written(self) -> list[Written]:
         """What each start of each host, and of the churn controller, told of its telemetry, if anything."""
-        starts = [(m.name, start) for m in self.members.values() for start in range(m.incarnation + 1)]
+        starts = [(m.name, start) for m in self.members.values() for start in m.starts]
         nothing = {key: Written(*key, 0, 0, 0, 0, last_word=False) for key in starts}
         return [told for _, told in sorted((nothing | self._written).items())]
 

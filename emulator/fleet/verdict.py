@@ -135,7 +135,7 @@ def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[C
     members = coordinator.members.values()
     told = sum(member.result is not None for member in members)
     by = f"{told} of {len(members)} hosts"
-    if any(member.incarnation for member in members):
+    if any(member.returns for member in members):
         by = f"the last starts of {by}"
     elif told == len(members):
         return checks
@@ -151,7 +151,7 @@ def _lost_spans(coordinator: Coordinator) -> Check:
     finished = {(m.name, m.incarnation): m.result.lost_spans for m in members if m.result is not None}
     others = {(told.host, told.start): told for told in coordinator.written()}
     others = {key: told for key, told in others.items() if key not in finished}
-    starts = sum(member.incarnation + 1 for member in members)
+    starts = sum(len(member.starts) for member in members)
     known = len(finished) + sum(told.last_word for told in others.values() if told.host != CONTROLLER)
     return Check(
         "lost spans",
