@@ -20,6 +20,7 @@ from emulator.fleet.coordinator import Coordinator
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.verdict import judge
 from emulator.runtime.clock import unix_ns
+from emulator.terminal import told
 from trellis.v1 import control_pb2, control_pb2_grpc
 
 HOSTS = ("host-0", "host-1")
@@ -160,6 +161,8 @@ def test_what_hosts_measured_is_at_least_that_where_one_is_lost(coordinator: Coo
     begin(coordinator)
     coordinator.lose("host-1", "killed by SIGKILL")
     coordinator.finish(result("host-0", lost_spans=2), 12 * SECOND)
+    progress = coordinator.progress(12 * SECOND)
+    assert "at least, of the hosts that told (1 host lost)" in told(progress, None)
     fidelity = judged(coordinator)
     said = measured(fidelity)
     assert said["lost spans"] == "at least 2 spans, told by 1 of 2 starts of hosts"

@@ -122,7 +122,7 @@ def command_line(command: str | Sequence[str]) -> str:
 
 def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
     """Each check once, with its worst trial."""
-    found: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    found: dict[str, list[tuple[tuple[float, bool], str, Mapping[str, Any]]]] = {}
     for trial in trials:
         for check in (trial.get("fidelity") or {}).get("checks", []):
             found.setdefault(check["name"], []).append((_excess(check), trial["trial"], check))

@@ -365,6 +365,7 @@ class Coordinator:
             delivered=sum(part.delivered for part in parts),
             lookups=sum(part.lookups for part in parts) if self.spec.workload.lookups else None,
             messages=sum(part.sent for part in parts),
+            hosts_lost=len(parts) - len(live),
         )
 
     def _member(self, name: str, at_ns: int) -> Member:
