@@ -136,6 +136,17 @@ def test_what_each_start_wrote_is_kept_with_its_last_word(coordinator: Coordinat
     assert '"last_word": false' in (tmp_path / "fidelity.json").read_text()
 
 
+def test_a_last_word_that_comes_after_the_next_start_changes_nothing_else(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    register(coordinator, "host-1", start="second", at=4 * SECOND)
+    second = control_pb2.HostProgress(host="host-1", peers_up=2, written=written(1, last_word=False))
+    coordinator.note_progress(second, 5 * SECOND)
+    first = control_pb2.HostProgress(host="host-1", peers_up=1, written=written(0, spans=7))
+    coordinator.note_progress(first, 5 * SECOND)
+    assert coordinator.progress(5 * SECOND).peers_up == 2
+    assert Written("host-1", 0, 7, 0, 0, 0, last_word=True) in coordinator.written()
+
+
 def test_a_start_before_the_trial_has_written_nothing(coordinator: Coordinator) -> None:
     register(coordinator, "host-1", start="before")
     begin(coordinator)

@@ -208,11 +208,16 @@ class Coordinator:
         return reply
 
     def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> control_pb2.ProgressReply:
-        """Keep a host's progress, and tell it what it has not heard."""
+        """Keep a host's progress, and tell it what it has not heard.
+
+        A pod may end when its successor has registered: then only what it wrote, and why it ends, is kept.
+        """
         member = self._member(progress.host, at_ns)
         self._note_written(progress.host, progress)
         if progress.error:
             member.errors.append((progress.error, self.trial_time(at_ns)))
+        if progress.HasField("written") and progress.written.start != member.incarnation:
+            return control_pb2.ProgressReply()
         member.progress = progress
         if progress.tells_up:
             self._untold.discard(member.name)
