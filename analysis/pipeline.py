@@ -14,8 +14,11 @@ from analysis.session import spark_session
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
+from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
+from emulator.experiment.origin import check_tables
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.runs import check_plans
 
 _MUCH_TELEMETRY = 10 << 20
 """Bytes of traces, some 300,000 spans: with fewer, compiling costs more than it saves."""
@@ -30,29 +33,39 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     """Analyse all trials that have telemetry, however they ended; returns the summary.
 
     `tell` is told what is being done, and how far it is. What was there of an earlier analysis is replaced.
-    Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged.
+    Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged,
+    NoRun if it is not what the trials were planned from, OtherPlan if a table of a plan is not.
     """
     experiment = read_experiment(run)
+    check_plans(run, experiment)
     records = read_trials(run, experiment)
     ready = [record for record in records if record.has_telemetry]
+    for record in ready:
+        check_tables(record.directory.plan)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}
     away: dict[str, list[Absence]] = {}
+    found: list[Found] = []
     if ready and spark is not None:
-        measured, away = _measure(run, ready, stages, spark)
+        measured, away = _measure(run, ready, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured, away = _measure(run, ready, stages, own)
+            measured, away = _measure(run, ready, stages, own, found)
     stages.begin(SUMMARY)
-    return summarize(run, experiment, records, measured, away)
+    compared = {record.name: reconcile(record, found) for record in ready}
+    return summarize(run, experiment, records, measured, away, compared)
 
 
 def _measure(
-    run: RunDirectory, records: Sequence[TrialRecord], stages: Stages, spark: SparkSession
+    run: RunDirectory,
+    records: Sequence[TrialRecord],
+    stages: Stages,
+    spark: SparkSession,
+    found: list[Found],
 ) -> tuple[dict[str, Values], dict[str, list[Absence]]]:
-    tables = build_tables(spark, run, list(records), stages)
+    tables = build_tables(spark, run, list(records), stages, found)
     stages.begin(SERIES)
     tables = build_series(run, tables)
     stages.begin(MEASURING)

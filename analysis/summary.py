@@ -13,7 +13,9 @@ from analysis.measures.catalogue import describe
 from analysis.measures.measures import Values
 from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
+from analysis.tables.reconciliation import told_by
 from analysis.tables.trials import TrialRecord
+from emulator.experiment.fidelity import Check, Fidelity
 from emulator.experiment.rundir import RunDirectory, write_whole
 from emulator.experiment.spec import ExperimentSpec
 
@@ -24,14 +26,16 @@ def summarize(
     records: Sequence[TrialRecord],
     measured: Mapping[str, Values],
     away: Mapping[str, Sequence[Absence]],
+    compared: Mapping[str, Sequence[Check]],
 ) -> dict[str, Any]:
     """Write `summary.json` and return it. `measured` has the trials that could be analysed, `away` when
     peers of hosts that had died were not up.
 
-    A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole.
+    A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole
+    and is what was written, as it was `compared`.
     """
     trials = [
-        _trial(record, measured.get(record.name))
+        _trial(record, measured.get(record.name), compared.get(record.name, ()))
         | {"absences": [asdict(a) for a in away.get(record.name, ())]}
         for record in records
     ]
@@ -69,7 +73,7 @@ def summarize(
     return summary
 
 
-def _trial(record: TrialRecord, values: Values | None) -> dict[str, Any]:
+def _trial(record: TrialRecord, values: Values | None, compared: Sequence[Check]) -> dict[str, Any]:
     reasons = list(record.status.get("reasons") or record.fidelity.get("reasons") or [])
     if values is None:
         reasons = reasons or [f"it is {record.state}, without telemetry"]
@@ -77,6 +81,15 @@ def _trial(record: TrialRecord, values: Values | None) -> dict[str, Any]:
         reasons.append(f"{values['lost_telemetry']:.0f} bytes of telemetry could not be read")
     elif not record.valid and not reasons:
         reasons.append(f"it is {record.state}")
+    if record.valid and not record.fidelity.get("valid"):
+        reasons.append(
+            f"nothing says that it is valid but its status: {record.directory.fidelity.name} does not"
+        )
+    fidelity = record.fidelity
+    if compared:
+        reasons += Fidelity("", "", list(compared)).reasons
+        checks = [asdict(check) | {"ok": check.ok} for check in compared]
+        fidelity = fidelity | {"checks": [*fidelity.get("checks", []), *checks]}
     return {
         "trial": record.name,
         "variant": record.variant,
@@ -85,6 +98,7 @@ def _trial(record: TrialRecord, values: Values | None) -> dict[str, Any]:
         "state": record.state,
         "valid": record.valid and not reasons,
         "reasons": reasons,
-        "fidelity": record.fidelity,
+        "fidelity": fidelity,
+        "told_by": told_by(record.fidelity, compared),
         "measures": values or {},
     }

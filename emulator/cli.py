@@ -357,12 +357,14 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
         from analysis.gateway import JavaError
         from analysis.pipeline import analyze as analyze_run
         from analysis.progress import Standing
+        from emulator.experiment.sweep import alone
 
         def tell(standing: Standing) -> None:
             step.stage(standing.stage, standing.share, standing.left_s)
 
         try:
-            analyze_run(directory, tell, early.session() if early else None)
+            with alone(directory):
+                analyze_run(directory, tell, early.session() if early else None)
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
             raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None

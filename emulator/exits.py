@@ -39,6 +39,7 @@ def resumable(directory: RunDirectory) -> Iterator[None]:
 def endings() -> Iterator[None]:
     """Errors of the user and of the machine become a message and an exit status, without a traceback."""
     from emulator.experiment.document import ExperimentError
+    from emulator.experiment.origin import OtherPlan
     from emulator.experiment.runs import NoRun
     from emulator.experiment.sweep import RunBusy
     from emulator.packages import BadPackage
@@ -50,7 +51,7 @@ def endings() -> Iterator[None]:
     except ExperimentError as error:
         count = len(error.problems)
         message = f"{error}\n{count} problem{'s' if count > 1 else ''}; nothing was started"
-    except (UserError, NoRun, RunBusy, BadPackage) as error:
+    except (UserError, NoRun, OtherPlan, RunBusy, BadPackage) as error:
         message = str(error)
     except KeyboardInterrupt:
         message, status = "interrupted", INTERRUPTED

@@ -49,6 +49,9 @@ def told(snapshot: Snapshot, left: float | None) -> str:
         text += f"{snapshot.published:,} published, {snapshot.delivered:,} delivered"
     else:
         text += f"{snapshot.lookups:,} lookups, {snapshot.delivered:,} arrived"
+    if snapshot.hosts_lost:
+        lost = f"{snapshot.hosts_lost} host{'s' if snapshot.hosts_lost > 1 else ''} lost"
+        text += f" at least, of the hosts that told ({lost})"
     return text if left is None else f"{text}, {_span(left)} left"
 
 

@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from analysis.executors import ClusterError, Executors
 from analysis.gateway import JavaError
+from analysis.report.results import ResultsError
+from emulator.experiment.document import ExperimentError
+from emulator.experiment.origin import OtherPlan
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.runs import NoRun
 from emulator.release.standing import Reader
 
 if TYPE_CHECKING:
@@ -42,16 +46,17 @@ def main() -> int:
     parser.add_argument(
         "--wait-limit", type=float, default=_A_DAY, help="seconds for the trials (%(default)g)"
     )
+    parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")
     add_executor_options(parser)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, end)
     run = RunDirectory(arguments.run.resolve())
     try:
         executors = wanted_executors(arguments)
-        await_trials(run, arguments.wait_limit)
+        await_trials(run, arguments.wait_limit, wanted=arguments.experiment)
         with session_with(executors) as spark:
             conclude(run, spark)
-    except (ClusterError, JavaError, TooLate) as error:
+    except (ClusterError, JavaError, TooLate, ExperimentError, NoRun, OtherPlan, ResultsError) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0
@@ -78,13 +83,23 @@ def wanted_executors(arguments: argparse.Namespace) -> Executors | None:
     )
 
 
-def await_trials(run: RunDirectory, limit: float, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Wait until every trial has ended, well or not. Raises TooLate after `limit` seconds."""
-    reader = Reader(run)
+def await_trials(
+    run: RunDirectory,
+    limit: float,
+    sleep: Callable[[float], None] = time.sleep,
+    wanted: Path | None = None,
+) -> None:
+    """Wait until every trial has ended, well or not.
+
+    Raises TooLate after `limit` seconds, and NoRun if the run is of another experiment than the `wanted` one.
+    """
+    reader = Reader(run, wanted)
     deadline = time.monotonic() + limit
     told = ""
     while not (standing := reader.read()).ended:
         counts = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
+        if reader.refusal:
+            raise NoRun(reader.refusal)
         where = standing.problem or (f"trials: {counts}" if counts else f"there is no run in {run.path} yet")
         if where != told:
             note(where)

@@ -55,6 +55,10 @@ class ResultsServer(ThreadingHTTPServer):
         self._places = threading.Semaphore(_MAX_REQUESTS)
         super().__init__((host, port), _Handler)
 
+    def expect(self, experiment: Path) -> None:
+        """Show nothing of a run of another experiment."""
+        self._reader = Reader(self.run, experiment)
+
     def standing(self) -> Any:
         with self._reading:
             return self._reader.read()
@@ -175,6 +179,7 @@ def main() -> int:
     """Serve until SIGTERM. Exit status: 0, or 1 if the address cannot be listened to."""
     parser = argparse.ArgumentParser(description="The results of a run over HTTP")
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it may come later")
+    parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")
     parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:8080"))
     arguments = parser.parse_args()
     host, _, port = arguments.listen.rpartition(":")
@@ -185,6 +190,8 @@ def main() -> int:
     except OSError as error:
         print(f"cannot listen on {arguments.listen}: {error.strerror}", file=sys.stderr)
         return 1
+    if arguments.experiment is not None:
+        server.expect(arguments.experiment)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     print(f"listening on {host}:{server.server_address[1]}", flush=True)

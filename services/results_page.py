@@ -44,7 +44,7 @@ def waiting_page(standing: Standing) -> str:
 
 def _now(standing: Standing) -> str:
     if standing.problem:
-        return f"The run directory cannot be read: {standing.problem}"
+        return f"There is nothing to show: {standing.problem}"
     if not standing.trials:
         return "The coordinator has not begun yet."
     if standing.analyzed:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.experiment.written import Written
 from emulator.identifiers import hash_of_peer
 from emulator.messages import message
 from emulator.messages.message import Message
@@ -259,10 +260,18 @@ def write_plan(trial: TrialDirectory) -> None:
     ).write(trial.plan)
 
 
-def write_outcome(trial: TrialDirectory, hosts: Sequence[Mapping[str, Any]], valid: bool = True) -> None:
-    """fidelity.json and status.json."""
+def write_outcome(
+    trial: TrialDirectory,
+    hosts: Sequence[Mapping[str, Any]],
+    valid: bool = True,
+    written: Sequence[Written] | None = None,
+) -> None:
+    """fidelity.json and status.json; without `written`, nobody told."""
     reasons = [] if valid else ["hosts lost: 1 hosts, limit 0 hosts"]
-    trial.fidelity.write_text(json.dumps({"hosts": list(hosts), "valid": valid, "reasons": reasons}))
+    fidelity: dict[str, Any] = {"hosts": list(hosts), "valid": valid, "reasons": reasons}
+    if written is not None:
+        fidelity["written"] = [told._asdict() for told in written]
+    trial.fidelity.write_text(json.dumps(fidelity))
     trial.write_status(
         state="valid" if valid else "invalid", reasons=reasons, command="trellis run golden.yaml"
     )
@@ -307,5 +316,6 @@ def golden_run(folder: Path) -> RunDirectory:
     host = Host(trial.telemetry)
     record_golden(host)
     host.recorder.close()
-    write_outcome(trial, [{"host": "virtual", "peers": 5, "state": "finished", "lost_at_s": None}])
+    hosts = [{"host": "virtual", "peers": 5, "state": "finished", "lost_at_s": None}]
+    write_outcome(trial, hosts, written=[host.recorder.written()])
     return run

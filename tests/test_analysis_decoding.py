@@ -100,6 +100,7 @@ def expected_row(span: Any, host: str) -> dict[str, Any]:
         "handled_ns": end - START,
         "trial": "vitis-1",
         "loss": None,
+        "tally": None,
     }
     for key, number in pairs:
         if key in INTEGERS:

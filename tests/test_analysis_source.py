@@ -33,7 +33,7 @@ def read(folder: Path) -> tuple[list[int], list[dict[str, object]]]:
     source = OtlpSource({"signal": "traces", "directories": json.dumps([str(folder)])})
     reader = source.reader(source.schema())
     rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-    return [r["peer"] for r in rows if r["loss"] is None], [r["loss"] for r in rows if r["loss"]]
+    return [r["peer"] for r in rows if not (r["loss"] or r["tally"])], [r["loss"] for r in rows if r["loss"]]
 
 
 @pytest.fixture(scope="module")

@@ -106,6 +106,23 @@ def test_the_experiment_reaches_its_pods_unchanged() -> None:
     assert check["metadata"]["annotations"]["trellis/experiment"] == text
 
 
+def test_results_and_analysis_know_which_experiment_they_are_for() -> None:
+    templates = pod_templates(render())
+    for name in ("demo-results", "demo-analysis"):
+        assert "--experiment=/etc/trellis-experiment/experiment.yaml" in container(templates[name])["command"]
+        assert _mounts(templates[name])["/etc/trellis-experiment"]["readOnly"] is True
+
+
+def test_the_claim_remembers_what_the_experiment_says_however_it_is_written() -> None:
+    def digest(spec: str) -> str:
+        claim = find(render(spec=spec), "PersistentVolumeClaim", "demo-results")
+        return str(claim["metadata"]["annotations"]["trellis/experiment-digest"])
+
+    text = "peers: 10\nruntime: {kind: kubernetes, hosts: 2}\n"
+    assert digest(text) == digest("# the same\nruntime: {hosts: 2, kind: kubernetes}\npeers: 10\n")
+    assert digest(text) != digest(text.replace("10", "11"))
+
+
 def test_the_experiment_is_checked_before_anything_is_made() -> None:
     check = find(render(), "Job", "demo-check")
     assert "pre-install" in check["metadata"]["annotations"]["helm.sh/hook"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from analysis_golden import TRIAL, golden_run
+from analysis_golden import EXPERIMENT, TRIAL, golden_run
 from chart_rendering import Manifest, needs_helm, render
 from cluster_analysis import complete, pods, wait_until
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from analysis.pipeline import analyze
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.written import Written
 
 pytestmark = [needs_cluster, needs_helm, needs_images]
 EXECUTORS = 2
@@ -31,7 +32,9 @@ JOB_LIMIT = 400.0
 def recorded(path: Path) -> RunDirectory:
     """A run of one trial that is over."""
     run = golden_run(path)
-    Fidelity("kubernetes", "delay line").write(run.trial(TRIAL).fidelity)
+    told = json.loads(run.trial(TRIAL).fidelity.read_text())["written"]
+    written = [Written(**start) for start in told]
+    Fidelity("virtual", "virtual clock", written=written).write(run.trial(TRIAL).fidelity)
     return run
 
 
@@ -61,8 +64,10 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, RunDirectory, Manifest]]:
         "storage": {"existingClaim": "run", "accessMode": "ReadWriteMany"},
     }
     kinds = ("ConfigMap", "ServiceAccount", "Role", "RoleBinding", "Job")
-    names = ("demo", "demo-analysis", "demo-executor")
+    names = ("demo", "demo-analysis", "demo-executor", "demo-experiment")
     found = [m for m in render(values) if m["kind"] in kinds and m["metadata"]["name"] in names]
+    (experiment,) = [m for m in found if m["metadata"]["name"] == "demo-experiment"]
+    experiment["data"]["experiment.yaml"] = EXPERIMENT
     (job,) = [m for m in found if m["kind"] == "Job"]
     with namespace_of("spark") as namespace, volume(namespace, "run", tmp_path):
         for manifest in found:

@@ -12,7 +12,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from emulator.cli import app
 from emulator.experiment import sweep as sweep_module
 from emulator.experiment.load import load
 from emulator.experiment.runs import NoRun, check_same, create_run, open_run
@@ -203,6 +205,20 @@ def test_two_sweeps_of_one_run_exclude_each_other(run, spec, behave):
     assert "another trellis" in seen[0]
 
 
+def test_a_run_is_not_analyzed_while_it_runs(run, spec, behave):
+    behave()
+    seen = []
+
+    def beside(_: object) -> None:
+        if not seen:
+            seen.append(CliRunner().invoke(app, ["analyze", str(run.path)]))
+
+    run_sweep(run, spec, 1, beside, program=FAKE)
+    assert seen[0].exit_code == 2
+    assert "another trellis is running or analyzing trials" in seen[0].stderr
+    assert not run.summary.exists()
+
+
 def test_real_time_trials_run_one_at_a_time(tmp_path, spec):
     assert default_jobs(spec) == sweep_module.cores()
     (tmp_path / "b.yaml").write_text(EXPERIMENT + "runtime: {kind: processes, hosts: 2}\n")
@@ -221,7 +237,7 @@ def test_a_run_is_opened_wherever_it_is(run, spec, tmp_path):
 def test_a_run_is_not_resumed_with_another_experiment(run, spec, tmp_path):
     check_same(run, spec, spec, tmp_path / "a.yaml")
     other = load(tmp_path / "a.yaml", ["peers=20"])
-    with pytest.raises(NoRun, match=r"peers in .*a\.yaml differ"):
+    with pytest.raises(NoRun, match=r"a\.yaml: peers was 10, is 20"):
         check_same(run, spec, other, tmp_path / "a.yaml")
 
 

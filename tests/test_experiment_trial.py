@@ -62,7 +62,7 @@ def test_a_plan_that_is_there_is_not_drawn_again(monkeypatch, spec, directory):
 
 
 def test_half_a_plan_is_no_plan(monkeypatch, spec, directory):
-    def broken(self, path):
+    def broken(self, path, digest: str = ""):
         path.mkdir()
         (path / "peers.parquet").touch()
         raise OSError(errno.ENOSPC, "No space left on device")

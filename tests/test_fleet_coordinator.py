@@ -185,6 +185,8 @@ def test_a_restart_that_the_plan_brought_about_is_no_flaw() -> None:
         control_pb2.Killed(peer=1, host="host-1", requested_s=6.1, gone_s=6.5), 8 * SECOND
     )
     assert [kill.peer for kill in coordinator.churn_plan().kills] == [0, 2, 3, 4]
+    last_word = control_pb2.Written(start=0, last_word=True)
+    coordinator.note_progress(control_pb2.HostProgress(host="host-1", written=last_word), 7 * SECOND)
     register(coordinator, "host-1", start="second", at=8 * SECOND)
     for host in hosts:
         coordinator.finish(result(host), 10 * SECOND)

@@ -125,6 +125,15 @@ def test_a_static_trial_is_valid_and_its_fidelity_is_written(static_trial: Stati
     assert json.loads((directory / "fidelity.json").read_text())["valid"] is True
 
 
+def test_hosts_tell_exactly_what_they_wrote(static_trial: StaticTrial) -> None:
+    directory, fidelity, _ = static_trial
+    told = {written.host: written for written in fidelity.written}
+    assert {host: len(spans) for host, spans in spans_in(directory).items()} == {
+        host: written.spans for host, written in told.items()
+    }
+    assert all(written.last_word and written.points > 0 for written in told.values())
+
+
 def test_every_subscriber_is_reached_exactly_once(static_trial: StaticTrial) -> None:
     directory, _, _ = static_trial
     plan = draw_plan(spec_of())
@@ -198,6 +207,12 @@ def test_a_killed_host_invalidates_and_the_others_go_on_to_the_end(tmp_path: Pat
     start = min(span.start_time_unix_nano for span in spans_in(tmp_path)["host-0"])
     assert end - start > 10e9
     assert max(states_in(tmp_path, "host-0", "trellis.state.unreachable")) > 0
+    whole, killed_one = fidelity.written
+    assert whole.last_word and len(spans_in(tmp_path)["host-0"]) == whole.spans
+    assert not killed_one.last_word and killed_one.points > 0
+    assert len(spans_in(tmp_path).get("host-1", [])) >= killed_one.spans
+    (lost_spans,) = (check for check in fidelity.checks if check.name == "lost spans")
+    assert lost_spans.said == "at least 0 spans, told by 1 of 2 starts of hosts"
 
 
 def test_an_overloaded_machine_invalidates_with_timer_lateness(tmp_path: Path) -> None:

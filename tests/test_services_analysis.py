@@ -22,6 +22,8 @@ from analysis.java import JAVA
 from analysis.pipeline import analyze
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.runs import NoRun
+from emulator.experiment.written import Written
 from services.analysis import TooLate, await_trials
 from services.executor import command
 
@@ -64,7 +66,9 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 def recorded(path: Path) -> RunDirectory:
     """A run of one trial that is over."""
     run = golden_run(path)
-    Fidelity("virtual", "virtual clock").write(run.trial(TRIAL).fidelity)
+    told = json.loads(run.trial(TRIAL).fidelity.read_text())["written"]
+    written = [Written(**start) for start in told]
+    Fidelity("virtual", "virtual clock", written=written).write(run.trial(TRIAL).fidelity)
     return run
 
 
@@ -84,6 +88,27 @@ def test_it_waits_for_a_run_that_is_not_there_yet_and_for_each_of_its_trials(
     assert not steps
     said = capsys.readouterr().out.splitlines()
     assert said == [f"there is no run in {run.path} yet", "trials: 1 planned", "trials: 1 running"]
+
+
+def test_the_run_of_another_experiment_is_refused_with_the_difference(tmp_path: Path) -> None:
+    run = golden_run(tmp_path / "run")
+    same, other = tmp_path / "same.yaml", tmp_path / "other.yaml"
+    same.write_text(EXPERIMENT)
+    other.write_text(EXPERIMENT.replace("peers: 5", "peers: 7"))
+    await_trials(run, 2, wanted=same)
+    with pytest.raises(NoRun, match="another experiment than this release's: peers was 5, is 7"):
+        await_trials(run, 2, wanted=other)
+
+
+def test_a_run_that_was_edited_ends_with_a_sentence(
+    tmp_path: Path, started: list[subprocess.Popen[str]]
+) -> None:
+    run = recorded(tmp_path / "run")
+    run.experiment.write_text("name: [")
+    started.append(service("--run", str(run.path), "--wait-limit", "1"))
+    _, errors = started[0].communicate(timeout=60)
+    assert started[0].returncode == 1
+    assert "Traceback" not in errors and "experiment.yaml" in errors
 
 
 def test_it_does_not_wait_for_ever(tmp_path: Path) -> None:

@@ -151,6 +151,21 @@ def test_the_report_takes_the_place_of_the_waiting_page(run, ask):
     assert ask("/", "HEAD") == (200, "text/html; charset=utf-8", b"")
 
 
+def test_the_report_of_another_experiment_is_not_shown(run, server, ask, tmp_path):
+    begin(run)
+    finish(run)
+    wanted = tmp_path / "wanted.yaml"
+    wanted.write_text(run.experiment.read_text())
+    server.expect(wanted)
+    assert standing(ask).ended
+    wanted.write_text(run.experiment.read_text().replace("peers: ", "peers: 1"))
+    server.expect(wanted)
+    found = standing(ask)
+    assert (found.experiment, found.trials, found.reported, found.ended) == ("", (), False, False)
+    assert "another experiment than this release's: peers was " in found.problem
+    assert b"another experiment" in ask("/")[2]
+
+
 def test_a_damaged_experiment_is_told_and_not_a_broken_connection(run, ask):
     begin(run)
     run.experiment.write_text("name: [")

@@ -140,7 +140,7 @@ def test_what_is_refused_for_a_while_is_sent_again_in_order(collector, quick, st
     sink.write(b"\x0a\x00\x0a\x00", 1)
     sink.close()
     assert collector.traces.messages == [b"\x0a\x00", b"\x0a\x00\x0a\x00"]
-    assert sink.lost_spans == 0
+    assert sink.lost == 0
 
 
 def test_what_is_refused_for_good_is_lost_at_once_and_the_next_is_sent(collector):
@@ -150,7 +150,7 @@ def test_what_is_refused_for_good_is_lost_at_once_and_the_next_is_sent(collector
     sink.write(b"\x0a\x00\x0a\x00", 5)
     with pytest.raises(ExportError, match=r"1 requests of traces \(7 spans\): INVALID_ARGUMENT: not now"):
         sink.close()
-    assert sink.lost_spans == 7
+    assert (sink.kept, sink.lost) == (5, 7)
     assert collector.traces.messages == [b"\x0a\x00\x0a\x00"]
 
 
@@ -158,13 +158,13 @@ def test_a_message_that_is_refused_too_long_makes_room_for_the_next(collector, q
     collector.traces.answers = [grpc.StatusCode.RESOURCE_EXHAUSTED] * 4
     sink = GrpcSink(collector.endpoint, "traces", patience=0.05)
     sink.write(b"\x0a\x00", 7)
-    while collector.traces.answers and sink.lost_spans == 0:
+    while collector.traces.answers and sink.lost == 0:
         time.sleep(0.01)
     collector.traces.answers = []
     sink.write(b"\x0a\x00\x0a\x00", 5)
     with pytest.raises(ExportError, match="RESOURCE_EXHAUSTED"):
         sink.close()
-    assert sink.lost_spans == 7
+    assert sink.lost == 7
     assert collector.traces.messages == [b"\x0a\x00\x0a\x00"]
 
 
@@ -196,7 +196,7 @@ def test_what_finds_the_queue_full_is_counted(collector):
     sink = GrpcSink(collector.endpoint, "traces", queued_bytes=10)
     for _ in range(8):
         sink.write(b"\x0a\x00", 3)
-    assert sink.lost_spans == 9
+    assert sink.lost == 9
     collector.traces.open.set()
     with pytest.raises(ExportError, match=r"3 requests of traces \(9 spans\): the queue was full"):
         sink.close()
@@ -210,7 +210,7 @@ def test_spans_of_a_partial_success_are_lost(collector):
     sink.write(b"\x0a\x00", 7)
     with pytest.raises(ExportError, match="too old"):
         sink.close()
-    assert sink.lost_spans == 2
+    assert (sink.kept, sink.lost) == (5, 2)
 
 
 def test_closing_waits_no_longer_than_it_may_and_counts_what_is_left(collector):
@@ -222,7 +222,7 @@ def test_closing_waits_no_longer_than_it_may_and_counts_what_is_left(collector):
     with pytest.raises(ExportError, match="3 requests"):
         sink.close()
     assert 0.25 < time.monotonic() - began < 2
-    assert sink.lost_spans == 15
+    assert sink.lost == 15
 
 
 def test_without_a_collector_everything_is_counted_and_closing_ends_in_the_middle_of_a_pause(monkeypatch):
@@ -233,13 +233,13 @@ def test_without_a_collector_everything_is_counted_and_closing_ends_in_the_middl
     with pytest.raises(ExportError, match="UNAVAILABLE"):
         sink.close()
     assert time.monotonic() - began < 2
-    assert sink.lost_spans == 5
+    assert sink.lost == 5
 
 
 def test_lost_metrics_are_told_although_they_hold_no_spans():
     sink = GrpcSink("http://127.0.0.1:1", "metrics", closing=0.1)
-    sink.write(b"\x0a\x00", 0)
-    with pytest.raises(ExportError, match=r"1 requests of metrics \(0 spans\)"):
+    sink.write(b"\x0a\x00", 4)
+    with pytest.raises(ExportError, match=r"1 requests of metrics \(4 data points\)"):
         sink.close()
 
 
@@ -255,7 +255,7 @@ def test_nothing_is_lost_while_the_collector_starts_again():
     with running(f"127.0.0.1:{first.port}") as second:
         sink.close()
     assert len(second.traces.messages) == 20
-    assert sink.lost_spans == 0
+    assert sink.lost == 0
 
 
 def test_what_is_no_endpoint_is_refused():

@@ -80,7 +80,7 @@ def test_the_background_sink_writes_the_same_file(tmp_path: Path) -> None:
         sink.write(message, 1)
     sink.close()
     assert (tmp_path / "b.otlp").read_bytes() == content
-    assert sink.lost_spans == 0
+    assert sink.lost == 0
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_in_the_background_a_full_disk_is_kept_and_counted(tmp_path: Path, full_
     assert sink.error is not None
     kept = list(read_records(tmp_path / "f.otlp"))
     assert kept == messages[: len(kept)]
-    assert sink.lost_spans == 10 * (20 - len(kept)) > 0
+    assert sink.lost == 10 * (20 - len(kept)) > 0
     _, cuts = scan_records(tmp_path / "f.otlp")
     assert all(cut.lost_bytes > 0 for cut in cuts)
 
@@ -144,4 +144,4 @@ def test_in_the_background_nothing_is_written_after_an_error(
     with pytest.raises(OSError, match="no space left"):
         sink.close()
     assert list(read_records(tmp_path / "f.otlp")) == [b"1"]
-    assert sink.lost_spans == 20
+    assert sink.lost == 20

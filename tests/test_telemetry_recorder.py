@@ -48,10 +48,11 @@ class FullSink:
     """A disk that takes nothing."""
 
     def __init__(self, path: Path) -> None:
-        self.lost_spans = 0
+        self.kept = 0
+        self.lost = 0
 
-    def write(self, message: bytes, spans: int) -> None:
-        self.lost_spans += spans
+    def write(self, message: bytes, count: int) -> None:
+        self.lost += count
 
     def close(self) -> None:
         raise OSError("disk full")

@@ -79,12 +79,17 @@ class Run:
         return _Tables(self._directory.tables)
 
     def analyze(self, report: bool = True, watch: Callable[[str], None] = lambda text: None) -> None:
-        """Make tables and measures anew from the telemetry, and the report."""
+        """Make tables and measures anew from the telemetry, and the report.
+
+        Raises emulator.experiment.sweep.RunBusy while trials of the run are running.
+        """
         from analysis.pipeline import analyze
         from analysis.progress import in_words
         from analysis.report.report import write_report
+        from emulator.experiment.sweep import alone
 
-        analyze(self._directory, in_words(watch))
+        with alone(self._directory):
+            analyze(self._directory, in_words(watch))
         if report:
             write_report(self._directory)
         for name in ("_told", "summary", "trials", "tables"):

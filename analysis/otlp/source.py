@@ -3,7 +3,8 @@
 `signal` is "traces" (columns of `analysis.otlp.spans.SPANS`) or "metrics" (`POINTS`), `directories` are
 folders with `<host>-<signal>-<start>.otlp` files; a Collector's holds many hosts. A file is read in parts, in
 parallel; the parts depend on the files alone. A message that was written twice is read once. What cannot be
-read, such as a record that was cut off, is skipped and makes a row whose `loss` is set.
+read, such as a record that was cut off, is skipped and makes a row whose `loss` is set. After the rows of
+each stretch of a file come rows whose `tally` is set: how many there were, by host and start.
 
 The analysis calls `read_files`. For notebooks the same rows come from the Spark data source `otlp`, whose
 planning takes Spark four more processes of Python:
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +29,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from analysis.otlp.spans import POINTS, SPANS, decode_points, decode_spans, loss_batch
+from analysis.otlp.spans import POINTS, SPANS, Tally, decode_points, decode_spans, loss_batch, tally_batch
 from emulator.telemetry.otlp import Cut
 from emulator.telemetry.resent import scan_once
 
@@ -53,12 +55,20 @@ class Part(InputPartition):
     def __init__(self, trial: str, stretches: list[_Stretch]) -> None:
         self.trial = trial
         self.stretches = stretches
+        self.of_trial = ""
+        """The trial of which alone records are read, if not all are."""
 
 
 def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
-    """The rows of all files of these folders: a partition for each part, in order."""
+    """The rows of all files of these folders, `<trial>/telemetry`: a partition for each part, in order.
+
+    Records of another trial are losses.
+    """
+    found = _all_parts(directories, signal)
+    for part in found:
+        part.of_trial = part.trial
     # Each task gets all parts and unpacks its own.
-    parts = [pickle.dumps(part) for part in _all_parts(directories, signal)]
+    parts = [pickle.dumps(part) for part in found]
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -107,7 +117,7 @@ class _Reader(DataSourceReader):
 
 def _read_part(part: Part, signal: str) -> Iterator[pa.RecordBatch]:
     for stretch in part.stretches:
-        yield from _read(part.trial, stretch, signal)
+        yield from _read(part, stretch, signal)
 
 
 def _all_parts(directories: Sequence[Path], signal: str) -> list[Part]:
@@ -134,8 +144,8 @@ def _parts(directory: Path, signal: str) -> Iterator[Part]:
         yield Part(trial, stretches)
 
 
-def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch]:
-    path = Path(stretch.file)
+def _read(part: Part, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch]:
+    trial, path = part.trial, Path(stretch.file)
     decompressor = zstandard.ZstdDecompressor()
     schema = _SCHEMAS[signal]
 
@@ -144,8 +154,9 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
 
     def decode(frames: list[tuple[int, int, bytes]]) -> Iterator[pa.RecordBatch]:
         data = b"".join(message for _, _, message in frames)
+        decode_data = decode_spans if signal == "traces" else decode_points
         try:
-            yield decode_spans(data) if signal == "traces" else decode_points(data)
+            yield decode_data(data, part.of_trial, tally)
         except ValueError as error:
             if len(frames) == 1:
                 yield loss(frames[0][0], frames[0][1], f"not a message of {signal}: {error}")
@@ -153,6 +164,7 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
                 for frame in frames:
                     yield from decode([frame])
 
+    tally: Tally = Counter()
     frames: list[tuple[int, int, bytes]] = []
     size = 0
     with path.open("rb") as file:
@@ -172,3 +184,5 @@ def _read(trial: str, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
         yield from decode(frames)
     for cut in stretch.cuts:
         yield loss(cut.offset, cut.lost_bytes, "cut off within a record")
+    if tally:
+        yield tally_batch(schema, trial, path.name, tally)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,8 +15,13 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from analysis.otlp.columns import BYTES, FIXED64, Buffer, Field, Rows, submessages
 from emulator.telemetry import names
 
+Tally = Counter[tuple[str, int]]
+"""Spans or data points by host and start."""
 LOSS = pa.struct(
     [("file", pa.string()), ("offset", pa.int64()), ("lost_bytes", pa.int64()), ("reason", pa.string())]
+)
+TALLY = pa.struct(
+    [("file", pa.string()), ("host", pa.string()), ("start", pa.int64()), ("found", pa.int64())]
 )
 SPANS = pa.schema(
     [
@@ -44,6 +50,7 @@ SPANS = pa.schema(
         ("kind", pa.string()),  # of the message
         ("channel", pa.string()),  # null at the root channel
         ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
+        ("tally", TALLY),  # how many spans of one start of a host were read; the others are null then
     ]
 )
 POINTS = pa.schema(
@@ -63,8 +70,10 @@ POINTS = pa.schema(
         ("identifier", pa.string()),  # hexadecimal
         ("space", pa.string()),
         ("loss", LOSS),
+        ("tally", TALLY),
     ]
 )
+_NOTES = ("loss", "tally")
 _ATTRIBUTES = {
     names.PEER: "peer",
     names.SENDER: "sender",
@@ -142,7 +151,7 @@ class _Columns:
         self.buffer = buffer
         self.schema = schema
         self.rows = rows
-        self._columns = {name: _Column.empty(rows) for name in schema.names if name != "loss"}
+        self._columns = {name: _Column.empty(rows) for name in schema.names if name not in _NOTES}
 
     def __getitem__(self, name: str) -> _Column:
         return self._columns[name]
@@ -183,9 +192,10 @@ class _Columns:
                 self[name].values[rows] -= attributes[names.START].int_value
 
     def batch(self, **ready: pa.Array) -> pa.RecordBatch:
-        fields = [f for f in self.schema if f.name != "loss"]
+        fields = [f for f in self.schema if f.name not in _NOTES]
         arrays = [ready[f.name] if f.name in ready else self[f.name].array(f.type) for f in fields]
-        return pa.RecordBatch.from_arrays([*arrays, pa.nulls(self.rows, LOSS)], schema=self.schema)
+        notes = [pa.nulls(self.rows, LOSS), pa.nulls(self.rows, TALLY)]
+        return pa.RecordBatch.from_arrays([*arrays, *notes], schema=self.schema)
 
 
 @lru_cache(maxsize=64)
@@ -215,10 +225,11 @@ def _scopes(data: bytes) -> list[tuple[Resource, list[tuple[int, int]]]]:
     return found
 
 
-def decode_spans(data: bytes) -> pa.RecordBatch:
+def decode_spans(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
     """The spans of one or more `TracesData` messages, one after the other: a batch of `SPANS`.
 
-    Raises ValueError if the data is malformed.
+    They are added to the tally. Raises ValueError if the data is malformed, or of another trial than the one
+    named.
     """
     offsets: list[int] = []
     lengths: list[int] = []
@@ -255,6 +266,7 @@ def decode_spans(data: bytes) -> pa.RecordBatch:
             _require(found, 8)
             columns[name].set(found.rows, buffer.words(found.values).view(np.int64))
     columns.set_resources(resources, ("sent_ns", "handled_ns"))
+    _count(resources, trial, tally)
     ends = pa.array(np.arange(len(offsets) + 1, dtype=np.int32) * 16)
     trace = pa.Array.from_buffers(
         pa.binary(), len(offsets), [None, ends.buffers()[1], pa.py_buffer(traces.astype("<u8").tobytes())]
@@ -262,15 +274,28 @@ def decode_spans(data: bytes) -> pa.RecordBatch:
     return columns.batch(trace=trace)
 
 
+def _count(resources: list[tuple[Resource, int]], trial: str, tally: Tally | None) -> None:
+    """Add the rows of each resource, if all are of the trial."""
+    found: Tally = Counter()
+    for resource, count in resources:
+        attributes = {a.key: a.value for a in resource.attributes}
+        if trial and (told := attributes[names.TRIAL].string_value) != trial:
+            raise ValueError(f"it is of the trial {told}")
+        start = attributes[names.INCARNATION].int_value if names.INCARNATION in attributes else 0
+        found[attributes[names.HOST].string_value, start] += count
+    if tally is not None:
+        tally.update(found)
+
+
 def _require(found: Field, length: int) -> None:
     if (found.lengths != length).any():
         raise ValueError(f"an identifier is not {length} bytes long")
 
 
-def decode_points(data: bytes) -> pa.RecordBatch:
+def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
     """The number data points of one or more `MetricsData` messages: a batch of `POINTS`.
 
-    Raises ValueError if the data is malformed.
+    They are added to the tally. Raises ValueError as `decode_spans` does.
     """
     offsets: list[int] = []
     lengths: list[int] = []
@@ -308,6 +333,7 @@ def decode_points(data: bytes) -> pa.RecordBatch:
             whole = buffer.words(found.values).view(np.int64)
             columns["value"].set(found.rows, whole.astype(np.float64).view(np.int64))
     columns.set_resources(resources, ("at_ns",))
+    _count(resources, trial, tally)
     return columns.batch()
 
 
@@ -317,3 +343,12 @@ def loss_batch(
     """A batch that holds no span or point, but tells of some that could not be read."""
     loss = {"file": file, "offset": offset, "lost_bytes": lost_bytes, "reason": reason}
     return pa.RecordBatch.from_pylist([{"trial": trial, "loss": loss}], schema=schema)
+
+
+def tally_batch(schema: pa.Schema, trial: str, file: str, found: Tally) -> pa.RecordBatch:
+    """A batch that holds no span or point, but tells how many were read, by host and start."""
+    rows = [
+        {"trial": trial, "tally": {"file": file, "host": host, "start": start, "found": count}}
+        for (host, start), count in sorted(found.items())
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -39,15 +39,27 @@ class CheckRow:
 
     name: str
     unit: str
-    measured: float
+    measured: float | None
+    """None if it was measured in no trial."""
     limit: float
     trial: str
     failed: int
     """Number of trials beyond the limit."""
+    unmeasured: int
+    """Number of trials in which it was not measured."""
+    told_by: str
+    """Who told of it in that trial, if not all did."""
+
+    @property
+    def silent(self) -> bool:
+        """It allows nothing, and nothing was found by anybody who could have found it."""
+        return not (self.limit or self.unmeasured or self.told_by) and self.measured == 0
 
     @property
     def used(self) -> float:
         """How much of the limit was used, at most 1."""
+        if self.measured is None:
+            return 0.0
         return min(self.measured / self.limit, 1.0) if self.limit else float(self.measured > 0)
 
 
@@ -90,6 +102,7 @@ def write_report(run: RunDirectory) -> Path:
         checks=list(check_rows(results.trials)),
         away=list(absence_rows(results.trials)),
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
+        whose=whose(results.trials),
         measures=measure_groups(results),
         sweep=sweep_charts(results),
         distributions=distribution_charts(results) + maintenance_chart(results),
@@ -124,15 +137,39 @@ def command_line(command: str | Sequence[str]) -> str:
 
 def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
     """Each check once, with its worst trial."""
-    found: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    found: dict[str, list[tuple[tuple[float, bool], str, Mapping[str, Any]]]] = {}
     for trial in trials:
         for check in (trial.get("fidelity") or {}).get("checks", []):
-            excess = check["measured"] / check["limit"] if check["limit"] else check["measured"] * 1e9
-            found.setdefault(check["name"], []).append((excess, trial["trial"], check))
+            found.setdefault(check["name"], []).append((_excess(check), trial["trial"], check))
     for name, entries in found.items():
         _, trial_name, worst = max(entries, key=lambda entry: entry[0])
-        failed = sum(not check["ok"] for _, _, check in entries)
-        yield CheckRow(name, worst["unit"], worst["measured"], worst["limit"], trial_name, failed)
+        yield CheckRow(
+            name,
+            worst["unit"],
+            worst["measured"],
+            worst["limit"],
+            trial_name,
+            failed=sum(not check["ok"] for _, _, check in entries),
+            unmeasured=sum(check["measured"] is None for _, _, check in entries),
+            told_by=worst.get("told_by") or "",
+        )
+
+
+def _excess(check: Mapping[str, Any]) -> tuple[float, bool]:
+    """How near a check is to its limit or beyond it; of two alike, the one that not all told of is worse."""
+    if check["measured"] is None:
+        return -1.0, False
+    share = check["measured"] / check["limit"] if check["limit"] else check["measured"] * 1e9
+    return share, bool(check.get("told_by"))
+
+
+def whose(trials: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """For each variant, whose telemetry its measures are made of, where it is not everybody's."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        if trial.get("told_by") and trial["measures"]:
+            found.setdefault(trial["variant"], []).append(f"{trial['trial']}: of {trial['told_by']}")
+    return found
 
 
 def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:

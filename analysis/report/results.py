@@ -97,8 +97,10 @@ class Results:
     def table(
         self, name: str, trial: str, columns: list[str] | None = None, where: pc.Expression | None = None
     ) -> pa.Table | None:
-        """The rows of one trial; None if it has none. Raises ResultsError if no trial has that table."""
+        """The rows of one trial; None if it has none. Raises ResultsError if the table is not there."""
         folder = self.run.tables / name
+        if not any(told["measures"] for told in self.trials):
+            return None
         if not folder.is_dir():
             raise ResultsError(f"the table {folder} is missing; write it with: {_analyze(self.run)}")
         parts_of = [path for path in folder.iterdir() if unquote(path.name) == f"trial={trial}"]

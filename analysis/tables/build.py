@@ -117,9 +117,10 @@ from analysis.tables import content, costs, deliveries, installations, lookups, 
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
+from analysis.tables.reconciliation import Found
 from analysis.tables.roles import roles
 from analysis.tables.sessions import sessions
-from analysis.tables.telemetry import corrected_spans, read_otlp, read_plan
+from analysis.tables.telemetry import corrected_spans, read_noted, read_plan
 from analysis.tables.trials import TrialRecord, trial_frame
 from emulator.experiment.rundir import RunDirectory
 from emulator.telemetry import names
@@ -143,16 +144,23 @@ _POINTS = [
 
 
 def build_tables(
-    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], stages: Stages | None = None
+    spark: SparkSession,
+    run: RunDirectory,
+    records: list[TrialRecord],
+    stages: Stages | None = None,
+    found: list[Found] | None = None,
 ) -> Tables:
     """Write all tables of these trials, which have a plan and telemetry, and return them by name.
 
-    What the run's tables held before is replaced. `stages` are told of the two that this takes.
+    What the run's tables held before is replaced. `stages` are told of the two that this takes, `found` gets
+    how much telemetry there was.
     """
     stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
     with stages.watching(READING, spark):
-        write_telemetry(spark, run, records, tables)
+        there = write_telemetry(spark, run, records, tables)
+    if found is not None:
+        found += there
     stages.begin(TABLES)
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
@@ -206,16 +214,22 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
 
 def write_telemetry(
     spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
-) -> None:
-    """Write hops and points in one pass over each signal's files, and what could not be read of them."""
+) -> list[Found]:
+    """Write hops and points in one pass over each signal's files, and what could not be read of them.
+
+    Gives how much was found.
+    """
     observed = []
 
     def readable(signal: str) -> DataFrame:
         found = Observation()
         observed.append(found)
-        losses = F.collect_list(F.when(F.col("loss").isNotNull(), F.struct("trial", "loss")))
-        frame = read_otlp(spark, records, signal).observe(found, losses.alias("losses"))
-        return frame.where("loss is null").drop("loss")
+        notes = [
+            F.collect_list(F.when(F.col(note).isNotNull(), F.struct("trial", note))).alias(note)
+            for note in ("loss", "tally")
+        ]
+        frame = read_noted(spark, records, signal).observe(found, *notes)
+        return frame.where("loss is null and tally is null").drop("loss", "tally")
 
     hops = corrected_spans(spark, readable("traces"), records).withColumn(
         "delivered", F.coalesce("delivered", F.lit(False))
@@ -224,13 +238,18 @@ def write_telemetry(
     hops = hops.withColumns({"depth": F.coalesce("depth", F.lit(0)), "channel": of_message})
     points = readable("metrics").withColumn("at_s", F.col("at_ns") / 1e9)
     tables |= write_in_order(run, spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
-    lost = [(row.trial, *row.loss) for found in observed for row in found.get["losses"]]
+    lost = [(row.trial, *row.loss) for found in observed for row in found.get["loss"]]
     schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
     losses = spark.createDataFrame(lost, schema)
     if lost:
         tables["losses"] = write_table(losses, run, "losses", "file", "offset")
     else:
         tables["losses"] = write_nothing(losses.where("false"), run, "losses")
+    return [
+        Found(row.trial, row.tally.file, row.tally.host, row.tally.start, row.tally.found, signal)
+        for signal, tallies in zip(("traces", "metrics"), observed, strict=True)
+        for row in tallies.get["tally"]
+    ]
 
 
 def _operations(hops: DataFrame) -> DataFrame:

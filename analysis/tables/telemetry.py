@@ -20,9 +20,17 @@ _PLAN = {
 }
 
 
-def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
-    """The spans or data points of these trials as they were told; `signal` is "traces" or "metrics"."""
+def read_noted(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
+    """The spans or data points of these trials as they were told, and rows with a `loss` or a `tally`.
+
+    `signal` is "traces" or "metrics".
+    """
     return read_files(spark, signal, [r.directory.telemetry.resolve() for r in records])
+
+
+def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
+    """The same without the tallies."""
+    return read_noted(spark, records, signal).where("tally is null").drop("tally")
 
 
 def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from emulator.experiment.allowance import Amount
+from emulator.experiment.written import Written
 
 _NAMED = 10
 """Hosts that a reason names."""
@@ -19,16 +20,28 @@ class Check:
 
     name: str
     """Such as "timer lateness, 99th percentile"."""
-    measured: float
+    measured: float | None
+    """None if there was nothing to measure, or nobody told."""
     limit: float
     unit: str
     """ms, envelopes, spans, hosts, ..."""
     detail: str = ""
     """What a reader needs to act on a failure."""
+    told_by: str = ""
+    """Such as "1 of 2 hosts", if not all told: it is at least what was measured."""
 
     @property
     def ok(self) -> bool:
-        return self.measured <= self.limit
+        """What was not measured is beyond no limit, and within none."""
+        return self.measured is None or self.measured <= self.limit
+
+    @property
+    def said(self) -> str:
+        """What was measured, in words."""
+        if self.measured is None:
+            return "not measured"
+        amount = f"{self.measured:g} {self.unit}"
+        return f"at least {amount}, told by {self.told_by}" if self.told_by else amount
 
 
 def allowed(
@@ -64,7 +77,9 @@ class Fidelity:
     checks: list[Check] = field(default_factory=list)
     hosts: list[HostReport] = field(default_factory=list)
     measured: dict[str, float] = field(default_factory=dict)
-    """Further figures without a limit, named with their unit (such as messages_per_s)."""
+    """Further figures without a limit, named with their unit (such as messages_per_s), as far as measured."""
+    written: list[Written] = field(default_factory=list)
+    """What each start of each host told of its telemetry."""
 
     @property
     def valid(self) -> bool:
@@ -74,8 +89,7 @@ class Fidelity:
     def reasons(self) -> list[str]:
         """A sentence for each failed check."""
         return [
-            f"{c.name}: {c.measured:g} {c.unit}, limit {c.limit:g} {c.unit}"
-            + (f" ({c.detail})" if c.detail else "")
+            f"{c.name}: {c.said}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
             for c in self.checks
             if not c.ok
         ]
@@ -83,4 +97,5 @@ class Fidelity:
     def write(self, path: Path) -> None:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
+        record["written"] = [told._asdict() for told in self.written]
         path.write_text(json.dumps(record, indent=2) + "\n")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+DIGEST = b"trellis.spec"
+"""The key of a table's metadata that holds the digest."""
 PEERS = pa.schema(
     [
         ("peer", pa.int32()),
@@ -86,11 +88,15 @@ class Plan:
     publications: pa.Table
     lookups: pa.Table = field(default_factory=LOOKUPS.empty_table)
 
-    def write(self, directory: Path) -> None:
-        """Write each table to a file of its name, such as `peers.parquet`."""
+    def write(self, directory: Path, digest: str = "") -> None:
+        """Write each table to a file of its name, such as `peers.parquet`.
+
+        `digest` is of the spec that the plan was drawn from.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
-            pq.write_table(getattr(self, name), directory / f"{name}.parquet")
+            table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
+            pq.write_table(table, directory / f"{name}.parquet")
 
     @classmethod
     def read(cls, directory: Path) -> Plan:

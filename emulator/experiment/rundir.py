@@ -2,7 +2,7 @@
 
 runs/<experiment>-<time>/
   experiment.yaml            resolved, with every default written out
-  trials/<variant>-<seed>/   plan/, telemetry/, fidelity.json, status.json
+  trials/<variant>-<seed>/   plan/ (with what it was drawn from), telemetry/, fidelity.json, status.json
   tables/                    Parquet, partitioned by trial
   summary.json
   report/index.html

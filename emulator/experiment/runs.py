@@ -10,6 +10,7 @@ from emulator.experiment.load import load
 from emulator.experiment.resolved import resolved_yaml
 from emulator.experiment.rundir import RunDirectory, write_whole
 from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.variants import trials
 
 
 class NoRun(Exception):
@@ -44,14 +45,37 @@ def make_run(spec: ExperimentSpec, path: Path) -> RunDirectory:
 
 
 def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
-    """An existing run directory, wherever it is now. Raises NoRun and ExperimentError."""
+    """An existing run directory, wherever it is now.
+
+    Raises NoRun, also if its `experiment.yaml` is not what its plans were drawn from, and ExperimentError.
+    """
     run = RunDirectory(path)
     if not run.experiment.is_file():
         what = "it has no experiment.yaml" if path.is_dir() else "there is no such folder"
         raise NoRun(
             f"{path} is not a run directory: {what}. Name a folder such as runs/quickstart-20260131-120000"
         )
-    return run, load(run.experiment, check_files=False, check_systems=False)
+    spec = load(run.experiment, check_files=False, check_systems=False)
+    check_plans(run, spec)
+    return run, spec
+
+
+def check_plans(run: RunDirectory, spec: ExperimentSpec) -> None:
+    """Raises NoRun if a plan was drawn from another experiment than the one that is in the directory now."""
+    from emulator.experiment.origin import OtherPlan, check_spec, differences_from, listed
+
+    every = {trial.name: trial.spec for trial in trials(spec)}
+    try:
+        for directory in run.trials():
+            if directory.name in every:
+                check_spec(every[directory.name], directory.plan)
+            elif nearest := min((differences_from(one, directory.plan) for one in every.values()), key=len):
+                raise OtherPlan(listed(nearest))
+    except OtherPlan as error:
+        raise NoRun(
+            f"{run.experiment} is not what the trial {directory.name} was planned from: {error}. "
+            f"Put it back as it was, or run what it is now as a new run: trellis run {run.experiment}"
+        ) from None
 
 
 def take_up(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
@@ -65,11 +89,13 @@ def take_up(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
 
 def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, file: Path) -> None:
     """Raises NoRun if a run was made from another experiment than the file describes now."""
+    from emulator.experiment.origin import differences, listed
+
     old, new = there.model_dump(mode="json"), given.model_dump(mode="json")
-    differing = [key for key in old if old[key] != new[key]]
-    if differing:
+    if old != new:
         raise NoRun(
-            f"{run.path} was made from another experiment: {', '.join(differing)} in {file} differ. "
+            f"{run.path} was made from another experiment than {file}: "
+            f"{listed(differences(old, new, added=True))}. "
             f"Start a new run, or resume it as it is: trellis run {run.path}"
         )
 

@@ -39,7 +39,7 @@ class Update:
 
 
 class RunBusy(Exception):
-    """Another process is running trials of this run directory."""
+    """Another process is running or analysing trials of this run directory."""
 
 
 def default_jobs(spec: ExperimentSpec) -> int:
@@ -76,7 +76,7 @@ def conduct(
     """
     every = trials(spec)
     outcomes: dict[str, Update] = {}
-    with _alone(run):
+    with alone(run):
         pending: deque[Trial] = deque()
         for trial in every:
             status = run.trial(trial.name).read_status()
@@ -186,12 +186,15 @@ def interrupted(directory: TrialDirectory) -> None:
 
 
 @contextlib.contextmanager
-def _alone(run: RunDirectory) -> Iterator[None]:
+def alone(run: RunDirectory) -> Iterator[None]:
+    """Nobody else runs or analyses these trials meanwhile. Raises RunBusy if somebody does."""
     descriptor = os.open(run.path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise RunBusy(f"another trellis is running trials in {run.path}. Wait for it to end") from None
+        raise RunBusy(
+            f"another trellis is running or analyzing trials in {run.path}. Wait for it to end"
+        ) from None
     finally:
         os.close(descriptor)

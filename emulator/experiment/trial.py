@@ -96,14 +96,20 @@ def run_trial(
 
 
 def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
-    """Draw and write the plan, if there is none. Raises ValueError if it cannot be drawn."""
+    """Draw and write the plan, if there is none.
+
+    Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec.
+    """
     from emulator.experiment.draw import draw_plan
+    from emulator.experiment.origin import check_spec, check_tables, write_plan
 
     if directory.plan.exists():
+        check_spec(spec, directory.plan)
+        check_tables(directory.plan)
         return
     draft = directory.path / "plan.new"
     shutil.rmtree(draft, ignore_errors=True)
-    draw_plan(spec).write(draft)
+    write_plan(draw_plan(spec), spec, draft)
     draft.replace(directory.plan)
 
 

@@ -13,16 +13,19 @@ import grpc
 import grpc.aio
 
 from emulator.fleet.clock_offset import measure_clock_offset
+from emulator.fleet.coordinator import CONTROLLER
 from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pod_watch import Pods
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
+from emulator.runtime.observer import told_of
 from emulator.telemetry import names
 from emulator.telemetry.recorder import Recorder, SinkFactory
 from trellis.v1 import control_pb2
 
-HOST = "churn-0"
 _PODS_IN_SET = 1000
+_KEPT_LIMIT, _KEPT_PERIOD = 10.0, 0.01
+"""Seconds in which the Collector has taken the end of a session, and between two looks whether it has."""
 _CALL_LIMIT = 10.0
 _ANSWER_LIMIT = 30.0
 """Wall seconds for which the coordinator may keep the controller waiting for a trial."""
@@ -59,7 +62,7 @@ async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace:
     async def replay_all() -> None:
         await listed.wait()
         while (plan := await _next_plan(stub)) is not None:
-            offset = await _ask_until_answered(lambda: measure_clock_offset(stub, HOST))
+            offset = await _ask_until_answered(lambda: measure_clock_offset(stub, CONTROLLER))
             replay = _Replay(stub, pods, plan, offset, pod_namer(prefix), pace)
             for name, pod in known.items():
                 replay.see(name, pod)
@@ -148,7 +151,7 @@ class _Replay:
         plan = self._plan
         recorder = Recorder(
             Path(tempfile.gettempdir()),
-            HOST,
+            CONTROLLER,
             experiment=plan.experiment,
             trial=plan.trial,
             seed=plan.seed,
@@ -211,6 +214,7 @@ class _Replay:
                     attributes = {names.SESSION: kill.session, names.GRACEFUL: False}
                     recorder.operation(recorder.begin(), "leave", kill.peer, int(gone_s * 1e9), attributes)
                     recorder.flush()
+            await _until_kept(recorder)
             await self._tell(
                 control_pb2.Killed(
                     peer=kill.peer,
@@ -220,6 +224,7 @@ class _Replay:
                     gone_s=gone_s,
                     error=outcome.error,
                     trial=self._plan.trial,
+                    written=told_of(recorder.written()._replace(last_word=True)),
                 )
             )
 
@@ -253,6 +258,14 @@ class _Replay:
             f"{self._plan.trial}: {len(self._late)} pods are gone, {self._failed} kills failed; "
             f"99 % were asked for at most {late} late and gone {took} later"
         )
+
+
+async def _until_kept(recorder: Recorder) -> None:
+    """Wait until the last span is written or lost; after a while it counts as lost, and is told so later."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_KEPT_LIMIT):
+            while recorder.unsettled_spans:
+                await asyncio.sleep(_KEPT_PERIOD)
 
 
 def _now() -> float:

@@ -78,18 +78,33 @@ async def follow(
                 return failure
         else:
             lose_silent(coordinator, now)
-            useless = [m.name for m in coordinator.members.values() if m.result and m.result.error]
+            useless = [
+                f"{m.name} could not do its work: {m.result.error}"
+                for m in coordinator.members.values()
+                if m.result and m.result.error
+            ]
             at = coordinator.trial_time(now)
             if useless and not coordinator.stopping and at < coordinator.spec.phases.end:
                 coordinator.stopping = True
-                why = f"{', '.join(useless)} could not do its work at {at:.1f} s"
-            late = (at - coordinator.spec.phases.end) * coordinator.time_scale
-            if coordinator.over and (
-                coordinator.stopping or late > _KILLS_LIMIT or not coordinator.awaits_kills
-            ):
+                why = f"at {at:.1f} of {coordinator.spec.phases.end:.1f} s, because {listed(useless)}"
+            if coordinator.over and (early := _ending(coordinator, at)) is not None:
                 report(coordinator.progress(now))
-                return why
+                return why or early
         await asyncio.sleep(_WATCH_PERIOD)
+
+
+def _ending(coordinator: Coordinator, at: float) -> str | None:
+    """Why a trial without hosts at work ends: "" if it is at its end, None if it goes on.
+
+    The end is that of the coordinator's clock, whatever hosts say.
+    """
+    late = (at - coordinator.spec.phases.end) * coordinator.time_scale
+    if coordinator.stopping:
+        return f"it was stopped at {at:.1f} of {coordinator.spec.phases.end:.1f} s"
+    if late < 0:
+        left = any(member.result is not None for member in coordinator.members.values())
+        return None if left else f"no host was left at {at:.1f} of {coordinator.spec.phases.end:.1f} s"
+    return "" if late > _KILLS_LIMIT or not coordinator.awaits_kills else None
 
 
 def _failure_before_start(coordinator: Coordinator, waited: float, limit: float) -> str:

@@ -89,11 +89,20 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def ReportProgress(
         self, request: control_pb2.HostProgress, context: Any
     ) -> control_pb2.ProgressReply:
-        return (await self._of_trial(request.trial, context)).note_progress(request, unix_ns())
+        coordinator = await self._of_trial(request.trial, context)
+        at_ns = unix_ns()
+        if request.error or request.written.last_word:
+            self._note("note_progress", request, at_ns)
+        return coordinator.note_progress(request, at_ns)
 
     async def Finish(self, request: control_pb2.HostFidelity, context: Any) -> control_pb2.Finished:
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
+        try:
+            coordinator.check_finish(request, at_ns)
+        except ControlError as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise
         self._note("finish", request, at_ns)
         coordinator.finish(request, at_ns)
         return control_pb2.Finished()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import Kubernetes, RealTime, TrialSpec
+from emulator.experiment.written import Written
 from emulator.fleet.assignment import put_network, put_script
 from emulator.network.build import build_network
 from emulator.runtime.plan_script import script_of
@@ -25,8 +26,14 @@ _START_DELAY_OF_HOST_NS = 50_000_000
 """The same for each host: many of them may share a node."""
 _ECHO_DELAY_NS = 10_000_000_000
 """Added where hosts measure round trips before the trial."""
+CONTROLLER = "churn-0"
+"""The host that the churn controller's telemetry is of."""
 _NAMED = 10
 """Hosts or peers that a sentence names."""
+
+
+_EARLY_S, _EARLY_SHARE = 1.0, 0.001
+"""Wall seconds, and share of the trial so far, by which a host's clock may be ahead of the coordinator's."""
 
 
 class ControlError(Exception):
@@ -64,6 +71,13 @@ class Member:
     result: control_pb2.HostFidelity | None = None
     lost: str = ""
     """Why it did not finish."""
+    errors: list[tuple[str, float]] = field(default_factory=list)
+    """What ended its programs, as they said themselves, and the trial time."""
+
+    @property
+    def starts(self) -> range:
+        """Those of its starts that took part in the trial: who starts again before it has written nothing."""
+        return range(self.incarnation - len(self.returns), self.incarnation + 1)
 
 
 class Coordinator:
@@ -84,6 +98,7 @@ class Coordinator:
         """Set to end the trial early."""
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
         """By peer and session: what a churn controller told of those that end with their pods."""
+        self._written: dict[tuple[str, int], Written] = {}
         self._plan = plan
         self._experiment = experiment
         self._locations: list[int] = plan.peers["location"].to_pylist()
@@ -193,8 +208,16 @@ class Coordinator:
         return reply
 
     def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> control_pb2.ProgressReply:
-        """Keep a host's progress, and tell it what it has not heard."""
+        """Keep a host's progress, and tell it what it has not heard.
+
+        A pod may end when its successor has registered: then only what it wrote, and why it ends, is kept.
+        """
         member = self._member(progress.host, at_ns)
+        self._note_written(progress.host, progress)
+        if progress.error:
+            member.errors.append((progress.error, self.trial_time(at_ns)))
+        if progress.HasField("written") and progress.written.start != member.incarnation:
+            return control_pb2.ProgressReply()
         member.progress = progress
         if progress.tells_up:
             self._untold.discard(member.name)
@@ -206,13 +229,58 @@ class Coordinator:
             tell_up=member.name in self._untold,
         )
 
+    def check_finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
+        """Raises ControlError if a last word comes before the trial's end by the coordinator's clock.
+
+        Unless the trial is given up, or the host says that it can do nothing.
+        """
+        if result.error or self.stopping:
+            return
+        at, end = self.trial_time(at_ns), self.spec.phases.end
+        tolerance = _EARLY_S + _EARLY_SHARE * end * self.time_scale
+        if self.start_ns is None or (end - at) * self.time_scale > tolerance:
+            raise ControlError(f"{result.host} told its end of the trial at {at:.1f} of {end:.1f} s")
+
     def finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
-        """Keep what a host measured."""
-        self._member(result.host, at_ns).result = result
+        """Keep what a host measured: its last word of the trial."""
+        member = self._member(result.host, at_ns)
+        self._note_written(result.host, result)
+        member.result = result
 
     def note_killed(self, killed: control_pb2.Killed, at_ns: int) -> None:
         """Keep when a session ended with its pod."""
+        self._note_written(CONTROLLER, killed)
         self.killed.setdefault((killed.peer, killed.session), killed)
+
+    def written(self) -> list[Written]:
+        """What each start of each host, and of the churn controller, told of its telemetry, if anything."""
+        starts = [(m.name, start) for m in self.members.values() for start in m.starts]
+        nothing = {key: Written(*key, 0, 0, 0, 0, last_word=False) for key in starts}
+        return [told for _, told in sorted((nothing | self._written).items())]
+
+    def _note_written(
+        self, host: str, told: control_pb2.HostProgress | control_pb2.HostFidelity | control_pb2.Killed
+    ) -> None:
+        """What comes late, from a start that has told more meanwhile, changes nothing."""
+        if not told.HasField("written"):
+            return
+        counts = told.written
+        written = Written(
+            host,
+            counts.start,
+            counts.spans,
+            counts.points,
+            counts.lost_spans,
+            counts.lost_points,
+            counts.last_word,
+        )
+        before = self._written.setdefault((host, counts.start), written)
+        if (written.last_word, written.spans, written.points) >= (
+            before.last_word,
+            before.spans,
+            before.points,
+        ):
+            self._written[host, counts.start] = written
 
     def churn_plan(self) -> control_pb2.ChurnPlan:
         """What is left of the sessions that end with their pods. Raises ControlError before the start."""
@@ -307,6 +375,7 @@ class Coordinator:
             delivered=sum(part.delivered for part in parts),
             lookups=sum(part.lookups for part in parts) if self.spec.workload.lookups else None,
             messages=sum(part.sent for part in parts),
+            hosts_lost=len(parts) - len(live),
         )
 
     def _member(self, name: str, at_ns: int) -> Member:

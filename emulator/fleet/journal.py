@@ -18,9 +18,12 @@ _MESSAGES: dict[str, type[Message]] = {
     "register": control_pb2.Registration,
     "ready": control_pb2.Ready,
     "finish": control_pb2.HostFidelity,
+    "note_progress": control_pb2.HostProgress,
     "note_killed": control_pb2.Killed,
 }
-"""By the method of the coordinator that takes them: what changes the state of a trial for good."""
+"""By the method of the coordinator that takes them: what changes the state of a trial for good.
+
+Of progress, that is only the last word of a start of a host."""
 
 
 class Journal:

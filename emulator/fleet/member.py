@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import platform
 import time
@@ -40,6 +41,8 @@ _AWAIT_LIMIT = 60.0
 """Wall seconds for a call that waits for others."""
 _PAUSE = 0.5
 """Wall seconds until the coordinator is asked again when it cannot be reached."""
+_PARTING = 5.0
+"""Wall seconds for the last word to a coordinator that is away."""
 _FAREWELL = 1.0
 """Wall seconds for what peers say when they leave."""
 AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -96,7 +99,7 @@ class Membership:
         return self._assignment.trial
 
     def leave(self) -> None:
-        """The host has to go: its peers take their leave, and it tells the coordinator nothing."""
+        """The host has to go: its peers take their leave, and it tells only what it wrote."""
         self._leaving = True
         self._ended.set()
 
@@ -155,16 +158,19 @@ class Membership:
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))
         observer.follow()
-        error = ""
         try:
-            await self._live(host, controller, start)
-            observer.observe_end()
-        finally:
             try:
-                await asyncio.to_thread(recorder.close)
-            except OSError as failure:
-                error = _unwritable(failure)
+                await self._live(host, controller, start)
+                observer.observe_end()
+            finally:
+                error = await _close(recorder)
+        except TrialGone:
+            raise
+        except Exception as failure:
+            await self._part(host, f"{type(failure).__name__}: {failure}")
+            raise
         if self._leaving:
+            await self._part(host, error)
             return error
         await enforcement.measure_after()
         result = observer.fidelity(controller)
@@ -172,6 +178,13 @@ class Membership:
         result.clock_offset_ns = await measure_clock_offset(self._stub, name)
         result.error = error
         return await self._finish(result)
+
+    async def _part(self, host: Host, error: str) -> None:
+        """Tell the coordinator, if it answers soon, the last word of a program that goes early."""
+        word = progress_of(host)
+        word.host, word.trial, word.error = self._name, self.trial, error
+        with contextlib.suppress(grpc.aio.AioRpcError, TrialGone):
+            await self._asked(partial(self._stub.ReportProgress, word, timeout=_CALL_LIMIT), _PARTING)
 
     async def _await_start(self, offset: int) -> control_pb2.Start:
         ready = control_pb2.Ready(host=self._name, clock_offset_ns=offset, trial=self.trial)
@@ -264,6 +277,15 @@ class Membership:
     def _fail(self, error: Exception) -> None:
         if not self._failure.done():
             self._failure.set_exception(error)
+
+
+async def _close(recorder: Recorder) -> str:
+    """Write what is left. Gives the error if that cannot be done."""
+    try:
+        await asyncio.to_thread(recorder.close)
+    except OSError as failure:
+        return _unwritable(failure)
+    return ""
 
 
 def _unwritable(error: OSError) -> str:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from emulator.experiment.fidelity import Check, Fidelity, HostReport, allowed
-from emulator.fleet.coordinator import Coordinator, Member, listed
+from emulator.fleet.coordinator import CONTROLLER, Coordinator, Member, listed
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
+
+_KNOWN_TO_COORDINATOR = (
+    "hosts lost",
+    "hosts restarted",
+    "hosts with an error",
+    "hosts of another version",
+    "trial ended early",
+    "lost spans",
+    "sessions that outlived their pods' deletion",
+)
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
@@ -33,12 +44,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     alive = _not_killed(coordinator)
     failed = [(member, member.result.error) for member in members if member.result and member.result.error]
     strangers = [member for member in members if member.address and member.versions != versions]
-    lost_spans = sum(result.lost_spans for result in results)
     missed = sum(result.operations_missed for result in results)
-    stall = max((result.loop_stall_s for result in results), default=0.0)
+    stall = max((result.loop_stall_s for result in results), default=None)
     scale = coordinator.time_scale
 
-    def in_time(name: str, wall_s: float, limit_s: float, detail: str) -> Check:
+    def in_time(name: str, wall_s: float | None, limit_s: float, detail: str) -> Check:
+        if wall_s is None:
+            return Check(name, None, _ms(limit_s), "ms", detail)
         if scale != 1:
             detail += f"; {_ms(wall_s):g} ms of wall time"
         return Check(name, _ms(wall_s / scale), _ms(limit_s), "ms", detail)
@@ -67,7 +79,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         Check("trial ended early", float(bool(early_end)), 0, "times", early_end),
         in_time(
             "timer lateness, 99th percentile",
-            lateness.quantile(0.99),
+            _quantile(lateness, 0.99),
             limits.timer_lateness_p99,
             "the machine is too slow for this many peers: fewer peers, more cores or a larger time_scale",
         ),
@@ -79,13 +91,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         ),
         in_time(
             "one-way delay error, 99th percentile",
-            delays.quantile(0.99),
+            _quantile(delays, 0.99),
             limits.delay_error_p99,
             f"{len(delays)} probes",
         ),
         in_time(
             "join and leave time error, 99th percentile",
-            sessions.quantile(0.99),
+            _quantile(sessions, 0.99),
             limits.session_error_p99,
             f"{len(sessions)} joins and leaves",
         ),
@@ -98,11 +110,11 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         ),
         in_time(
             "round trip error, 99th percentile",
-            _echo_errors(results).quantile(0.99),
+            _quantile(_echo_errors(results), 0.99),
             limits.round_trip_error_p99,
             "UDP echoes between pods, before and after the trial",
         ),
-        Check("lost spans", lost_spans, limits.lost_spans, "spans", "telemetry could not be written"),
+        _lost_spans(coordinator),
         Check("sessions that outlived their pods' deletion", len(alive), 0, "sessions", listed(alive)),
         allowed(
             "operations missed",
@@ -116,12 +128,9 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     ]
     measured = {
         "time_scale": scale,
-        "timer_lateness_p50_ms": _ms(lateness.quantile(0.5) / scale),
-        "timer_lateness_max_ms": _ms(lateness.maximum / scale),
-        "delay_error_p50_ms": _ms(delays.quantile(0.5) / scale),
-        "delay_error_max_ms": _ms(delays.maximum / scale),
-        "session_error_p50_ms": _ms(sessions.quantile(0.5) / scale),
-        "session_error_max_ms": _ms(sessions.maximum / scale),
+        **_spread("timer_lateness", lateness, scale),
+        **_spread("delay_error", delays, scale),
+        **_spread("session_error", sessions, scale),
         "probes": float(len(delays)),
         "messages": float(sum(result.sent for result in results)),
         "messages_between_hosts": float(sum(result.sent_to_other_hosts for result in results)),
@@ -133,7 +142,71 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     measured |= _echoes(results, scale) | _kills(coordinator)
     enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
-    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured)
+    checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
+    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured, coordinator.written())
+
+
+def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[Check]:
+    """What hosts measure is known only of those that told, from their last start on."""
+    members = coordinator.members.values()
+    told = sum(member.result is not None for member in members)
+    by = f"{told} of {len(members)} hosts"
+    if any(member.returns for member in members):
+        by = f"the last starts of {by}"
+    elif told == len(members):
+        return checks
+    return [
+        check if check.name in _KNOWN_TO_COORDINATOR or check.measured is None else replace(check, told_by=by)
+        for check in checks
+    ]
+
+
+def _lost_spans(coordinator: Coordinator) -> Check:
+    """Of all starts of hosts, as far as they told."""
+    members = coordinator.members.values()
+    finished = {(m.name, m.incarnation): m.result.lost_spans for m in members if m.result is not None}
+    others = {(told.host, told.start): told for told in coordinator.written()}
+    others = {key: told for key, told in others.items() if key not in finished}
+    starts = sum(len(member.starts) for member in members)
+    known = len(finished) + sum(told.last_word for told in others.values() if told.host != CONTROLLER)
+    return Check(
+        "lost spans",
+        sum(finished.values()) + sum(told.lost_spans for told in others.values()),
+        coordinator.spec.fidelity.lost_spans,
+        "spans",
+        "telemetry could not be written",
+        "" if known == starts else f"{known} of {starts} starts of hosts",
+    )
+
+
+def _last_words(coordinator: Coordinator) -> list[Check]:
+    """Pods that are deleted by plan have to tell what they wrote, or nobody knows what is missing."""
+    if not coordinator.pods_end_sessions:
+        return []
+    silent = [
+        f"{told.host}, start {told.start}"
+        for told in coordinator.written()
+        if not told.last_word
+        and (member := coordinator.members.get(told.host))
+        and told.start < member.incarnation
+        and not coordinator.restarts(member)
+    ]
+    detail = f"{listed(silent)}: what they wrote last is not known" if silent else ""
+    return [Check("deleted pods without a last word", len(silent), 0, "starts of hosts", detail)]
+
+
+def _quantile(distribution: Distribution, share: float) -> float | None:
+    return distribution.quantile(share) if len(distribution) else None
+
+
+def _spread(name: str, errors: Distribution, scale: float) -> dict[str, float]:
+    """Median and maximum, if there is anything."""
+    if not len(errors):
+        return {}
+    return {
+        f"{name}_p50_ms": _ms(errors.quantile(0.5) / scale),
+        f"{name}_max_ms": _ms(errors.maximum / scale),
+    }
 
 
 def _wall(coordinator: Coordinator) -> float:
@@ -190,8 +263,7 @@ def _echoes(results: Sequence[control_pb2.HostFidelity], scale: float) -> dict[s
     return {
         "echoes": float(asked),
         "echoes_unanswered": float(asked - len(errors)),
-        "round_trip_error_p50_ms": _ms(errors.quantile(0.5) / scale),
-        "round_trip_error_max_ms": _ms(errors.maximum / scale),
+        **_spread("round_trip_error", errors, scale),
     }
 
 
@@ -208,6 +280,8 @@ def _kills(coordinator: Coordinator) -> dict[str, float]:
         if killed.gone_s >= 0:
             asked.add((killed.requested_s - planned[key]) * coordinator.time_scale)
             gone.add((killed.gone_s - planned[key]) * coordinator.time_scale)
+    if not len(gone):
+        return {"pods_deleted": 0.0}
     return {
         "pods_deleted": float(len(gone)),
         "pod_deletion_asked_p99_ms": _ms(asked.quantile(0.99)),
@@ -231,12 +305,20 @@ def _not_killed(coordinator: Coordinator) -> list[str]:
 def _restarts(coordinator: Coordinator, member: Member) -> str:
     peers = coordinator.peers_of(member)
     times = " and ".join(f"{at:.1f} s" for at in coordinator.restarts(member))
-    return f"{member.name} with peer{'s' if len(peers) > 1 else ''} {listed(peers)} came back at {times}"
+    who = f"{member.name} with peer{'s' if len(peers) > 1 else ''} {listed(peers)}"
+    return f"{who} came back at {times}{_said(member)}"
 
 
 def _describe(coordinator: Coordinator, member: Member) -> str:
     at = coordinator.trial_time(member.heard_ns)
-    return f"{member.name} with {member.peers} peers, last heard at {at:.1f} s: {member.lost}"
+    who = f"{member.name} with {member.peers} peers, last heard at {at:.1f} s"
+    return f"{who}: {member.lost}{_said(member)}"
+
+
+def _said(member: Member) -> str:
+    """What its program told of its end."""
+    errors = [f"{error}, at {at:.1f} s" for error, at in member.errors if error not in member.lost]
+    return f" (it said: {listed(errors)})" if errors else ""
 
 
 def _report(coordinator: Coordinator, member: Member) -> HostReport:

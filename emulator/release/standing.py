@@ -10,6 +10,7 @@ from typing import Any
 
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
+from emulator.experiment.origin import differences, listed
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.trial import FINISHED
 from emulator.experiment.variants import trials
@@ -70,8 +71,12 @@ class Standing:
 class Reader:
     """Reads the standing of one run again and again; what has not changed on disk is not read again."""
 
-    def __init__(self, run: RunDirectory) -> None:
+    def __init__(self, run: RunDirectory, wanted: Path | None = None) -> None:
+        """`wanted` is the file of the experiment that the run has to be of, if it matters."""
         self._run = run
+        self._wanted = wanted
+        self.refusal = ""
+        """Why the run is none that is wanted."""
         self._name = ""
         self._trials: tuple[str, ...] = ()
         self._experiment_stamp: object = None
@@ -82,8 +87,12 @@ class Reader:
         run = self._run
         try:
             if (stamp := _stamp(run.experiment)) != self._experiment_stamp:
-                self._name, self._trials = _contents(run) if stamp else ("", ())
+                self._name, self._trials, self.refusal = "", (), ""
+                if stamp:
+                    self._read_experiment()
                 self._experiment_stamp = stamp
+            if self.refusal:
+                return Standing(problem=self.refusal)
             standings = tuple(self._read_trial(run.trial(name)) for name in self._trials)
         except (OSError, ExperimentError, ValueError) as error:
             return Standing(experiment=self._name, problem=f"{error}")
@@ -91,6 +100,20 @@ class Reader:
         summary, report = _written(run.summary), _written(run.report)
         analyzed = summary >= newest > 0
         return Standing(self._name, standings, analyzed, reported=analyzed and report >= summary)
+
+    def _read_experiment(self) -> None:
+        """Raises ExperimentError."""
+        spec = load(self._run.experiment, check_files=False)
+        if self._wanted is not None:
+            asked = load(self._wanted, check_files=False)
+            if asked != spec:
+                found = differences(spec.model_dump(mode="json"), asked.model_dump(mode="json"), added=True)
+                self.refusal = (
+                    f"the volume holds the run of another experiment than this release's: {listed(found)}. "
+                    "Install this one under another name, or delete the volume claim first"
+                )
+                return
+        self._name, self._trials = spec.name, tuple(trial.name for trial in trials(spec))
 
     def _read_trial(self, directory: TrialDirectory) -> TrialStanding:
         stamp = _stamp(directory.status)
@@ -103,12 +126,6 @@ class Reader:
         )
         self._known[directory.name] = stamp, standing
         return standing
-
-
-def _contents(run: RunDirectory) -> tuple[str, tuple[str, ...]]:
-    """The name of the experiment, and its trials."""
-    spec = load(run.experiment, check_files=False)
-    return spec.name, tuple(trial.name for trial in trials(spec))
 
 
 def _trial(

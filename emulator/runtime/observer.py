@@ -9,6 +9,7 @@ from random import Random
 import psutil
 
 from emulator.experiment.spec import TrialSpec
+from emulator.experiment.written import Written
 from emulator.runtime.controller import Controller
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime import Host
@@ -64,6 +65,7 @@ class Observer:
             probes=host.probes,
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
+            written=told_of(host.recorder.written()),
         )
 
     def _probe(self) -> None:
@@ -105,6 +107,19 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         lookups=host.lookups,
         joined=host.joined,
         timer_lateness_max_s=host.agenda.lateness.maximum,
+        written=told_of(host.recorder.written()),
+    )
+
+
+def told_of(written: Written) -> control_pb2.Written:
+    """As the coordinator is told."""
+    return control_pb2.Written(
+        start=written.start,
+        spans=written.spans,
+        points=written.points,
+        lost_spans=written.lost_spans,
+        lost_points=written.lost_points,
+        last_word=written.last_word,
     )
 
 

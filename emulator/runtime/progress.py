@@ -22,6 +22,8 @@ class Progress:
     """Sent so far, maintenance included."""
     lookups: int | None = None
     """Begun so far; None where events are published."""
+    hosts_lost: int = 0
+    """Of which no more is heard: the figures are those of the others, and what these told last."""
 
 
 Report = Callable[[Progress], None]

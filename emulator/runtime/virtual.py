@@ -71,6 +71,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         ],
         hosts=[HostReport("virtual", spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
+        written=[recorder.written()],
     )
     fidelity.write(directory.fidelity)
     return fidelity

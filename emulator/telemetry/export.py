@@ -25,6 +25,7 @@ _METHODS = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
     "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 }
+_CONTENT = {"traces": "spans", "metrics": "data points"}
 _OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
 """gRPC itself would wait for up to two minutes before it looks for a Collector that was away."""
 _PASSING = (
@@ -73,7 +74,7 @@ class GrpcSink(Sink):
     """Sends each message in a background thread, through a queue of at most `queued_bytes`.
 
     A Collector that is away or overloaded is asked again for `patience` seconds. Messages that find the queue
-    full, are refused for good, given up, or left at the end are counted in `lost_spans`.
+    full, are refused for good, given up, or left at the end are counted in `lost`.
     """
 
     def __init__(
@@ -96,7 +97,8 @@ class GrpcSink(Sink):
         self._channel = open_channel(endpoint, _OPTIONS)
         # Without serializers bytes go out, and come back, as they are.
         self._export: Callable[..., bytes] = self._channel.unary_unary(_METHODS[signal], None, None)
-        self.lost_spans = 0
+        self.kept = 0
+        self.lost = 0
         self._lost_messages = 0
         self._reason = ""
         self._queue: deque[tuple[bytes, int]] = deque()
@@ -106,13 +108,13 @@ class GrpcSink(Sink):
         self._thread = threading.Thread(target=self._drain, name=f"otlp {signal}", daemon=True)
         self._thread.start()
 
-    def write(self, message: bytes, spans: int) -> None:
+    def write(self, message: bytes, count: int) -> None:
         with self._changed:
             if self._closed or len(message) > self._room:
-                self._lose(spans, "the queue was full")
+                self._lose(count, "the queue was full")
                 return
             self._room -= len(message)
-            self._queue.append((message, spans))
+            self._queue.append((message, count))
             self._changed.notify()
 
     def close(self) -> None:
@@ -127,7 +129,7 @@ class GrpcSink(Sink):
         if self._reason:
             raise ExportError(
                 f"{self._endpoint} did not take {self._lost_messages} requests of {self._signal} "
-                f"({self.lost_spans} spans): {self._reason}"
+                f"({self.lost} {_CONTENT[self._signal]}): {self._reason}"
             )
 
     def _drain(self) -> None:
@@ -139,8 +141,8 @@ class GrpcSink(Sink):
                     self._changed.wait_for(lambda: self._closed, self._hold)
                 if not self._queue:
                     return
-                message, spans = self._queue.popleft()
-            self._send(message, spans)
+                message, count = self._queue.popleft()
+            self._send(message, count)
             with self._changed:
                 self._room += len(message)
 
@@ -152,7 +154,7 @@ class GrpcSink(Sink):
         with contextlib.suppress(grpc.RpcError, ValueError):
             self._export(b"", timeout=_DEADLINE)
 
-    def _send(self, message: bytes, spans: int) -> None:
+    def _send(self, message: bytes, count: int) -> None:
         """Send one message until it is taken, refused for good, or given up."""
         give_up = time.monotonic() + self._patience
         pause = _FIRST_PAUSE
@@ -169,22 +171,22 @@ class GrpcSink(Sink):
             except ValueError:  # the channel was closed a moment ago
                 break
             else:
-                self._count_rejected(reply)
+                self._count_taken(count, reply)
                 return
         with self._changed:
-            self._lose(spans, reason)
+            self._lose(count, reason)
 
-    def _count_rejected(self, reply: bytes) -> None:
+    def _count_taken(self, count: int, reply: bytes) -> None:
         """The replies of both signals have the same fields."""
-        if not reply:
-            return
         partial = ExportTraceServiceResponse.FromString(reply).partial_success
-        if partial.rejected_spans:
-            with self._changed:
-                self.lost_spans += partial.rejected_spans if self._signal == "traces" else 0
+        rejected = min(partial.rejected_spans, count)
+        with self._changed:
+            self.kept += count - rejected
+            self.lost += rejected
+            if rejected:
                 self._reason = self._reason or f"it rejected a part: {partial.error_message}"
 
-    def _lose(self, spans: int, reason: str) -> None:
-        self.lost_spans += spans
+    def _lose(self, count: int, reason: str) -> None:
+        self.lost += count
         self._lost_messages += 1
         self._reason = self._reason or reason

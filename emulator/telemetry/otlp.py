@@ -23,14 +23,16 @@ _QUEUED_RECORDS = 64
 
 
 class Sink(ABC):
-    """Takes encoded messages."""
+    """Takes encoded messages of one signal."""
 
-    lost_spans: int
-    """Spans that could not be kept."""
+    kept: int
+    """Spans, or data points, that are written for certain."""
+    lost: int
+    """Those that could not be kept, as far as is known: an answer may have got lost instead."""
 
     @abstractmethod
-    def write(self, message: bytes, spans: int) -> None:
-        """Keep a message that holds so many spans (0 for metrics)."""
+    def write(self, message: bytes, count: int) -> None:
+        """Keep a message that holds so many spans, or data points."""
 
     @abstractmethod
     def close(self) -> None:
@@ -47,10 +49,11 @@ class FileSink(Sink):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("xb", buffering=0)
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_content_size=True)
-        self.lost_spans = 0
+        self.kept = 0
+        self.lost = 0
         self._error: OSError | None = None
 
-    def write(self, message: bytes, spans: int) -> None:
+    def write(self, message: bytes, count: int) -> None:
         if self._error is not None:
             raise self._error
         frame = self._compressor.compress(message)
@@ -61,6 +64,7 @@ class FileSink(Sink):
         except OSError as error:
             self._error = error
             raise
+        self.kept += count
 
     def close(self) -> None:
         self._file.close()
@@ -69,23 +73,24 @@ class FileSink(Sink):
 class BackgroundSink(Sink):
     """Hands messages to a `FileSink` in a thread, through a bounded queue.
 
-    Spans that find the queue or the disk full are counted in `lost_spans`; the first error is kept
-    in `error` and raised by `close`.
+    What finds the queue or the disk full is counted in `lost`; the first error is kept in `error` and raised
+    by `close`.
     """
 
     def __init__(self, path: Path) -> None:
         self._sink = FileSink(path)
         self._queue: queue.Queue[tuple[bytes, int] | None] = queue.Queue(_QUEUED_RECORDS)
-        self.lost_spans = 0
+        self.kept = 0
+        self.lost = 0
         self.error: OSError | None = None
         self._thread = threading.Thread(target=self._drain, name=f"otlp {path.name}", daemon=True)
         self._thread.start()
 
-    def write(self, message: bytes, spans: int) -> None:
+    def write(self, message: bytes, count: int) -> None:
         try:
-            self._queue.put_nowait((message, spans))
+            self._queue.put_nowait((message, count))
         except queue.Full:
-            self.lost_spans += spans
+            self.lost += count
 
     def close(self) -> None:
         self._queue.put(None)
@@ -96,14 +101,15 @@ class BackgroundSink(Sink):
 
     def _drain(self) -> None:
         while (item := self._queue.get()) is not None:
-            message, spans = item
+            message, count = item
             if self.error is None:
                 try:
-                    self._sink.write(message, spans)
+                    self._sink.write(message, count)
+                    self.kept += count
                     continue
                 except OSError as error:
                     self.error = error
-            self.lost_spans += spans
+            self.lost += count
 
 
 @dataclass(frozen=True, slots=True)

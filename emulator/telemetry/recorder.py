@@ -12,6 +12,7 @@ from mypy_extensions import i64
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
+from emulator.experiment.written import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.protocol import Component, Event, Lookup, Outcome
 from emulator.telemetry import encoding, names
@@ -89,9 +90,13 @@ class Recorder:
         }
         self._resource = encoding.resource(attributes)
         self._start = start_unix_ns
+        self._host = host
+        self._incarnation = incarnation
+        self._closed = False
         self._traces = sink(directory / f"{host}-traces-{incarnation}.otlp")
         self._metrics = sink(directory / f"{host}-metrics-{incarnation}.otlp")
         self._spans: list[bytes] = []
+        self._handed_over = 0
         identity = hashlib.sha256(f"{seed}/{host}/{incarnation}".encode()).digest()
         self._span_ids = (int.from_bytes(identity[:4], "big") | 1) << 32
         self._trace_prefix = identity[4:12]
@@ -102,7 +107,19 @@ class Recorder:
     @property
     def lost_spans(self) -> int:
         """Spans that were recorded but could not be kept."""
-        return self._traces.lost_spans
+        return self._traces.lost
+
+    def written(self) -> Written:
+        """What has been written so far; all of it once the recorder is closed."""
+        traces, metrics = self._traces, self._metrics
+        return Written(
+            self._host, self._incarnation, traces.kept, metrics.kept, traces.lost, metrics.lost, self._closed
+        )
+
+    @property
+    def unsettled_spans(self) -> int:
+        """Spans of which it is not known yet whether they are kept."""
+        return len(self._spans) + self._handed_over - self._traces.kept - self._traces.lost
 
     def next_span_id(self) -> int:
         self._span_ids += 1
@@ -224,7 +241,7 @@ class Recorder:
         batch.add_sum(names.LOST_SPANS, self.lost_spans, {})
         batch.add_sum(names.DROPPED, dropped_envelopes, {})
         batch.add_gauge(names.PEERS_UP, peers_up, {})
-        self._metrics.write(batch.encode(), 0)
+        self._write_points(batch)
 
     def write_snapshot(
         self, at_ns: int, peers: Iterable[tuple[int, Sequence[tuple[str, Component]]]]
@@ -243,7 +260,7 @@ class Recorder:
             batch.add_sum(names.PEER_SENT_MESSAGES, int(counter.messages), attributes)
             batch.add_sum(names.PEER_SENT_BYTES, int(counter.size), attributes)
             if batch.points >= _POINTS_IN_RECORD:
-                self._metrics.write(batch.encode(), 0)
+                self._write_points(batch)
                 yield
                 batch = self._batch(at_ns)
         for peer, components in peers:
@@ -255,10 +272,10 @@ class Recorder:
                     for other in others:
                         batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
             if batch.points >= _POINTS_IN_RECORD:
-                self._metrics.write(batch.encode(), 0)
+                self._write_points(batch)
                 yield
                 batch = self._batch(at_ns)
-        self._metrics.write(batch.encode(), 0)
+        self._write_points(batch)
         yield
 
     def flush(self) -> None:
@@ -266,6 +283,7 @@ class Recorder:
         self._write_identifiers()
         if self._spans:
             spans, self._spans = self._spans, []
+            self._handed_over += len(spans)
             self._traces.write(encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
 
     def close(self) -> None:
@@ -277,6 +295,7 @@ class Recorder:
                 self._traces.close()
             finally:
                 self._metrics.close()
+                self._closed = True
 
     def _keep(self, span: bytes) -> None:
         self._spans.append(span)
@@ -292,7 +311,10 @@ class Recorder:
             attributes = _where(peer, channel) | {names.IDENTIFIER: f"{identifier:x}", names.SPACE: space}
             batch.add_gauge(names.TAKEN_IDENTIFIER, 1, attributes)
         self._identifiers.clear()
-        self._metrics.write(batch.encode(), 0)
+        self._write_points(batch)
+
+    def _write_points(self, batch: _MetricBatch) -> None:
+        self._metrics.write(batch.encode(), batch.points)
 
     def _batch(self, at_ns: int) -> _MetricBatch:
         return _MetricBatch(self._resource, self._start, at_ns)

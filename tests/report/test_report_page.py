@@ -242,3 +242,46 @@ def test_a_check_is_shown_at_the_trial_that_came_closest_to_its_limit(make_run: 
     late, lost = check_rows(json.loads(run.summary.read_text())["trials"])
     assert (late.trial, late.measured, late.failed, late.used) == ("vitis.friends=4-2", 240.0, 1, 1.0)
     assert (lost.failed, lost.used) == (0, 0.0)
+
+
+def test_what_was_not_measured_or_not_told_by_all_is_not_zero(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    for trial in summary["trials"]:
+        trial["fidelity"]["checks"] += [
+            {
+                "name": "round trip error",
+                "measured": None,
+                "limit": 20.0,
+                "unit": "ms",
+                "detail": "",
+                "ok": True,
+            },
+            {"name": "lost", "measured": 0, "limit": 0, "unit": "spans", "detail": "", "ok": True}
+            | {"told_by": "1 of 2 hosts"},
+        ]
+    summary["trials"][0]["told_by"] = "the hosts that told: 1 of 2"
+    run.summary.write_text(json.dumps(summary))
+    text = " ".join(Page(write_report(run)).text)
+    assert "round trip error not measured 20 ms ? not measured" in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "lost at least 0 spans, told by 1 of 2 hosts" in text.replace("\N{NO-BREAK SPACE}", " ")
+    found = text[text.index("Checked, none found") :]
+    assert "lost" not in found[: found.index(".")].replace("spans lost", "")
+    assert "vitis.friends=4-1: of the hosts that told: 1 of 2" in text
+    assert "of those that told" in text
+
+
+def test_a_run_in_which_nothing_was_measured_has_a_report_with_the_reason(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    reason = "hosts with an error: 1 hosts, limit 0 hosts (host-0: netem is refused: no sch_netem)"
+    for trial in summary["trials"]:
+        trial |= {"measures": {}, "valid": False, "state": "invalid", "reasons": [reason]}
+    for variant in summary["variants"]:
+        variant["measures"] = {}
+    summary |= {"valid": False, "measures": {}, "reasons": [f"vitis.friends=4-1: {reason}"], "claims": []}
+    run.summary.write_text(json.dumps(summary))
+    shutil.rmtree(run.tables)
+    page = Page(write_report(run))
+    assert "netem is refused" in " ".join(page.text[:2])
+    assert "Nothing was measured." in page.text
