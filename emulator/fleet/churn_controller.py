@@ -13,15 +13,16 @@ import grpc
 import grpc.aio
 
 from emulator.fleet.clock_offset import measure_clock_offset
+from emulator.fleet.guard import CONTROLLER
 from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pod_watch import Pods
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
 from emulator.telemetry import names
+from emulator.telemetry.export import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
 from trellis.v1 import control_pb2
 
-HOST = "churn-0"
 _PODS_IN_SET = 1000
 _CALL_LIMIT = 10.0
 _ANSWER_LIMIT = 30.0
@@ -59,12 +60,12 @@ async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace:
     async def replay_all() -> None:
         await listed.wait()
         while (plan := await _next_plan(stub)) is not None:
-            offset = await _ask_until_answered(lambda: measure_clock_offset(stub, HOST))
+            offset = await _ask_until_answered(lambda: measure_clock_offset(stub, CONTROLLER))
             replay = _Replay(stub, pods, plan, offset, pod_namer(prefix), pace)
             for name, pod in known.items():
                 replay.see(name, pod)
             replays[:] = [replay]
-            await replay.run(sink)
+            await replay.run(admitted(sink, plan.ticket))
 
     work = [asyncio.create_task(pods.follow(note, listed)), asyncio.create_task(replay_all())]
     try:
@@ -148,7 +149,7 @@ class _Replay:
         plan = self._plan
         recorder = Recorder(
             Path(tempfile.gettempdir()),
-            HOST,
+            CONTROLLER,
             experiment=plan.experiment,
             trial=plan.trial,
             seed=plan.seed,
