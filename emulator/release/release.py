@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,13 +14,17 @@ from pathlib import Path
 
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import new_folder
-from emulator.release.archive import ArchiveError, unpack
+from emulator.release.archive import ArchiveBomb, ArchiveError, unpack
 from emulator.release.cluster import Cluster, Json
 from emulator.release.errors import NotThere, ReleaseError, Unreachable
 from emulator.release.standing import Standing
 
 _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""Of an experiment, as `validate` allows it: it becomes a folder's name here."""
+_TOKEN_HEADER = "X-Trellis-Token"
+"""The API server keeps the usual header of a token to itself."""
 _FETCHES = 3
 """Attempts to bring a run directory home before a broken transfer is an error."""
 
@@ -46,6 +53,7 @@ class Release:
         self.cluster = cluster
         self.name = name
         self._selector = f"{_INSTANCE}={name}"
+        self._token: str | None = None
 
     def workloads(self) -> list[Workload]:
         """In the order of their names."""
@@ -108,7 +116,7 @@ class Release:
         """Copy the run directory to `<out>/<experiment>-<time>`, whole or not at all.
 
         `watch` is told the bytes that have come. Raises ReleaseError if it does not come whole in three
-        attempts, and OSError.
+        attempts or is no run, and OSError.
         """
         standing = self.standing()
         if standing is None:
@@ -120,6 +128,11 @@ class Release:
             raise ReleaseError(
                 f"{self.name} has no run directory yet: {why}. See why: trellis status {self.name}"
             )
+        if not _NAME.fullmatch(standing.experiment):
+            raise ReleaseError(
+                f"the results service of {self.name} tells of an experiment {standing.experiment[:80]!r}, "
+                f"which is no name of one, so nothing is fetched. See its log: trellis logs {self.name}"
+            )
         out.mkdir(parents=True, exist_ok=True)
         for attempt in range(1, _FETCHES + 1):
             draft = Path(tempfile.mkdtemp(prefix=f".{self.name}-", suffix=".new", dir=out))
@@ -130,6 +143,8 @@ class Release:
                 home = new_folder(standing.experiment, out)
                 draft.replace(home)
                 return RunDirectory(home)
+            except ArchiveBomb as error:
+                raise ReleaseError(f"the run directory of {self.name} was not fetched: {error}") from None
             except (ArchiveError, Unreachable) as error:
                 if attempt == _FETCHES:
                     raise ReleaseError(
@@ -148,8 +163,41 @@ class Release:
             raise NotThere(f"{self.name} has no results service")
         name, port = services[0]["metadata"]["name"], services[0]["spec"]["ports"][0]["port"]
         base = f"/{_CORE}/namespaces/{self.cluster.namespace}/services/http:{name}:{port}/proxy"
-        with self.cluster.stream(f"{base}/{path}") as answer:
+        with self.cluster.stream(f"{base}/{path}", headers={_TOKEN_HEADER: self._results_token()}) as answer:
             yield answer
+
+    def _results_token(self) -> str:
+        """What the results service asks for; "" if the release has no token for it.
+
+        Raises Forbidden if the user may not read it.
+        """
+        if self._token is None:
+            token = ""
+            if named := self._secret_of_results():
+                path = f"/{_CORE}/namespaces/{self.cluster.namespace}/secrets/{named}"
+                token = _decoded((self.cluster.get(path).get("data") or {}).get("results", ""))
+            self._token = token
+        return self._token
+
+    def _secret_of_results(self) -> str:
+        """The Secret that the results service is given, which the user may have made; "" if it asks for none.
+
+        Raises NotThere if there is no such service yet.
+        """
+        found = self.cluster.objects(
+            _APPS, "deployments", labelSelector=f"{self._selector},{_COMPONENT}=results"
+        )
+        if not found:
+            raise NotThere(f"{self.name} has no results service")
+        volumes = found[0]["spec"].get("template", {}).get("spec", {}).get("volumes", ())
+        return next((str(v["secret"]["secretName"]) for v in volumes if v["name"] == "trust"), "")
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode("ascii").strip()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ReleaseError(f"the token of the results is damaged: {error}") from None
 
 
 def _workload(kind: str, about: Json) -> Workload:
