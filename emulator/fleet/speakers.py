@@ -23,7 +23,7 @@ from trellis.v1 import control_pb2, wire_pb2, wire_pb2_grpc
 
 _OWN = ("AwaitStart", "Track", "ReportProgress", "Finish")
 """Methods that a host calls for itself."""
-_HOST = re.compile(r"host-\d{1,5}")
+_HOST = re.compile(r"host-[0-9]{1,5}")
 _ANSWER_LIMIT = 1.0
 """Wall seconds in which a host that lives answers whether it does."""
 
