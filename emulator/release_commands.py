@@ -49,7 +49,10 @@ def status(name: Name, namespace: Namespace = None) -> None:
             _say(f"  {claim['metadata']['name']}: {claim['status']['phase']}")
         _say_pods(release)
         _say_problems(release)
-        _say_standing(release, release.standing())
+        standing = release.standing()
+        _say_standing(release, standing)
+        if not (standing and standing.reported) and not any(w.component == "analysis" for w in workloads):
+            _say(_gone_analysis(release))
 
 
 @commands.command()
@@ -144,6 +147,14 @@ def _unknown(release: Release) -> str:
             f"--release {release.name}: it goes on with what is on the volume"
         )
     return f"{message}. See which there are: helm list --namespace {place}"
+
+
+def _gone_analysis(release: Release) -> str:
+    return (
+        f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm upgrade "
+        f"{release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or bring the "
+        f"run home and analyze it there: {command('fetch', release)}"
+    )
 
 
 def _step(title: str) -> AbstractContextManager[Step]:

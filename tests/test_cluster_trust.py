@@ -1,4 +1,4 @@
-"""Attacks on a running release in a real cluster: from another namespace, from its own, and from one of its hosts.
+"""Attacks on a running release in a real cluster: from another namespace, its own, and one of its hosts.
 
 Needs what `test_cluster_release.py` needs.
 """

@@ -125,7 +125,7 @@ def test_an_archive_that_grows_without_end_is_refused_before_it_has(tmp_path, mo
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ArchiveBomb, match="grows more than 200 times"):
         unpack(bomb(1 << 28), tmp_path)
-    assert (tmp_path / "zeros").stat().st_size < archive._FREE_GROWTH + (1 << 26)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < archive._FREE_GROWTH + (1 << 26)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000, "KiB"
 
 
