@@ -1,4 +1,4 @@
-"""The commands for a release that runs: status, logs, stop, fetch."""
+"""The commands for a release that runs: status, logs, stop, fetch, open."""
 
 from __future__ import annotations
 
@@ -126,6 +126,26 @@ def fetch(
         raise typer.Exit(INVALID)
 
 
+@commands.command(name="open")
+def open_(
+    name: Name,
+    namespace: Namespace = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> None:
+    """Show the report of a release, or how far it is, in a browser, until Ctrl-C."""
+    from emulator.release.relay import Relay
+
+    with _release(name, namespace) as (helm, release):
+        if helm.release(name) is None:
+            raise UserError(_unknown(release))
+        with Relay(release.results) as relay:
+            _say(f"{name} is at {relay.address} until Ctrl-C")
+            if browser:
+                typer.launch(relay.address)
+            with contextlib.suppress(KeyboardInterrupt):
+                relay.serve()
+
+
 @contextlib.contextmanager
 def _release(name: str, namespace: str | None) -> Iterator[tuple[Helm, Release]]:
     with endings(), cluster_errors():
@@ -151,8 +171,8 @@ def _unknown(release: Release) -> str:
 
 def _gone_analysis(release: Release) -> str:
     return (
-        f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm upgrade "
-        f"{release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or bring the "
+        f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm "
+        f"upgrade {release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or bring the "
         f"run home and analyze it there: {command('fetch', release)}"
     )
 

@@ -70,7 +70,8 @@ def _of_coordinator(address: str, metadata: Any, trial: str) -> list[tuple[str, 
 def _exchange(address: str, metadata: Any) -> str:
     with grpc.insecure_channel(address) as channel:
         stub = wire_pb2_grpc.LinksStub(channel)  # type: ignore[no-untyped-call]
-        return _end(lambda: next(stub.Exchange(iter([wire_pb2.Batch(host=1)]), timeout=3, metadata=metadata)))
+        call = stub.Exchange(iter([wire_pb2.Batch(host=1)]), timeout=3, metadata=metadata)
+        return _end(lambda: next(call, None))
 
 
 def _forge(address: str, shown: str, trial: str) -> str:

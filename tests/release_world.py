@@ -150,6 +150,8 @@ class World:
         self.asked: list[str] = []
         self.token = ""
         """What the results service asks for."""
+        self.closed = False
+        """Whether a policy closes the results to the API server's proxy."""
         self.told: bytes | None = None
         """What it tells instead of how far the run is."""
         self.deleted: list[str] = []
@@ -184,6 +186,10 @@ class World:
     def environment(self) -> dict[str, str]:
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         return {"KUBECONFIG": str(self.kubeconfig), "PATH": path}
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
 
     @property
     def installed(self) -> bool:
@@ -237,7 +243,9 @@ class World:
             for secret in self.objects["secrets"]:
                 return 200, json.dumps(secret).encode()
             return 404, b'{"message": "gone"}'
-        if "/proxy/" in path:
+        if "/proxy/" in path and self.closed:
+            return 503, b'{"message": "error trying to reach service: dial tcp: i/o timeout"}'
+        if "/proxy/" in path or path in ("/status", "/run.tar.zst"):
             if self.token and token != self.token:
                 return 401, b"the results ask for the token of this release"
             return self._results(path.rpartition("/")[2])

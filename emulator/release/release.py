@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +14,13 @@ from emulator.experiment.runs import new_folder
 from emulator.release.archive import ArchiveBomb, ArchiveError, unpack
 from emulator.release.cluster import Cluster, Json
 from emulator.release.errors import NotThere, ReleaseError, Unreachable
+from emulator.release.results import Results
 from emulator.release.standing import Standing
 
 _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Of an experiment, as `validate` allows it: it becomes a folder's name here."""
-_TOKEN_HEADER = "X-Trellis-Token"
-"""The API server keeps the usual header of a token to itself."""
 _FETCHES = 3
 """Attempts to bring a run directory home before a broken transfer is an error."""
 
@@ -53,7 +49,7 @@ class Release:
         self.cluster = cluster
         self.name = name
         self._selector = f"{_INSTANCE}={name}"
-        self._token: str | None = None
+        self.results = Results(cluster, name, f"{self._selector},{_COMPONENT}=results")
 
     def workloads(self) -> list[Workload]:
         """In the order of their names."""
@@ -106,8 +102,8 @@ class Release:
     def standing(self) -> Standing | None:
         """How far the run is; None while its results service does not answer."""
         try:
-            with self._results("status") as answer:
-                return Standing.from_json(answer.data)  # type: ignore[attr-defined]
+            with self.results.read("status") as answer:
+                return Standing.from_json(answer.data)
         except (NotThere, Unreachable, ValueError):
             self.cluster.get("/version")  # the cluster itself has to answer
             return None
@@ -137,8 +133,8 @@ class Release:
         for attempt in range(1, _FETCHES + 1):
             draft = Path(tempfile.mkdtemp(prefix=f".{self.name}-", suffix=".new", dir=out))
             try:
-                with self._results("run.tar.zst") as answer:
-                    unpack(answer, draft, watch)  # type: ignore[arg-type]
+                with self.results.read("run.tar.zst") as answer:
+                    unpack(answer, draft, watch)
                 draft.chmod(0o755)
                 home = new_folder(standing.experiment, out)
                 draft.replace(home)
@@ -154,50 +150,6 @@ class Release:
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
         raise AssertionError
-
-    @contextmanager
-    def _results(self, path: str) -> Iterator[object]:
-        selector = f"{self._selector},{_COMPONENT}=results"
-        services = self.cluster.objects(_CORE, "services", labelSelector=selector)
-        if not services:
-            raise NotThere(f"{self.name} has no results service")
-        name, port = services[0]["metadata"]["name"], services[0]["spec"]["ports"][0]["port"]
-        base = f"/{_CORE}/namespaces/{self.cluster.namespace}/services/http:{name}:{port}/proxy"
-        with self.cluster.stream(f"{base}/{path}", headers={_TOKEN_HEADER: self._results_token()}) as answer:
-            yield answer
-
-    def _results_token(self) -> str:
-        """What the results service asks for; "" if the release has no token for it.
-
-        Raises Forbidden if the user may not read it.
-        """
-        if self._token is None:
-            token = ""
-            if named := self._secret_of_results():
-                path = f"/{_CORE}/namespaces/{self.cluster.namespace}/secrets/{named}"
-                token = _decoded((self.cluster.get(path).get("data") or {}).get("results", ""))
-            self._token = token
-        return self._token
-
-    def _secret_of_results(self) -> str:
-        """The Secret that the results service is given, which the user may have made; "" if it asks for none.
-
-        Raises NotThere if there is no such service yet.
-        """
-        found = self.cluster.objects(
-            _APPS, "deployments", labelSelector=f"{self._selector},{_COMPONENT}=results"
-        )
-        if not found:
-            raise NotThere(f"{self.name} has no results service")
-        volumes = found[0]["spec"].get("template", {}).get("spec", {}).get("volumes", ())
-        return next((str(v["secret"]["secretName"]) for v in volumes if v["name"] == "trust"), "")
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text, validate=True).decode("ascii").strip()
-    except (binascii.Error, UnicodeDecodeError) as error:
-        raise ReleaseError(f"the token of the results is damaged: {error}") from None
 
 
 def _workload(kind: str, about: Json) -> Workload:
