@@ -172,8 +172,8 @@ def _unknown(release: Release) -> str:
 def _gone_analysis(release: Release) -> str:
     return (
         f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm "
-        f"upgrade {release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or bring the "
-        f"run home and analyze it there: {command('fetch', release)}"
+        f"upgrade {release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or "
+        f"bring the run home and analyze it there: {command('fetch', release)}"
     )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_rendering import needs_helm
-from cluster_command import RUN_LIMIT, call, command, left, room_for, run_command
+from chart_rendering import CHART, helm, needs_helm
+from cluster_command import COLLECTOR, RUN_LIMIT, call, command, left, room_for, run_command
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
@@ -75,6 +75,84 @@ def _attacker() -> dict[str, Any]:
 
 def _kubectl(namespace: str, *arguments: str, text: str | None = None) -> str:
     return kubectl("--namespace", namespace, *arguments, text=text)
+
+
+def _install(namespace: str, file: Path, *settings: str, verb: str = "install") -> None:
+    images = {"emulator": f"{IMAGES}trellis-emulator:test", "analysis": f"{IMAGES}trellis-analysis:test"}
+    fixed = [f"images.{name}={image}" for name, image in images.items()]
+    fixed += [f"images.collector={COLLECTOR}", "images.pullPolicy=Never", "storage.className="]
+    options = [part for setting in (*fixed, *settings) for part in ("--set", setting)]
+    helm("--namespace", namespace, verb, "demo", str(CHART), "--set-file", f"experiment={file}", *options)
+
+
+def _secret(namespace: str) -> dict[str, str]:
+    return dict(json.loads(_kubectl(namespace, "get", "secret", "demo-trust", "--output=json"))["data"])
+
+
+@pytest.mark.timeout(300)
+def test_an_upgrade_keeps_the_tokens_and_another_installation_makes_new_ones(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(EXPERIMENT)
+    with namespace_of("upgrade") as namespace:
+        _install(namespace, tmp_path / "small.yaml")
+        first = _secret(namespace)
+        _install(namespace, tmp_path / "small.yaml", "results.open=true", verb="upgrade")
+        assert _secret(namespace) == first
+        helm("--namespace", namespace, "uninstall", "demo")
+        _install(namespace, tmp_path / "small.yaml")
+        again = _secret(namespace)
+        assert set(again) == set(first) and not set(again.values()) & set(first.values())
+
+
+def _certificates(namespace: str, folder: Path) -> None:
+    """The Secret `mine` with a certificate for the pods of the release demo."""
+    name = f"demo.{namespace}.svc"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        + [
+            "-keyout",
+            "tls.key",
+            "-out",
+            "tls.crt",
+            "-subj",
+            "/CN=pods",
+            "-addext",
+            f"subjectAltName=DNS:{name}",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    files = {"ca.crt": "tls.crt", "tls.crt": "tls.crt", "tls.key": "tls.key"}
+    sources = [f"--from-file={key}={folder / file}" for key, file in files.items()]
+    _kubectl(namespace, "create", "secret", "generic", "mine", *sources)
+
+
+@pytest.mark.timeout(900)
+def test_a_trial_by_tls_is_valid_and_nobody_is_answered_in_the_clear(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(EXPERIMENT.replace("measure: 60 s", "measure: 20 s"))
+    (tmp_path / "volume").mkdir()
+    with namespace_of("tls") as namespace, room_for("demo", namespace, tmp_path / "volume") as volume:
+        _certificates(namespace, tmp_path)
+        apply(namespace, _attacker())
+        settings = ["trust.tls.enabled=true", "trust.tls.existingSecret=mine"]
+        _install(namespace, tmp_path / "small.yaml", *settings)
+        trial = RunDirectory(volume / "run").trial(TRIAL)
+        _until(lambda: (trial.read_status().get("progress") or {}).get("trial_time", 0) > 1)
+        told = _attack(namespace, "attacker", namespace)
+        _until(lambda: trial.read_status().get("state") in ("valid", "invalid", "failed"))
+        status = trial.read_status()
+    of_tls = {end for name, end in told.items() if not name.startswith("results")}
+    assert of_tls == {"UNAVAILABLE"}
+    assert status["state"] == "valid", status
+    assert list(trial.telemetry.glob("*-traces-*.otlp"))
+
+
+def _until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + RUN_LIMIT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
 
 
 def _attack(namespace: str, pod: str, release: str) -> dict[str, str]:
