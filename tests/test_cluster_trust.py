@@ -107,8 +107,15 @@ def _certificates(namespace: str, folder: Path) -> None:
     """The Secret `mine` with a certificate for the pods of the release demo."""
     name = f"demo.{namespace}.svc"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        + [
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
             "-keyout",
             "tls.key",
             "-out",
