@@ -12,6 +12,8 @@ import signal
 import sys
 from pathlib import Path
 
+import grpc.aio
+
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
@@ -57,7 +59,10 @@ def main() -> int:
         netem=environment("TRELLIS_NETEM") == "1",
         credentials=credentials,
     )
-    problem = asyncio.run(run_host(place))
+    try:
+        problem = asyncio.run(run_host(place))
+    except grpc.aio.AioRpcError as error:
+        problem = f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}"
     if problem:
         print(problem, file=sys.stderr)
     return 1 if problem else 0

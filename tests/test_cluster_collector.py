@@ -1,7 +1,7 @@
 """The chart's Collector in a real cluster: what hosts send it is in its files once, also if it dies.
 
-Needs KUBECONFIG, in TRELLIS_IMAGES the prefix of the image `trellis-emulator:test`, and the Collector's image,
-whose name may be given in TRELLIS_COLLECTOR_IMAGE.
+Needs KUBECONFIG, in TRELLIS_IMAGES the prefix of the image `trellis-emulator:test`, and the image of the
+Collector, whose name may be given in TRELLIS_COLLECTOR_IMAGE.
 """
 
 from __future__ import annotations
