@@ -17,7 +17,6 @@ import grpc.aio
 
 from emulator.runtime.links import OPTIONS
 from emulator.trust.credentials import START, Credentials
-from emulator.trust.door import refusal
 from emulator.trust.proof import digest, prove
 from trellis.v1 import control_pb2, wire_pb2, wire_pb2_grpc
 
@@ -48,6 +47,8 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         """Raises OSError if the file is there and cannot be read."""
         self._credentials = credentials
         self._file = file
+        self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+        """By the method's name: made once, because thousands of hosts report every few seconds."""
         self._known: dict[str, _Speaker] = {}
         if file is not None and file.exists():
             for line in file.read_text().split("\n")[:-1]:  # what has no end was not written whole
@@ -64,13 +65,23 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         method = handler_call_details.method.rpartition("/")[2]
         if handler is None or (method != "Register" and method not in _OWN):
             return handler
-        start = dict(handler_call_details.invocation_metadata or ()).get(START, "")
-        if not isinstance(start, str) or not start:
-            return refusal(grpc.StatusCode.UNAUTHENTICATED, "the call does not show a start token")
-        shown, inner = digest(start), handler.unary_unary
+        asking = self._handlers.get(method)
+        if asking is None:
+            asking = self._handlers[method] = self._asking(handler)
+        return asking
+
+    def _asking(self, handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
+        """The handler, behind the question who calls."""
+        inner = handler.unary_unary
         assert inner is not None
 
         async def answer(request: Any, context: Any) -> Any:
+            start = next((value for key, value in context.invocation_metadata() if key == START), "")
+            if not isinstance(start, str) or not start:
+                why = "the call does not show a start token"
+                await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
+                raise AssertionError
+            shown = digest(start)
             if isinstance(request, control_pb2.Registration):
                 why = await self._claim(request.host, _Speaker(shown, request.address))
             else:
