@@ -1,4 +1,4 @@
-"""The commands for a release that runs: status, logs, stop, fetch."""
+"""The commands for a release that runs: status, logs, stop, fetch, open."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def status(name: Name, namespace: Namespace = None) -> None:
             _say(f"  {claim['metadata']['name']}: {claim['status']['phase']}")
         _say_pods(release)
         _say_problems(release)
-        _say_standing(release, release.standing())
+        standing = release.standing()
+        _say_standing(release, standing)
+        if not (standing and standing.reported) and not any(w.component == "analysis" for w in workloads):
+            _say(_gone_analysis(release))
 
 
 @commands.command()
@@ -123,6 +126,26 @@ def fetch(
         raise typer.Exit(INVALID)
 
 
+@commands.command(name="open")
+def open_(
+    name: Name,
+    namespace: Namespace = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> None:
+    """Show the report of a release, or how far it is, in a browser, until Ctrl-C."""
+    from emulator.release.relay import Relay
+
+    with _release(name, namespace) as (helm, release):
+        if helm.release(name) is None:
+            raise UserError(_unknown(release))
+        with Relay(release.results) as relay:
+            _say(f"{name} is at {relay.address} until Ctrl-C")
+            if browser:
+                typer.launch(relay.address)
+            with contextlib.suppress(KeyboardInterrupt):
+                relay.serve()
+
+
 @contextlib.contextmanager
 def _release(name: str, namespace: str | None) -> Iterator[tuple[Helm, Release]]:
     with endings(), cluster_errors():
@@ -144,6 +167,14 @@ def _unknown(release: Release) -> str:
             f"--release {release.name}: it goes on with what is on the volume"
         )
     return f"{message}. See which there are: helm list --namespace {place}"
+
+
+def _gone_analysis(release: Release) -> str:
+    return (
+        f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm "
+        f"upgrade {release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or "
+        f"bring the run home and analyze it there: {command('fetch', release)}"
+    )
 
 
 def _step(title: str) -> AbstractContextManager[Step]:

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 
-import grpc
 import grpc.aio
 
 from emulator.fleet.churn_controller import run_churn
@@ -21,6 +20,8 @@ from emulator.fleet.pod_watch import PodsDenied, open_pods, own_namespace
 from emulator.runtime.links import OPTIONS
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.export import Exporter
+from emulator.trust.credentials import NoCredentials
+from services.credentials import add_options, credentials_of
 from trellis.v1 import control_pb2_grpc
 
 _CLOSING = 10.0
@@ -34,6 +35,7 @@ def main() -> int:
     parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
     parser.add_argument("--pods", required=True, help="what the names of the peers' StatefulSets begin with")
     parser.add_argument("--collector", default=environment("TRELLIS_COLLECTOR"), help="http://address:port")
+    add_options(parser)
     parser.add_argument("--namespace", default=own_namespace())
     parser.add_argument("--rate", type=float, default=Pace.rate, help="deletions a second (%(default)g)")
     parser.add_argument("--calls", type=int, default=Pace.calls, help="deletions under way (%(default)d)")
@@ -44,10 +46,11 @@ def main() -> int:
     if not arguments.coordinator or not arguments.collector:
         parser.error("--coordinator and --collector are needed")
     try:
+        arguments.credentials = credentials_of(arguments)
         arguments.pace = Pace(arguments.rate, arguments.calls, arguments.patience)
         open_channel(arguments.collector).close()  # to refuse a bad address before any pod is deleted
         asyncio.run(_run_until_stopped(arguments))
-    except (PodsDenied, ValueError) as error:
+    except (NoCredentials, PodsDenied, ValueError) as error:
         print(error, file=sys.stderr)
     except grpc.aio.AioRpcError as error:
         print(f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}", file=sys.stderr)
@@ -75,12 +78,13 @@ async def _run_until_stopped(arguments: argparse.Namespace) -> None:
 
 
 async def _replay(arguments: argparse.Namespace) -> None:
+    credentials = arguments.credentials
     async with (
-        grpc.aio.insecure_channel(arguments.coordinator, options=OPTIONS) as channel,
+        credentials.open(arguments.coordinator, OPTIONS) as channel,
         open_pods(arguments.namespace, arguments.pods) as pods,
     ):
-        stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
-        sink = Exporter(arguments.collector, _CLOSING)
+        stub = control_pb2_grpc.CoordinatorStub(credentials.showing(channel))  # type: ignore[no-untyped-call]
+        sink = Exporter(arguments.collector, _CLOSING, certificates=credentials.certificates)
         await run_churn(stub, pods, arguments.pods, sink, arguments.pace)
 
 

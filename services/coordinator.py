@@ -20,12 +20,15 @@ from emulator.experiment.runs import NoRun, take_up
 from emulator.experiment.sweep import about, prepare
 from emulator.experiment.trial import FINISHED, describe, run_trial
 from emulator.experiment.variants import Trial, trials
+from emulator.fleet.guard import Trust
 from emulator.fleet.live_metrics import serve
 from emulator.fleet.live_reading import LiveReader
 from emulator.fleet.own_image import own_image
 from emulator.fleet.pods import Pods, serving_pods
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Progress
+from emulator.trust.credentials import NoCredentials, read_token
+from services.credentials import add_options, credentials_of
 
 
 def main() -> int:
@@ -35,17 +38,21 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
     parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:0"))
     parser.add_argument("--metrics", help="address:port to serve Prometheus at")
+    add_options(parser)
+    parser.add_argument("--churn-token", type=Path, help="file with what the churn controller shows")
+    parser.add_argument("--ticket-key", type=Path, help="file with the key that writes tickets")
     arguments = parser.parse_args()
     told_to_go = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: _go(told_to_go))
     try:
+        trust = _trust(arguments)
         spec = load(arguments.experiment)
         run = take_up(arguments.run, spec, arguments.experiment)
-    except (ExperimentError, NoRun) as error:
+    except (ExperimentError, NoCredentials, NoRun) as error:
         print(error, file=sys.stderr)
         return 2
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
-        pods = stack.enter_context(serving_pods(arguments.listen, spec.name))
+        pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
         if arguments.metrics:
             release, live = os.environ.get("TRELLIS_RELEASE", spec.name), LiveReader()
             stack.enter_context(serve(arguments.metrics, release, lambda: live.read(pods.now, unix_ns())))
@@ -55,6 +62,17 @@ def main() -> int:
         print("all trials have ended", flush=True)
         told_to_go.wait()
     return 0
+
+
+def _trust(arguments: argparse.Namespace) -> Trust:
+    """Raises NoCredentials."""
+    churn, key = arguments.churn_token, arguments.ticket_key
+    return Trust(
+        credentials_of(arguments),
+        read_token(churn) if churn is not None else "",
+        read_token(key) if key is not None else "",
+        arguments.run / ".speakers",
+    )
 
 
 def _go(told_to_go: Event) -> None:

@@ -12,7 +12,7 @@ RUN services/image/install-packages requirements/emulator.txt \
 FROM packages AS code
 COPY . .
 RUN services/image/install-code compiled \
-    && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results'
+    && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results, services.telemetry_gate'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \

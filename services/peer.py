@@ -12,9 +12,13 @@ import signal
 import sys
 from pathlib import Path
 
+import grpc.aio
+
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
+from emulator.trust.credentials import Credentials, NoCredentials
+from services.credentials import add_options, credentials_of
 
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
 """Seconds by which each host sends its telemetry later than the one before it, and at most."""
@@ -31,6 +35,7 @@ def main() -> int:
     parser.add_argument(
         "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"
     )
+    add_options(parser)
     parser.add_argument("--parent", type=int, help="process with which this one ends")
     parser.add_argument("--stay", action="store_true", help="take part in trials until SIGTERM")
     arguments = parser.parse_args()
@@ -39,19 +44,28 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
+    try:
+        credentials = credentials_of(arguments)
+    except NoCredentials as error:
+        print(error, file=sys.stderr)
+        return 1
     place = Place(
         arguments.name,
         arguments.coordinator,
         arguments.listen,
         arguments.telemetry,
-        _sink(arguments.collector, arguments.name),
+        _sink(arguments.collector, arguments.name, credentials),
         stay=arguments.stay,
         netem=environment("TRELLIS_NETEM") == "1",
+        credentials=credentials,
     )
-    error = asyncio.run(run_host(place))
-    if error:
-        print(error, file=sys.stderr)
-    return 1 if error else 0
+    try:
+        problem = asyncio.run(run_host(place))
+    except grpc.aio.AioRpcError as error:
+        problem = f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}"
+    if problem:
+        print(problem, file=sys.stderr)
+    return 1 if problem else 0
 
 
 def _name_in_fleet() -> str | None:
@@ -62,7 +76,7 @@ def _name_in_fleet() -> str | None:
     return f"host-{int(os.environ.get('TRELLIS_HOST_OFFSET', '0')) + int(ordinal)}"
 
 
-def _sink(collector: str | None, name: str) -> SinkFactory:
+def _sink(collector: str | None, name: str, credentials: Credentials) -> SinkFactory:
     if collector is None:
         from emulator.telemetry.otlp import BackgroundSink
 
@@ -70,7 +84,8 @@ def _sink(collector: str | None, name: str) -> SinkFactory:
     from emulator.telemetry.export import Exporter
 
     number = name.rpartition("-")[2]
-    return Exporter(collector, hold=int(number) * _HOLD % _LONGEST_HOLD if number.isdecimal() else 0.0)
+    hold = int(number) * _HOLD % _LONGEST_HOLD if number.isdecimal() else 0.0
+    return Exporter(collector, hold=hold, certificates=credentials.certificates)
 
 
 if __name__ == "__main__":

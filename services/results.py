@@ -3,18 +3,24 @@
 `python -m services.results --run /var/lib/trellis/run --listen 127.0.0.1:8080`
 
 `/` is the report, or how far the run is; `/status` the same as JSON; `/run.tar.zst` the run directory;
-`/healthz` says that the service lives.
+`/healthz` says that the service lives. All but the last ask for the token, if there is one: as a bearer, as
+the password of a browser (any user), or in the header X-Trellis-Token, which proxies leave alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import binascii
+import contextlib
+import hmac
 import os
 import signal
 import socket
 import sys
 import threading
 import time
+from collections import OrderedDict
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,13 +29,17 @@ from typing import Any
 from emulator.experiment.rundir import RunDirectory
 from emulator.release.archive import pack
 from emulator.release.standing import Reader
+from emulator.trust.credentials import NoCredentials, read_token
 from services.results_page import waiting_page
 
 _MAX_REQUESTS = 32
-"""At once; beyond it connections are closed."""
+"""Connections at once; a further one takes the place of the one that has been silent longest, if any is."""
 _MAX_ARCHIVES = 2
-_SILENCE_LIMIT = 60.0
+_SILENCE_LIMIT = 30.0
 """Seconds that a client may neither send nor take anything."""
+_EVICTION = 2.0
+"""Seconds for a place to become free once its silent connection has been ended."""
+_TOKEN_HEADER = "X-Trellis-Token"
 _END_LIMIT = 20.0
 """Seconds that requests have to end when the service is asked to."""
 _HTML, _JSON, _TEXT, _ARCHIVE = (
@@ -44,15 +54,23 @@ class ResultsServer(ThreadingHTTPServer):
     """Answers from one run directory, which need not be there yet."""
 
     daemon_threads = True
+    request_queue_size = 128
 
-    def __init__(self, host: str, port: int, run: RunDirectory) -> None:
-        """Listens at once; port 0 takes a free one. Raises OSError if it cannot."""
+    def __init__(self, host: str, port: int, run: RunDirectory, token: str = "") -> None:
+        """Listens at once; port 0 takes a free one. Without a token whoever comes may read.
+
+        Raises OSError if it cannot listen.
+        """
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.run = run
+        self.token = token
         self.archives = threading.BoundedSemaphore(_MAX_ARCHIVES)
         self._reader = Reader(run)
         self._reading = threading.Lock()
         self._places = threading.Semaphore(_MAX_REQUESTS)
+        self._silent: OrderedDict[socket.socket, None] = OrderedDict()
+        """Connections that have not asked for anything yet, the oldest first."""
+        self._changing = threading.Lock()
         super().__init__((host, port), _Handler)
 
     def expect(self, experiment: Path) -> None:
@@ -64,15 +82,39 @@ class ResultsServer(ThreadingHTTPServer):
             return self._reader.read()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        free = self._places.acquire(blocking=False)
+        if not free and self._end_silent():
+            free = self._places.acquire(timeout=_EVICTION)
+        if not free:
             self.shutdown_request(request)
+            return
+        with self._changing:
+            self._silent[request] = None
+        super().process_request(request, client_address)
+
+    def heard(self, request: socket.socket) -> None:
+        """The connection has asked for something."""
+        with self._changing:
+            self._silent.pop(request, None)
+
+    def _end_silent(self) -> bool:
+        """End the connection that has been silent longest; False if there is none.
+
+        Its thread gives its place back.
+        """
+        with self._changing:
+            if not self._silent:
+                return False
+            oldest, _ = self._silent.popitem(last=False)
+        with contextlib.suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)
+        return True
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.heard(request)
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -92,6 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: ResultsServer
     protocol_version = "HTTP/1.1"
     timeout = _SILENCE_LIMIT
+    disable_nagle_algorithm = True  # else a body waits 40 ms for its header's acknowledgement
+
+    def parse_request(self) -> bool:
+        asked = super().parse_request()
+        self.server.heard(self.connection)
+        return asked
 
     def do_GET(self) -> None:
         routes = {
@@ -103,8 +151,20 @@ class _Handler(BaseHTTPRequestHandler):
         route = routes.get(self.path.partition("?")[0])
         if route is None:
             self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there is /, /status, /run.tar.zst and /healthz\n")
-        else:
+        elif route == self._health or self._may_read():
             route()
+        else:
+            self._answer(HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n")
+
+    def _may_read(self) -> bool:
+        """Whether the request shows the token; how long that takes tells nothing of it."""
+        scheme, _, value = self.headers.get("Authorization", "").partition(" ")
+        shown = value.strip().encode() if scheme.lower() == "bearer" else b""
+        if scheme.lower() == "basic":
+            with contextlib.suppress(binascii.Error):
+                shown = base64.b64decode(value, validate=True).partition(b":")[2]
+        shown = shown or self.headers.get(_TOKEN_HEADER, "").encode()
+        return not self.server.token or hmac.compare_digest(shown, self.server.token.encode())
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -146,6 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
         self._start(status, content_type)
         self.send_header("Content-Length", str(len(body)))
+        if status is HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="Trellis", charset="UTF-8"')
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
@@ -159,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
-        if self.path != "/healthz":
+        if getattr(self, "path", "") != "/healthz":  # a request that is none has no path
             super().log_request(code, size)
 
 
@@ -181,12 +243,17 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it may come later")
     parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")
     parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:8080"))
+    parser.add_argument("--token", type=Path, help="file with the token that readers show")
     arguments = parser.parse_args()
     host, _, port = arguments.listen.rpartition(":")
     if not host or not port.isdigit():
         parser.error(f"--listen {arguments.listen} has to be address:port")
     try:
-        server = ResultsServer(host.strip("[]"), int(port), RunDirectory(arguments.run))
+        token = read_token(arguments.token) if arguments.token is not None else ""
+        server = ResultsServer(host.strip("[]"), int(port), RunDirectory(arguments.run), token)
+    except NoCredentials as error:
+        print(error, file=sys.stderr)
+        return 1
     except OSError as error:
         print(f"cannot listen on {arguments.listen}: {error.strerror}", file=sys.stderr)
         return 1

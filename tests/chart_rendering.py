@@ -119,10 +119,15 @@ def pod_templates(manifests: list[Manifest]) -> dict[str, Manifest]:
     return found
 
 
-def container(template: Manifest) -> Manifest:
-    """The only container of a pod."""
-    (found,) = template["spec"]["containers"]
+def containers(template: Manifest) -> list[Manifest]:
+    """All of a pod."""
     assert not template["spec"].get("initContainers")
+    return list(template["spec"]["containers"])
+
+
+def container(template: Manifest) -> Manifest:
+    """The only container of a pod, apart from a gate before it."""
+    (found,) = [each for each in containers(template) if each["name"] != "gate"]
     return dict(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -128,6 +129,7 @@ class World:
             "jobs": [],
             "events": [],
             "persistentvolumeclaims": [],
+            "secrets": [],
             "services": [
                 {
                     "metadata": {"name": "demo-results", "labels": labels("demo", "results")},
@@ -146,6 +148,12 @@ class World:
         self.refuse: tuple[int, str] | None = None
         """Status and message that all requests get."""
         self.asked: list[str] = []
+        self.token = ""
+        """What the results service asks for."""
+        self.closed = False
+        """Whether a policy closes the results to the API server's proxy."""
+        self.told: bytes | None = None
+        """What it tells instead of how far the run is."""
         self.deleted: list[str] = []
         self._made = False
         """Whether the chart has made its claim."""
@@ -180,6 +188,10 @@ class World:
         return {"KUBECONFIG": str(self.kubeconfig), "PATH": path}
 
     @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
     def installed(self) -> bool:
         return (self.folder / "installed").exists()
 
@@ -209,7 +221,16 @@ class World:
         self._thread.join()
         self._server.server_close()
 
-    def answer(self, path: str, query: dict[str, str], table: bool) -> tuple[int, bytes]:
+    def guard(self, token: str) -> None:
+        """The results service asks for a token, which is in a Secret."""
+        self.token = token
+        volume = {"name": "trust", "secret": {"secretName": "demo-trust"}}
+        (results,) = [d for d in self.objects["deployments"] if d["metadata"]["name"] == "demo-results"]
+        results["spec"]["template"] = {"spec": {"volumes": [volume]}}
+        data = {"results": base64.b64encode(token.encode()).decode()}
+        self.objects["secrets"] = [{"metadata": {"name": "demo-trust"}, "data": data}]
+
+    def answer(self, path: str, query: dict[str, str], table: bool, token: str) -> tuple[int, bytes]:
         """Of a GET."""
         if self.refuse is not None:
             return self.refuse[0], json.dumps({"message": self.refuse[1]}).encode()
@@ -218,7 +239,15 @@ class World:
         if match := re.fullmatch(r"/api/v1/namespaces/([^/]+)", path):
             there = match[1] in self.namespaces
             return (200, b"{}") if there else (404, b'{"message": "not found"}')
-        if "/proxy/" in path:
+        if match := re.fullmatch(r".*/secrets/([^/]+)", path):
+            for secret in self.objects["secrets"]:
+                return 200, json.dumps(secret).encode()
+            return 404, b'{"message": "gone"}'
+        if "/proxy/" in path and self.closed:
+            return 503, b'{"message": "error trying to reach service: dial tcp: i/o timeout"}'
+        if "/proxy/" in path or path in ("/status", "/run.tar.zst"):
+            if self.token and token != self.token:
+                return 401, b"the results ask for the token of this release"
             return self._results(path.rpartition("/")[2])
         if match := re.fullmatch(r".*/pods/([^/]+)/log", path):
             return 200, self.logs.get(match[1], "").encode()
@@ -247,6 +276,8 @@ class World:
         if not self.installed:
             return 503, b'{"message": "no endpoints available"}'
         if name == "status":
+            if self.told is not None:
+                return 200, self.told
             if self.stages:
                 self.stages.pop(0)()
             return 200, self._reader.read().to_json().encode()
@@ -293,7 +324,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.world.asked.append(url.path)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         table = "as=Table" in self.headers.get("Accept", "")
-        self._answer(*self.server.world.answer(url.path, query, table))
+        self._answer(
+            *self.server.world.answer(url.path, query, table, self.headers.get("X-Trellis-Token", ""))
+        )
 
     def do_DELETE(self) -> None:
         self.server.world.delete(urlsplit(self.path).path)

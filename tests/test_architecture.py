@@ -61,6 +61,7 @@ FLOORS: list[set[str]] = [
     {"emulator.churn"},
     {"emulator.network", "emulator.workload"},
     {"emulator.experiment"},
+    {"emulator.trust"},
     {"emulator.telemetry"},
     {"emulator.runtime"},
     {"emulator.testing"},

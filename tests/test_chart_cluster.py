@@ -67,7 +67,9 @@ def test_what_is_said_after_installing_names_the_next_steps(namespace: str, tmp_
     ).partition("NOTES:")[2]  # fmt: skip
     for part in (
         "200 peers in 20 pods",
+        f"trellis open demo --namespace {namespace}",
         "port-forward service/demo-results 8080",
+        f"kubectl --namespace {namespace} get secret demo-trust --output 'go-template={{{{.data.results",
         f"trellis fetch demo --namespace {namespace}",
         "helm uninstall demo",
         "the claim demo-results",

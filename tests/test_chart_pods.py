@@ -9,6 +9,7 @@ import pytest
 from chart_rendering import (
     CHART,
     container,
+    containers,
     environment,
     experiment,
     find,
@@ -157,6 +158,8 @@ def test_images_are_the_ones_that_the_values_name() -> None:
     spec["runtime"]["churn"] = "pods"
     templates = pod_templates(render({"images": images}, spec))
     used = {name: container(found)["image"] for name, found in templates.items()}
+    gate = next(each for each in containers(templates["demo-collector"]) if each["name"] == "gate")
+    assert gate["image"] == images["emulator"]
     assert used.pop("demo-analysis") == images["analysis"]
     assert used.pop("demo-collector") == images["collector"]
     assert set(used.values()) == {images["emulator"]}
@@ -228,6 +231,7 @@ def test_nothing_outlives_the_release_but_the_claim() -> None:
 
 
 _EVERYTHING = {
+    "trust": {"existingSecret": "made-by-hand"},
     "analysis": {"executors": {"count": 2}},
     "grafana": {"dashboard": True},
     "telemetry": {"forward": {"endpoint": "tempo:4317"}},

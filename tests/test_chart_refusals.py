@@ -77,8 +77,10 @@ def test_an_unknown_value_is_refused_with_its_name(values: dict[str, Any], name:
         ("runtime: {kind: kubernetes}\nvary: [a]", '"vary" is no mapping'),
         ("runtime: {kind: kubernetes}\nvary: {peers: 5}", "vary.peers is no list"),
         ("runtime: {kind: processes, hosts: 4}", 'runtime.kind is "processes"'),
-        ("runtime: {kind: kubernetes, hosts: many}", "runtime.hosts is many"),
+        ("runtime: {kind: kubernetes, hosts: many}", 'runtime.hosts is "many"'),
         ("runtime: {kind: kubernetes, hosts: -1}", "runtime.hosts is -1"),
+        ("runtime: {kind: kubernetes, hosts: 0}", "runtime.hosts is 0"),
+        ('runtime: {kind: kubernetes, hosts: "20"}', 'runtime.hosts is "20"'),
         ("runtime: {kind: kubernetes, hosts: 2.5}", "runtime.hosts is 2.5"),
         ("runtime: {kind: kubernetes, hosts: 20001}", "runtime.hosts is 20001"),
         ("x" * 200_001, "200001 characters"),
@@ -116,6 +118,11 @@ def test_other_ways_of_delaying_need_no_capability(enforce: str) -> None:
 def test_a_release_name_that_pods_cannot_bear_is_refused() -> None:
     assert render(release="a" * 40)
     assert "use at most 40" in _refusal(release="a" * 41)
+
+
+@pytest.mark.parametrize("release", ["1demo", "demo.x"])
+def test_a_release_name_that_services_refuse_is_refused_with_the_reason(release: str) -> None:
+    assert "none that a Service can have" in _refusal(release=release)
 
 
 def test_helm_finds_nothing_wrong_with_the_chart(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from chart_rendering import (
     Manifest,
     container,
+    containers,
     environment,
     experiment,
     find,
@@ -36,11 +37,11 @@ def test_no_pod_can_write_its_image_or_gain_rights(values: dict[str, Any]) -> No
     templates = pod_templates(render(values, _on_pods()))
     assert {"demo-churn", "demo-check", "demo-test", "demo-peers-0"} <= set(templates)
     for found in templates.values():
-        security = container(found)["securityContext"]
-        assert security["readOnlyRootFilesystem"] is True
-        assert security["allowPrivilegeEscalation"] is False
-        assert security["capabilities"]["drop"] == ["ALL"]
-        assert not security.get("privileged")
+        for security in (each["securityContext"] for each in containers(found)):
+            assert security["readOnlyRootFilesystem"] is True
+            assert security["allowPrivilegeEscalation"] is False
+            assert security["capabilities"]["drop"] == ["ALL"]
+            assert not security.get("privileged")
         assert found["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert not {"hostNetwork", "hostPID", "hostIPC"} & set(found["spec"])
         assert not any("hostPath" in volume for volume in found["spec"].get("volumes", []))
@@ -170,7 +171,6 @@ _TESTED = {("test", "results", 8080), ("test", "coordinator", 9100), ("test", "c
 _CHURN = {("churn", "coordinator", 7000), ("churn", "collector", 4317)}
 _SPARK = {("analysis", "executor", 0), ("executor", "analysis", 0), ("executor", "executor", 0)}
 _API = {("coordinator", "*", 443), ("coordinator", "*", 6443)}
-_OPEN = {("*", "results", 8080), ("*", "coordinator", 9100)}
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,7 @@ def test_only_the_flows_that_there_are_pass(
 ) -> None:
     let_out, let_in = _flows(render(values, spec))
     assert {flow for flow in let_out if flow[2] != 53} == flows | _TESTED | _API | outside
-    open_to_all = {to for _, to, port in _OPEN}
-    closed = {flow for flow in flows | _TESTED if flow[1:] not in {f[1:] for f in _OPEN}}
-    assert open_to_all == {"results", "coordinator"}
-    assert let_in == closed | _OPEN
+    assert let_in == flows | _TESTED
 
 
 def test_peers_may_echo_over_udp_too() -> None:
@@ -207,9 +204,18 @@ def test_peers_may_echo_over_udp_too() -> None:
     assert {(port["port"], port["protocol"]) for port in rule["ports"]} == {(7001, "TCP"), (7001, "UDP")}
 
 
-def test_metrics_are_closed_where_nobody_scrapes() -> None:
-    _, let_in = _flows(render({"prometheus": {"scrape": False}}))
-    assert {flow for flow in let_in if flow[2] == 9100} == {("test", "coordinator", 9100)}
+@pytest.mark.parametrize(
+    ("value", "component", "port"), [("prometheus", "coordinator", 9100), ("results", "results", 8080)]
+)
+def test_metrics_and_results_are_open_to_those_that_ask_for_them_alone(
+    value: str, component: str, port: int
+) -> None:
+    peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    for asked in ([], [peer]):
+        policy = find(render({value: {"from": asked}}), "NetworkPolicy", f"demo-{component}")
+        (rule,) = [r for r in policy["spec"]["ingress"] if r["ports"][0]["port"] == port]
+        assert [source for source in rule["from"] if "namespaceSelector" in source] == asked
+        assert len(rule["from"]) == len(asked) + 1, "the test of the release"
 
 
 def test_every_pod_of_a_running_release_is_under_a_policy() -> None:

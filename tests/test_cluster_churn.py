@@ -170,8 +170,10 @@ async def controller(
     namespace: str, coordinator: str, collector: str, kubeconfig: Path
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     program = ("-m", "services.churn", "--coordinator", coordinator, "--collector", collector)
+    token = kubeconfig.with_name("token")
+    token.write_text("token")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, *program, "--pods", "peers", "--namespace", namespace),
+        *(sys.executable, *program, "--pods", "peers", "--namespace", namespace, "--token", str(token)),
         env=os.environ | {"KUBECONFIG": str(kubeconfig)},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -1,10 +1,12 @@
 """The chart's Collector in a real cluster: what hosts send it is in its files once, also if it dies.
 
-Needs KUBECONFIG and the Collector's image, whose name may be given in TRELLIS_COLLECTOR_IMAGE.
+Needs KUBECONFIG, in TRELLIS_IMAGES the prefix of the image `trellis-emulator:test`, and the image of the
+Collector, whose name may be given in TRELLIS_COLLECTOR_IMAGE.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import subprocess
@@ -15,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from chart_rendering import needs_helm, render
-from cluster_volume import LIMIT, apply, kubectl, namespace_of, needs_cluster, volume
+from chart_rendering import find, needs_helm, render
+from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.experiment.rundir import RunDirectory
@@ -25,8 +27,9 @@ from emulator.telemetry.export import Exporter, ExportError
 from emulator.telemetry.otlp import read_frames
 from emulator.telemetry.recorder import Recorder
 from emulator.telemetry.resent import scan_once
+from emulator.trust.tickets import write_ticket
 
-pytestmark = [needs_cluster, needs_helm]
+pytestmark = [needs_cluster, needs_images, needs_helm]
 IMAGE = os.environ.get("TRELLIS_COLLECTOR_IMAGE", "localhost/opentelemetry-collector-contrib:0.155.0")
 DEPLOYMENT = "deployment/demo-collector"
 TRIAL = "vitis-1"
@@ -36,23 +39,29 @@ SPANS_IN_RECORD = 50
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, RunDirectory]]:
-    """A namespace with the chart's Collector, and the run directory that it writes to."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, RunDirectory, str]]:
+    """A namespace with the chart's Collector, the run directory that it writes to, and the key of tickets."""
     folder = tmp_path_factory.mktemp("volume")
     values = {
-        "images": {"collector": IMAGE},
+        "images": {
+            "collector": IMAGE,
+            "emulator": f"{IMAGES}trellis-emulator:test",
+            "pullPolicy": "Never",
+        },
         "storage": {"existingClaim": "run", "accessMode": "ReadWriteMany"},
     }
+    manifests = render(values)
     parts = [
         m
-        for m in render(values)
-        if m["metadata"]["name"] == "demo-collector" and m["kind"] != "NetworkPolicy"
+        for m in manifests
+        if m["metadata"]["name"] in ("demo-collector", "demo-trust") and m["kind"] != "NetworkPolicy"
     ]
+    key = base64.b64decode(find(manifests, "Secret", "demo-trust")["data"]["collector"]).decode()
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "demo"}}
     with namespace_of("collector") as namespace, volume(namespace, "run", folder):
         apply(namespace, account, *parts)
         kubectl("rollout", "status", DEPLOYMENT, "--namespace", namespace, f"--timeout={LIMIT:g}s")
-        yield namespace, RunDirectory(folder / "run")
+        yield namespace, RunDirectory(folder / "run"), key
 
 
 @contextmanager
@@ -102,9 +111,9 @@ def pod(namespace: str) -> str:
 
 @pytest.mark.timeout(900)
 def test_every_span_is_in_the_files_once_or_counted_as_lost_although_the_collector_dies(
-    run: tuple[str, RunDirectory], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: tuple[str, RunDirectory, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    namespace, directory = run
+    namespace, directory, key = run
     monkeypatch.setattr(recording, "_SPANS_IN_RECORD", SPANS_IN_RECORD)
     sent = 0
     with forwarded(namespace) as endpoint:
@@ -116,7 +125,7 @@ def test_every_span_is_in_the_files_once_or_counted_as_lost_although_the_collect
                 trial=TRIAL,
                 seed=1,
                 start_unix_ns=1_000_000_000 * 10**9,
-                sink=Exporter(endpoint, closing=LIMIT),
+                sink=Exporter(endpoint, closing=LIMIT, ticket=write_ticket(key, TRIAL, f"host-{index}")),
             )
             for index in range(HOSTS)
         ]

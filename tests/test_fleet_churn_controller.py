@@ -334,8 +334,16 @@ def test_a_watch_that_expired_begins_with_a_new_list() -> None:
         ("--calls", "-1", "above 0"),
     ],
 )
-def test_the_program_refuses_what_it_cannot_work_with(option: str, value: str, message: str) -> None:
-    values = {"--coordinator": "127.0.0.1:1", "--pods": "demo-peers", "--collector": "http://127.0.0.1:1"}
+def test_the_program_refuses_what_it_cannot_work_with(
+    option: str, value: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("token")
+    token = {"--token": str(tmp_path / "token")}
+    values = token | {
+        "--coordinator": "127.0.0.1:1",
+        "--pods": "demo-peers",
+        "--collector": "http://127.0.0.1:1",
+    }
     arguments = [part for pair in (values | {option: value}).items() for part in pair]
     program = [sys.executable, "-m", "services.churn", *arguments]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)

@@ -46,6 +46,8 @@ class Release:
         self._file = folder / "experiment.yaml"
         self._file.write_text(experiment)
         self._folder = folder
+        self._token = folder / "token"
+        self._token.write_text("the token of this release\n")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -61,9 +63,10 @@ class Release:
         return self._start(f"host-{number}", program, pod)
 
     def _start(self, name: str, program: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"TRELLIS_TOKEN_FILE": str(self._token)} | environment
         with (self._folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", *program], env=os.environ | environment, stdout=log, stderr=log
+                [sys.executable, "-m", *program], env=environment, stdout=log, stderr=log
             )
         self._started.append(process)
         return process

@@ -1,13 +1,15 @@
 """The archive of a run directory: whole, or told not to be."""
 
 import io
+import resource
 import tarfile
 import threading
 
 import pytest
 import zstandard
 
-from emulator.release.archive import ArchiveError, pack, unpack
+from emulator.release import archive
+from emulator.release.archive import ArchiveBomb, ArchiveError, pack, unpack
 
 
 @pytest.fixture
@@ -102,6 +104,54 @@ def test_an_archive_that_names_a_file_outside_is_refused(name, tmp_path):
     with pytest.raises(ArchiveError, match="outside the run directory"):
         unpack(archive_of(tarfile.TarInfo(name)), home)
     assert names(tmp_path) == {"home"}
+
+
+def bomb(size: int, **fields) -> io.BytesIO:
+    """An archive of one file of zeros, as few bytes as zstd can say it in."""
+    member = tarfile.TarInfo("zeros")
+    member.size = size
+    for name, value in fields.items():
+        setattr(member, name, value)
+    sink = io.BytesIO()
+    with zstandard.ZstdCompressor(level=1).stream_writer(sink, closefd=False) as frame:
+        frame.write(member.tobuf(tarfile.PAX_FORMAT))
+        for _ in range(min(size, 1 << 28) >> 20):
+            frame.write(bytes(1 << 20))
+    return io.BytesIO(sink.getvalue())
+
+
+def test_an_archive_that_grows_without_end_is_refused_before_it_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "_FREE_GROWTH", 1 << 24)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ArchiveBomb, match="grows more than 200 times"):
+        unpack(bomb(1 << 28), tmp_path)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < archive._FREE_GROWTH + (1 << 26)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000, "KiB"
+
+
+def test_an_archive_that_does_not_fit_is_refused_before_it_is_written(tmp_path):
+    with pytest.raises(ArchiveBomb, match="GB are free"):
+        unpack(bomb(1 << 39), tmp_path)
+    with pytest.raises(ArchiveBomb, match="more than 1,100 GB"):
+        unpack(bomb(1 << 41), tmp_path)
+    assert not names(tmp_path)
+
+
+def test_an_archive_of_more_members_than_a_run_has_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "_MAX_MEMBERS", 20)
+    with pytest.raises(ArchiveBomb, match="more than 20 members"):
+        unpack(archive_of(*(tarfile.TarInfo(f"file-{number}") for number in range(21))), tmp_path)
+    assert len(names(tmp_path)) == 20
+
+
+def test_a_header_that_is_a_bomb_is_refused(tmp_path):
+    with pytest.raises(ArchiveBomb, match="between two files"):
+        unpack(bomb(1 << 26, type=tarfile.XHDTYPE), tmp_path)
+
+
+def test_files_with_holes_are_refused(tmp_path):
+    with pytest.raises(ArchiveError):
+        unpack(bomb(0, type=tarfile.GNUTYPE_SPARSE), tmp_path)
 
 
 def test_links_and_archives_of_others_are_refused(tmp_path):

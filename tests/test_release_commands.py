@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from release_world import PROGRESS, claim, pod, waiting
+from release_world import PROGRESS, claim, job, pod, waiting
 
 from emulator.release.errors import ReleaseError
 from emulator.release.experiment import is_for_pods, load_for_pods
@@ -44,6 +44,51 @@ def test_status_shows_pods_trials_and_progress(trellis, running):
     assert "experiment small: 3 trials, 1 invalid, 1 running, 1 planned" in lines
     assert "vitis-1: invalid: late" in lines
     assert "vitis-2: running: measure, 50 of 80 s, 10 peers up, 3 published, 5 delivered" in lines
+
+
+def test_a_deleted_analysis_is_told(trellis, running):
+    gone = "the Job demo-analysis is gone, so there will be no report"
+    assert gone in trellis("status", "demo").stdout
+    running.objects["jobs"] = [job()]
+    assert gone not in trellis("status", "demo").stdout
+    running.objects["jobs"] = [job("Complete")]
+    assert gone not in trellis("status", "demo").stdout
+
+
+def test_the_token_of_the_results_is_shown_without_being_asked_for(trellis, running):
+    running.guard("the token")
+    result = trellis("status", "demo")
+    assert "experiment small: 3 trials" in result.stdout
+    assert "the token" not in result.stdout + result.stderr
+    assert trellis("fetch", "demo").exit_code == 1
+    assert len(list(Path("runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("secret", [None, "another token", "damaged"])
+def test_results_that_do_not_take_the_token_are_told(trellis, running, secret):
+    running.guard("the token")
+    if secret is None:
+        running.objects["secrets"] = []
+    elif secret == "damaged":
+        running.objects["secrets"][0]["data"]["results"] = "~"
+    else:
+        running.token = secret
+    result = trellis("fetch", "demo")
+    assert result.exit_code == 2
+    assert "the token" in result.stderr or "does not answer" in result.stderr
+    assert "Traceback" not in result.stderr and not Path("runs").exists()
+
+
+@pytest.mark.parametrize("experiment", ["../../x", "/tmp/outside", "..", "a/b", "A", "x" * 65, "a\nb"])
+def test_an_experiment_whose_name_is_none_is_not_fetched(trellis, running, experiment, tmp_path):
+    told = {"experiment": experiment, "trials": [], "analyzed": False, "reported": False, "problem": ""}
+    running.told = json.dumps(told).encode()
+    before = set(tmp_path.rglob("*"))
+    result = trellis("fetch", "demo", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert "which is no name of one, so nothing is fetched" in " ".join(result.stderr.split())
+    assert {path for path in tmp_path.rglob("*") if path.name != "calls"} <= before
+    assert not Path("/tmp/outside").exists()
 
 
 def test_status_shows_at_once_what_holds_pods_up(trellis, world):

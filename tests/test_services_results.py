@@ -1,5 +1,6 @@
 """The results service: the report or how far the run is, and the run directory as one file."""
 
+import base64
 import http.client
 import json
 import os
@@ -230,18 +231,127 @@ def test_a_third_archive_at_once_has_to_wait(run, ask, monkeypatch):
             thread.join()
 
 
-def test_connections_beyond_the_limit_are_closed_and_the_rest_served(server, ask):
-    places = [socket.create_connection(server.server_address, 5) for _ in range(results._MAX_REQUESTS)]
+def test_sixty_idle_connections_leave_room_for_a_request(server, ask):
+    places = [socket.create_connection(server.server_address, 5) for _ in range(60)]
     try:
-        deadline = time.monotonic() + 10
-        while server._places._value and time.monotonic() < deadline:
-            time.sleep(0.01)
-        with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
-            ask("/healthz")
+        places[-1].sendall(b"GET /status HTTP/1.1\r\nX-Slow: ")  # has not asked for anything yet either
+        for _ in range(5):
+            began = time.monotonic()
+            assert ask("/healthz")[0] == 200
+            assert time.monotonic() - began < 1
+        assert len(server._silent) <= results._MAX_REQUESTS
     finally:
         for place in places:
             place.close()
     assert server.drain(10)
+
+
+def test_requests_beyond_the_limit_are_closed_and_no_request_is_ended_for_them(run, server, ask, monkeypatch):
+    begin(run)
+    free, inside = threading.Event(), threading.Semaphore(0)
+
+    def hang(self):
+        inside.release()
+        assert free.wait(20)
+        self._answer(results.HTTPStatus.OK, "text/plain", b"late")
+
+    monkeypatch.setattr(results._Handler, "_page", hang)
+    answers = []
+    count = results._MAX_REQUESTS
+    threads = [threading.Thread(target=lambda: answers.append(ask("/")[2])) for _ in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+        assert all(inside.acquire(timeout=20) for _ in threads)
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+            ask("/healthz")
+    finally:
+        free.set()
+        for thread in threads:
+            thread.join()
+    assert answers == [b"late"] * count
+
+
+def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_header(run, ask):
+    """Nagle's algorithm holds the second of two small packets for up to 40 ms."""
+    begin(run)
+    times = []
+    for _ in range(20):
+        began = time.monotonic()
+        ask("/healthz")
+        times.append(time.monotonic() - began)
+    assert min(times) < 0.02
+
+
+@pytest.fixture
+def guarded(run):
+    server = ResultsServer("127.0.0.1", 0, run, "the token")
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _ask_with(server, path, headers):
+    connection = http.client.HTTPConnection(*server.server_address, timeout=20)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def _basic(text):
+    return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Trellis-Token": "another"},
+        {"X-Trellis-Token": "the token "[:-2]},
+        {"Authorization": "Bearer another"},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic ~"},
+        {"Authorization": "Basic the token"},
+        _basic("the token"),
+        _basic("the token:"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
+def test_without_the_token_nothing_is_read(run, guarded, headers, path):
+    begin(run)
+    status, told, body = _ask_with(guarded, path, headers)
+    assert status == 401 and b"small" not in body and b"the token\n" not in body
+    assert told["WWW-Authenticate"].startswith("Basic")
+    assert _ask_with(guarded, "/healthz", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Trellis-Token": "the token"},
+        {"Authorization": "Bearer the token"},
+        {"authorization": "bearer the token"},
+        _basic("anybody:the token"),
+        _basic(":the token"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
+def test_with_the_token_all_is_read(run, guarded, headers, path):
+    begin(run)
+    assert _ask_with(guarded, path, headers)[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_can_be_changed(run, ask, method):
+    begin(run)
+    assert ask("/status", method)[0] == 501
+    assert standing(ask).experiment == "small"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

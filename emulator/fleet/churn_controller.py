@@ -20,6 +20,7 @@ from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.observer import told_of
 from emulator.telemetry import names
+from emulator.telemetry.export import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
 from trellis.v1 import control_pb2
 
@@ -67,7 +68,7 @@ async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace:
             for name, pod in known.items():
                 replay.see(name, pod)
             replays[:] = [replay]
-            await replay.run(sink)
+            await replay.run(admitted(sink, plan.ticket))
 
     work = [asyncio.create_task(pods.follow(note, listed)), asyncio.create_task(replay_all())]
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from emulator.fleet.control import CoordinatorService
 from emulator.fleet.coordinator import Coordinator, listed
+from emulator.fleet.guard import UNGUARDED, Trust
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Report
 
@@ -38,12 +39,14 @@ class Fleet(ABC):
         """Hosts that have ended, and how."""
 
 
-async def conduct(coordinator: Coordinator, listen: str, fleet: Fleet, report: Report) -> str:
+async def conduct(
+    coordinator: Coordinator, listen: str, fleet: Fleet, report: Report, trust: Trust = UNGUARDED
+) -> str:
     """Run the trial to its end. Gives the reason if it ended early, or "".
 
     Raises RuntimeError if the address `listen` cannot be bound, and what `fleet` and `report` raise.
     """
-    service = CoordinatorService()
+    service = CoordinatorService(trust)
     server, address = await service.serve(listen)
     try:
         await service.begin(coordinator)

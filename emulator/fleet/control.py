@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 import grpc
 import grpc.aio
 
-from emulator.fleet.coordinator import ControlError, Coordinator
+from emulator.fleet.coordinator import CONTROLLER, ControlError, Coordinator
+from emulator.fleet.guard import UNGUARDED, Trust
 from emulator.fleet.journal import Journal
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.links import OPTIONS
+from emulator.trust.tickets import write_ticket
 from trellis.v1 import control_pb2, control_pb2_grpc
 
 T = TypeVar("T")
@@ -24,7 +26,8 @@ _PATIENCE = 20.0
 class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     """Answers hosts and the churn controller, for one trial after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, trust: Trust = UNGUARDED) -> None:
+        self._trust = trust
         self._coordinator: Coordinator | None = None
         self._journal: Journal | None = None
         self._over = False
@@ -33,11 +36,12 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
         """Start a server; `host:0` takes a free port. Gives the server and its address.
 
-        Raises RuntimeError if the address cannot be bound.
+        Raises RuntimeError if the address cannot be bound, OSError if what is known of hosts cannot be read.
         """
-        server = grpc.aio.server(options=OPTIONS)
+        trust = self._trust
+        server = grpc.aio.server(options=OPTIONS, interceptors=trust.interceptors())
         control_pb2_grpc.add_CoordinatorServicer_to_server(self, server)  # type: ignore[no-untyped-call]
-        port = server.add_insecure_port(address)
+        port = trust.credentials.listen(server, address)
         await server.start()
         return server, f"{address.rpartition(':')[0]}:{port}"
 
@@ -68,6 +72,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
             raise
         self._note("register", request, at_ns)
+        assignment.ticket = self._ticket(coordinator.trial, request.host)
         return assignment
 
     async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
@@ -112,7 +117,9 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             here = self._coordinator
             return here if here and here.pods_end_sessions and here.start_ns is not None else None
 
-        return (await self._await(started, context)).churn_plan()
+        plan = (await self._await(started, context)).churn_plan()
+        plan.ticket = self._ticket(plan.trial, CONTROLLER)
+        return plan
 
     async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
         coordinator = await self._of_trial(request.trial, context)
@@ -120,6 +127,9 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._note("note_killed", request, at_ns)
         coordinator.note_killed(request, at_ns)
         return control_pb2.Finished()
+
+    def _ticket(self, trial: str, host: str) -> str:
+        return write_ticket(self._trust.ticket_key, trial, host) if self._trust.ticket_key else ""
 
     def _note(self, call: str, request: Any, at_ns: int) -> None:
         if self._journal is not None:

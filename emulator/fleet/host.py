@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import time
 import uuid
@@ -18,6 +19,8 @@ from emulator.fleet.enforcement import Enforcement
 from emulator.fleet.member import AWAY, Membership, TrialGone, own_versions
 from emulator.runtime.links import OPTIONS, LinksService
 from emulator.telemetry.recorder import SinkFactory
+from emulator.trust.credentials import OPEN, Credentials
+from emulator.trust.door import Door
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 _REGISTER_LIMIT = 30.0
@@ -46,6 +49,8 @@ class Place:
     """Take part in one trial after the other, and wait for a coordinator that is away."""
     netem: bool = False
     """The host may have the kernel delay what it sends."""
+    credentials: Credentials = OPEN
+    """What the host shows to the coordinator and to other hosts, and asks of them."""
 
 
 async def run_host(place: Place) -> str:
@@ -54,22 +59,28 @@ async def run_host(place: Place) -> str:
     Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host,
     RuntimeError if the address cannot be bound, and whatever a protocol raises.
     """
-    service = LinksService()
-    server = grpc.aio.server(options=OPTIONS)
+    credentials, start = place.credentials, secrets.token_hex(16)
+    service = LinksService(start)
+    doors = [Door({"": [credentials.token]})] if credentials.token else []
+    server = grpc.aio.server(options=OPTIONS, interceptors=doors)
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
-    port = server.add_insecure_port(place.listen)
+    port = credentials.listen(server, place.listen)
     address = f"{place.listen.rpartition(':')[0]}:{port}"
     await server.start()
     try:
         async with Enforcement(address, netem=place.netem) as enforcement:
-            return await _Program(place, address, service, enforcement).run()
+            return await _Program(place, address, start, service, enforcement).run()
     finally:
         await server.stop(grace=0)
 
 
 class _Program:
-    def __init__(self, place: Place, address: str, service: LinksService, enforcement: Enforcement) -> None:
+    def __init__(
+        self, place: Place, address: str, start: str, service: LinksService, enforcement: Enforcement
+    ) -> None:
+        """`start` is the token that tells this start of the program from others."""
         self._place = place
+        self._start = start
         self._service = service
         self._enforcement = enforcement
         self._registration = control_pb2.Registration(
@@ -102,15 +113,15 @@ class _Program:
             self._membership.leave()
 
     async def _one_trial(self) -> str:
-        async with grpc.aio.insecure_channel(self._place.coordinator, options=OPTIONS) as channel:
+        async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
             await asyncio.wait_for(channel.channel_ready(), _REGISTER_LIMIT)
-            stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
+            stub = self._stub(channel)
             assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
             return await self._take_part(self._join(stub, await assignment, _PATIENCE))
 
     async def _all_trials(self) -> str:
-        async with grpc.aio.insecure_channel(self._place.coordinator, options=OPTIONS) as channel:
-            stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
+        async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
+            stub = self._stub(channel)
             while not self._told_to_go.is_set():
                 membership = await self._register(stub)
                 if membership is None:
@@ -122,6 +133,10 @@ class _Program:
                     print(f"left {membership.trial}: {why}", flush=True)
                     self._registration.start = uuid.uuid4().hex
         return ""
+
+    def _stub(self, channel: grpc.aio.Channel) -> Any:
+        showing = self._place.credentials.showing(channel, self._start)
+        return control_pb2_grpc.CoordinatorStub(showing)  # type: ignore[no-untyped-call]
 
     async def _register(self, stub: Any) -> Membership | None:
         """The host's part in the next trial, None if there will be none."""
@@ -151,6 +166,7 @@ class _Program:
             place.telemetry / assignment.trial if place.stay else place.telemetry,
             place.sink,
             patience,
+            place.credentials,
         )
 
     async def _take_part(self, membership: Membership) -> str:

@@ -27,7 +27,9 @@ from emulator.runtime.links import Links, LinksService
 from emulator.runtime.observer import Observer, progress_of
 from emulator.runtime.realtime import Host
 from emulator.streams import stream
+from emulator.telemetry.export import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
+from emulator.trust.credentials import OPEN, Credentials
 from trellis.v1 import control_pb2
 
 _START_LIMIT = 600.0
@@ -76,6 +78,7 @@ class Membership:
         telemetry: Path,
         sink: SinkFactory,
         patience: float,
+        credentials: Credentials = OPEN,
     ) -> None:
         """`service` receives what other hosts send; `patience` is for how many wall seconds the
         coordinator may be away. The assignment, most of which is the plan, is not kept."""
@@ -85,8 +88,9 @@ class Membership:
         self._service = service
         self._enforcement = enforcement
         self._telemetry = telemetry
-        self._sink = sink
+        self._sink = admitted(sink, assignment.ticket)
         self._patience = patience
+        self._credentials = credentials
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._script = script_in(assignment)
         self._network = network_in(assignment, self._spec.network)
@@ -194,7 +198,7 @@ class Membership:
 
     async def _live(self, host: Host, controller: Controller, start: control_pb2.Start) -> None:
         """From the common start to the end of the trial."""
-        links = Links(host, start.addresses, self._enforcement.prepare)
+        links = Links(host, start.addresses, self._enforcement.prepare, self._credentials)
         self._service.links = links
         # What exists now stays, and what peers keep lives long: the collector need not look often.
         gc.collect()

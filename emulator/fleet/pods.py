@@ -17,6 +17,7 @@ from emulator.experiment.spec import TrialSpec
 from emulator.fleet.conduct import follow
 from emulator.fleet.control import CoordinatorService
 from emulator.fleet.coordinator import Coordinator
+from emulator.fleet.guard import Trust
 from emulator.fleet.journal import Journal, replay
 from emulator.fleet.member import own_versions
 from emulator.fleet.verdict import judge
@@ -75,13 +76,16 @@ class Pods:
 
 
 @contextlib.contextmanager
-def serving_pods(listen: str, experiment: str) -> Iterator[Pods]:
-    """Serve the pods of this experiment at this address. Raises RuntimeError if it cannot be bound."""
+def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[Pods]:
+    """Serve the pods of this experiment at this address.
+
+    Raises RuntimeError if it cannot be bound, OSError if what is known of hosts cannot be read.
+    """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="coordinator", daemon=True)
     thread.start()
     try:
-        service, server = asyncio.run_coroutine_threadsafe(_serve(listen), loop).result()
+        service, server = asyncio.run_coroutine_threadsafe(_serve(listen, trust), loop).result()
         try:
             yield Pods(experiment, loop, service)
         finally:
@@ -92,7 +96,7 @@ def serving_pods(listen: str, experiment: str) -> Iterator[Pods]:
         loop.close()
 
 
-async def _serve(listen: str) -> tuple[CoordinatorService, grpc.aio.Server]:
-    service = CoordinatorService()
+async def _serve(listen: str, trust: Trust) -> tuple[CoordinatorService, grpc.aio.Server]:
+    service = CoordinatorService(trust)
     server, _ = await service.serve(listen)
     return service, server

@@ -18,11 +18,15 @@ from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.conduct import Fleet, conduct
 from emulator.fleet.coordinator import Coordinator
+from emulator.fleet.guard import Trust
 from emulator.fleet.member import own_versions
 from emulator.fleet.verdict import judge
 from emulator.runtime.progress import Report
+from emulator.trust.credentials import Credentials, new_token
 
 _LOOPBACK = "127.0.0.1:0"
+_INHERITED = "/dev/stdin"
+"""The pipe by which a host gets its token: nobody else sees it there, as they would in a command line."""
 _EXIT_LIMIT = 5.0
 """Wall seconds for a host to exit once it was told to."""
 _LOG_LIMIT = 1 << 20
@@ -35,9 +39,10 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
     Raises ValueError for a spec of another runtime, OSError if the directory cannot be written.
     """
     coordinator = Coordinator(spec, plan, directory.path.parent.parent.name, directory.name)
-    fleet = ProcessFleet(directory)
+    trust = Trust(Credentials(new_token()))
+    fleet = ProcessFleet(directory, trust.credentials.token)
     try:
-        early_end = asyncio.run(conduct(coordinator, _LOOPBACK, fleet, report))
+        early_end = asyncio.run(conduct(coordinator, _LOOPBACK, fleet, report, trust))
     finally:
         fleet.close()
     fidelity = judge(coordinator, own_versions(), early_end)
@@ -48,12 +53,14 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
 class ProcessFleet(Fleet):
     """Hosts as child processes, which end with this one."""
 
-    def __init__(self, directory: TrialDirectory) -> None:
+    def __init__(self, directory: TrialDirectory, token: str) -> None:
+        """The token is what hosts and coordinator of this run show each other."""
         self._directory = directory
+        self._token = token
         self._children: list[_Child] = []
 
     def start(self, coordinator: str, hosts: list[str]) -> None:
-        self._children.extend(_Child(name, coordinator, self._directory) for name in hosts)
+        self._children.extend(_Child(name, coordinator, self._directory, self._token) for name in hosts)
 
     def deaths(self) -> dict[str, str]:
         causes = {child.name: child.cause_of_death() for child in self._children}
@@ -76,7 +83,7 @@ class ProcessFleet(Fleet):
 class _Child:
     """A host process, with its log."""
 
-    def __init__(self, name: str, coordinator: str, directory: TrialDirectory) -> None:
+    def __init__(self, name: str, coordinator: str, directory: TrialDirectory, token: str) -> None:
         logs = directory.path / "hosts"
         logs.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -84,17 +91,20 @@ class _Child:
         command = [
             *(sys.executable, "-m", "services.peer", "--name", name, "--coordinator", coordinator),
             *("--telemetry", str(directory.telemetry), "--parent", str(os.getpid())),
+            *("--token", _INHERITED),
         ]
         log = self._log.open("wb", buffering=0)
         self.process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,
             env={"GRPC_VERBOSITY": "ERROR"} | os.environ,
         )
-        assert self.process.stdout is not None
+        assert self.process.stdin is not None and self.process.stdout is not None
+        with contextlib.suppress(BrokenPipeError), self.process.stdin as pipe:
+            pipe.write(token.encode())
         self._drain = threading.Thread(target=_drain, args=(self.process.stdout, log), daemon=True)
         self._drain.start()
 

@@ -21,10 +21,22 @@ import zstandard
 _CONTENTS = ".trellis-contents"
 _CHUNK = 1 << 18
 _MAX_CONTENTS = 1 << 12
+_MAX_MEMBERS = 1_000_000
+_MAX_BYTES = 1 << 40
+_MAX_GROWTH, _FREE_GROWTH = 200, 1 << 28
+"""Times what has come that may be made of it, beyond a quarter of a GiB: an archive of ours grows tenfold."""
+_MAX_HEADER = 1 << 20
+"""Bytes of a member's header."""
+_SLICE = 1 << 11
+"""Bytes that are decompressed at once: a zstd frame may grow 30,000 times."""
 
 
 class ArchiveError(Exception):
     """A stream that did not come whole, or is none of ours."""
+
+
+class ArchiveBomb(ArchiveError):
+    """A stream that would fill the disk or the memory: it is no use to ask for it again."""
 
 
 class Sink(Protocol):
@@ -98,17 +110,23 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> int | None:
 def unpack(source: Source, folder: Path, watch: Callable[[int], None] = lambda _: None) -> None:
     """Write what `pack` packed into an empty folder; `watch` is told the bytes that have come.
 
-    Raises ArchiveError if the stream ends early, is damaged, or names a file outside the folder, and
-    OSError; what came is then left in the folder.
+    Raises ArchiveError if the stream ends early, is damaged, or names a file outside the folder, ArchiveBomb
+    if it has more members or bytes than a run has, and OSError; what came is then left in the folder.
     """
     frame = _Frame(source, watch)
-    files = size = 0
+    files = size = members = 0
     contents: dict[str, int] | None = None
     try:
         with tarfile.open(fileobj=cast(IO[bytes], frame), mode="r|", bufsize=_CHUNK) as tar:
             for member in tar:
+                members, size = members + 1, size + member.size
+                frame.allow(member.size)
+                _refuse_bomb(members, size, member.size, folder)
+                if member.issparse():
+                    raise ArchiveError(f"the archive has a {member.name} with holes")
                 if member.name == _CONTENTS:
                     contents = _read_contents(tar, member)
+                    size -= member.size
                     continue
                 target = folder / _inside(member.name)
                 if member.isdir():
@@ -118,7 +136,7 @@ def unpack(source: Source, folder: Path, watch: Callable[[int], None] = lambda _
                     with target.open("xb") as file:
                         shutil.copyfileobj(data, file, _CHUNK)
                     os.utime(target, (member.mtime, member.mtime))
-                    files, size = files + 1, size + member.size
+                    files += 1
                 else:
                     raise ArchiveError(f"the archive has a {member.name} that is neither file nor folder")
         frame.finish()
@@ -129,6 +147,18 @@ def unpack(source: Source, folder: Path, watch: Callable[[int], None] = lambda _
     if contents != {"files": files, "bytes": size}:
         told = f"{contents.get('files')} files and {contents.get('bytes')} bytes"
         raise ArchiveError(f"the archive should hold {told}, but {files} files and {size} bytes came")
+
+
+def _refuse_bomb(members: int, size: int, next_size: int, folder: Path) -> None:
+    """Raises ArchiveBomb for what no run has, or what there is no room for."""
+    if members > _MAX_MEMBERS:
+        raise ArchiveBomb(f"the archive has more than {_MAX_MEMBERS:,} members, which no run has")
+    if size > _MAX_BYTES:
+        raise ArchiveBomb(f"the archive holds more than {_MAX_BYTES / 1e9:,.0f} GB, which no run does")
+    if next_size > (free := shutil.disk_usage(folder).free):
+        raise ArchiveBomb(
+            f"a file of the archive has {next_size / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free"
+        )
 
 
 def _read_contents(tar: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, int]:
@@ -152,26 +182,47 @@ class _Frame:
         self._source = source
         self._watch = watch
         self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._pending = memoryview(b"")
         self._left = b""
-        self._came = 0
+        self._came = self._made = self._given = 0
+        self._allowed = _MAX_HEADER
+
+    def allow(self, size: int) -> None:
+        """The next `size` bytes, a member's content, may be read, and then a header."""
+        self._allowed = self._given + size + _MAX_HEADER
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes, fewer only at the end. Raises EOFError if the stream ends in the frame."""
+        """At most `size` bytes, fewer only at the end.
+
+        Raises EOFError if the stream ends in the frame, ArchiveBomb if it grows too much.
+        """
         parts = [self._left]
         have = len(self._left)
         while have < size and not self._frame.eof:
-            data = self._source.read(_CHUNK)
-            if not data:
-                raise EOFError("it ends early")
-            self._came += len(data)
-            self._watch(self._came)
-            parts.append(self._frame.decompress(data))
+            parts.append(self._frame.decompress(self._slice()))
             have += len(parts[-1])
+            self._made += len(parts[-1])
+            if self._made > _FREE_GROWTH + _MAX_GROWTH * self._came:
+                raise ArchiveBomb(f"the archive grows more than {_MAX_GROWTH} times, which no run does")
         whole = b"".join(parts)
         self._left = whole[size:]
+        self._given += min(size, have)
+        if self._given > self._allowed:
+            raise ArchiveBomb(f"the archive has more than {_MAX_HEADER:,} bytes between two files")
         return whole[:size]
 
     def finish(self) -> None:
-        """Read on to the frame's checksum. Raises EOFError and ZstdError."""
+        """Read on to the frame's checksum. Raises EOFError, ArchiveBomb and ZstdError."""
         while self.read(_CHUNK):
             pass
+
+    def _slice(self) -> memoryview:
+        """A little of what has come. Raises EOFError if there is no more."""
+        if not self._pending:
+            self._pending = memoryview(self._source.read(_CHUNK))
+            if not self._pending:
+                raise EOFError("it ends early")
+            self._came += len(self._pending)
+            self._watch(self._came)
+        part, self._pending = self._pending[:_SLICE], self._pending[_SLICE:]
+        return part

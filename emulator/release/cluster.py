@@ -86,9 +86,11 @@ class Cluster:
             pass
 
     @contextmanager
-    def stream(self, path: str, **query: Any) -> Iterator[urllib3.BaseHTTPResponse]:
+    def stream(
+        self, path: str, headers: dict[str, str] | None = None, **query: Any
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
         """An answer to be read piece by piece; Unreachable if it breaks off."""
-        with self._request("GET", path, query, {"Accept": "*/*"}) as answer:
+        with self._request("GET", path, query, {"Accept": "*/*"} | (headers or {})) as answer:
             yield answer
 
     @contextmanager

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import new_folder
-from emulator.release.archive import ArchiveError, unpack
+from emulator.release.archive import ArchiveBomb, ArchiveError, unpack
 from emulator.release.cluster import Cluster, Json
 from emulator.release.errors import NotThere, ReleaseError, Unreachable
+from emulator.release.results import Results
 from emulator.release.standing import Standing
 
 _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""Of an experiment, as `validate` allows it: it becomes a folder's name here."""
 _FETCHES = 3
 """Attempts to bring a run directory home before a broken transfer is an error."""
 
@@ -46,6 +49,7 @@ class Release:
         self.cluster = cluster
         self.name = name
         self._selector = f"{_INSTANCE}={name}"
+        self.results = Results(cluster, name, f"{self._selector},{_COMPONENT}=results")
 
     def workloads(self) -> list[Workload]:
         """In the order of their names."""
@@ -98,8 +102,8 @@ class Release:
     def standing(self) -> Standing | None:
         """How far the run is; None while its results service does not answer."""
         try:
-            with self._results("status") as answer:
-                return Standing.from_json(answer.data)  # type: ignore[attr-defined]
+            with self.results.read("status") as answer:
+                return Standing.from_json(answer.data)
         except (NotThere, Unreachable, ValueError):
             self.cluster.get("/version")  # the cluster itself has to answer
             return None
@@ -108,7 +112,7 @@ class Release:
         """Copy the run directory to `<out>/<experiment>-<time>`, whole or not at all.
 
         `watch` is told the bytes that have come. Raises ReleaseError if it does not come whole in three
-        attempts, and OSError.
+        attempts or is no run, and OSError.
         """
         standing = self.standing()
         if standing is None:
@@ -120,16 +124,23 @@ class Release:
             raise ReleaseError(
                 f"{self.name} has no run directory yet: {why}. See why: trellis status {self.name}"
             )
+        if not _NAME.fullmatch(standing.experiment):
+            raise ReleaseError(
+                f"the results service of {self.name} tells of an experiment {standing.experiment[:80]!r}, "
+                f"which is no name of one, so nothing is fetched. See its log: trellis logs {self.name}"
+            )
         out.mkdir(parents=True, exist_ok=True)
         for attempt in range(1, _FETCHES + 1):
             draft = Path(tempfile.mkdtemp(prefix=f".{self.name}-", suffix=".new", dir=out))
             try:
-                with self._results("run.tar.zst") as answer:
-                    unpack(answer, draft, watch)  # type: ignore[arg-type]
+                with self.results.read("run.tar.zst") as answer:
+                    unpack(answer, draft, watch)
                 draft.chmod(0o755)
                 home = new_folder(standing.experiment, out)
                 draft.replace(home)
                 return RunDirectory(home)
+            except ArchiveBomb as error:
+                raise ReleaseError(f"the run directory of {self.name} was not fetched: {error}") from None
             except (ArchiveError, Unreachable) as error:
                 if attempt == _FETCHES:
                     raise ReleaseError(
@@ -139,17 +150,6 @@ class Release:
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
         raise AssertionError
-
-    @contextmanager
-    def _results(self, path: str) -> Iterator[object]:
-        selector = f"{self._selector},{_COMPONENT}=results"
-        services = self.cluster.objects(_CORE, "services", labelSelector=selector)
-        if not services:
-            raise NotThere(f"{self.name} has no results service")
-        name, port = services[0]["metadata"]["name"], services[0]["spec"]["ports"][0]["port"]
-        base = f"/{_CORE}/namespaces/{self.cluster.namespace}/services/http:{name}:{port}/proxy"
-        with self.cluster.stream(f"{base}/{path}") as answer:
-            yield answer
 
 
 def _workload(kind: str, about: Json) -> Workload:

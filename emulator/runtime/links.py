@@ -16,6 +16,8 @@ import grpc.aio
 
 from emulator.runtime.passage import Passage
 from emulator.runtime.realtime import GATHERING, Host, Wire
+from emulator.trust.credentials import OPEN, Credentials
+from emulator.trust.proof import digest, prove
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 _BATCH_LIMIT = 2000
@@ -66,9 +68,10 @@ class _Link:
     A stream is opened when it is needed and closed when nobody has used it for a while.
     """
 
-    def __init__(self, host: Host, address: str) -> None:
+    def __init__(self, host: Host, address: str, credentials: Credentials) -> None:
         self._host = host
         self._address = address
+        self._credentials = credentials
         self._queue: list[Passage] = []
         self._wanted = asyncio.Event()
         self._accepted: Stream | None = None
@@ -138,13 +141,14 @@ class _Link:
         After a failure nothing is tried for a while, and then only when there is something to send: many
         hosts that look for each other without need keep a busy machine busy.
         """
-        async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
+        async with self._credentials.open(self._address, OPTIONS) as channel:
             try:
                 # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
                 async with asyncio.timeout(_CONNECT_LIMIT):
                     await _connect(channel)
                 self._back_off = _BACK_OFF[0]
-                await self._send_all(wire_pb2_grpc.LinksStub(channel).Exchange())  # type: ignore[no-untyped-call]
+                stub = wire_pb2_grpc.LinksStub(self._credentials.showing(channel))  # type: ignore[no-untyped-call]
+                await self._send_all(stub.Exchange())
                 return
             except (*_BROKEN, ConnectionError, TimeoutError):
                 if self._accepted is not None:
@@ -208,7 +212,11 @@ class Links(Wire):
     """All links of a host to others."""
 
     def __init__(
-        self, host: Host, addresses: Sequence[str], prepare: Callable[[int, str], None] = _ready
+        self,
+        host: Host,
+        addresses: Sequence[str],
+        prepare: Callable[[int, str], None] = _ready,
+        credentials: Credentials = OPEN,
     ) -> None:
         """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is used.
 
@@ -217,6 +225,7 @@ class Links(Wire):
         self._host = host
         self._addresses = list(addresses)
         self._prepare = prepare
+        self._credentials = credentials
         self._links: dict[int, _Link] = {}
         host.wire = self
 
@@ -251,16 +260,22 @@ class Links(Wire):
         if link is None:
             address = self._addresses[host]
             self._prepare(host, address)
-            link = self._links[host] = _Link(self._host, address)
+            link = self._links[host] = _Link(self._host, address, self._credentials)
         return link
 
 
 class LinksService(wire_pb2_grpc.LinksServicer):
     """Receives the batches of other hosts for the trial that is on."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: str = "") -> None:
+        """`start` is the token of this start of the host's program."""
         self.links: Links | None = None
         """The links that take batches; without them a batch is thrown away."""
+        self._digest = digest(start)
+
+    async def Prove(self, request: wire_pb2.Question, context: Any) -> wire_pb2.Proof:
+        """Show the coordinator that this start of the program lives."""
+        return wire_pb2.Proof(proof=prove(self._digest, request.question))
 
     async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
         """Handle what another host sends; what this one has for it goes the same way."""

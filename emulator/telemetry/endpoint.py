@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import grpc
 
+from emulator.trust.credentials import Certificates
+
 _PORT = 4317
 
 
@@ -14,8 +16,14 @@ class BadEndpoint(ValueError):
     """The text is no address that OTLP/gRPC can be sent to."""
 
 
-def open_channel(endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
-    """A channel to `http://HOST:PORT` or `https://HOST:PORT`. Raises BadEndpoint."""
+def open_channel(
+    endpoint: str, options: Sequence[tuple[str, int]] = (), certificates: Certificates | None = None
+) -> grpc.Channel:
+    """A channel to `http://HOST:PORT` or `https://HOST:PORT`.
+
+    A server of the same release has `certificates`; any other one has to be known to this machine. Raises
+    BadEndpoint.
+    """
     address = urlsplit(endpoint)
     try:
         port = address.port or _PORT
@@ -30,6 +38,9 @@ def open_channel(endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc
             f'"{endpoint}" has a path, as OTLP over HTTP does. Name the gRPC port, usually {_PORT}'
         )
     host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+    if address.scheme == "https" and certificates is not None:
+        named = [*options, ("grpc.ssl_target_name_override", certificates.name)]
+        return grpc.secure_channel(f"{host}:{port}", certificates.of_client(), named)
     if address.scheme == "https":
         return grpc.secure_channel(f"{host}:{port}", grpc.ssl_channel_credentials(), options)
     return grpc.insecure_channel(f"{host}:{port}", options)

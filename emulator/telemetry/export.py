@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import grpc
@@ -20,11 +20,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.otlp import Sink
+from emulator.telemetry.recorder import SinkFactory
+from emulator.trust.credentials import Certificates, bearer
 
-_METHODS = {
+METHODS = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
     "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 }
+"""The gRPC method of each signal."""
 _CONTENT = {"traces": "spans", "metrics": "data points"}
 _OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
 """gRPC itself would wait for up to two minutes before it looks for a Collector that was away."""
@@ -61,13 +64,29 @@ class Exporter:
     """Seconds that closing a sink may take."""
     hold: float = 0.0
     """Seconds that a message waits in an idle sink, so that not all hosts send at the same moment."""
+    ticket: str = field(default="", repr=False)
+    """What is shown with each request; see `emulator/trust/tickets.py`."""
+    certificates: Certificates | None = None
+    """For an endpoint https://..., if it is the release's own."""
 
     def __call__(self, path: Path) -> GrpcSink:
         """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
 
         Raises BadEndpoint.
         """
-        return GrpcSink(self.endpoint, path.stem.split("-")[-2], closing=self.closing, hold=self.hold)
+        return GrpcSink(
+            self.endpoint,
+            path.stem.split("-")[-2],
+            closing=self.closing,
+            hold=self.hold,
+            ticket=self.ticket,
+            certificates=self.certificates,
+        )
+
+
+def admitted(sink: SinkFactory, ticket: str) -> SinkFactory:
+    """The same sinks for a trial for which the coordinator gave this ticket; files need none."""
+    return replace(sink, ticket=ticket) if isinstance(sink, Exporter) else sink
 
 
 class GrpcSink(Sink):
@@ -86,6 +105,8 @@ class GrpcSink(Sink):
         patience: float = _PATIENCE,
         queued_bytes: int = _QUEUED_BYTES,
         hold: float = 0.0,
+        ticket: str = "",
+        certificates: Certificates | None = None,
     ) -> None:
         """`signal` is "traces" or "metrics". Raises BadEndpoint."""
         self._signal = signal
@@ -94,9 +115,10 @@ class GrpcSink(Sink):
         self._patience = patience
         self._room = queued_bytes
         self._hold = hold
-        self._channel = open_channel(endpoint, _OPTIONS)
+        self._channel = open_channel(endpoint, _OPTIONS, certificates)
+        self._metadata = bearer(ticket)
         # Without serializers bytes go out, and come back, as they are.
-        self._export: Callable[..., bytes] = self._channel.unary_unary(_METHODS[signal], None, None)
+        self._export: Callable[..., bytes] = self._channel.unary_unary(METHODS[signal], None, None)
         self.kept = 0
         self.lost = 0
         self._lost_messages = 0
@@ -152,7 +174,7 @@ class GrpcSink(Sink):
             if self._changed.wait_for(lambda: self._closed, self._hold):
                 return
         with contextlib.suppress(grpc.RpcError, ValueError):
-            self._export(b"", timeout=_DEADLINE)
+            self._export(b"", timeout=_DEADLINE, metadata=self._metadata)
 
     def _send(self, message: bytes, count: int) -> None:
         """Send one message until it is taken, refused for good, or given up."""
@@ -161,7 +183,7 @@ class GrpcSink(Sink):
         reason = "no time was left"
         while time.monotonic() < give_up and not self._abandoned.is_set():
             try:
-                reply = self._export(message, timeout=_DEADLINE)
+                reply = self._export(message, timeout=_DEADLINE, metadata=self._metadata)
             except grpc.RpcError as error:
                 reason = f"{error.code().name}: {error.details()}"
                 if error.code() not in _PASSING:

@@ -1,6 +1,7 @@
 {{/*
 The Collector's configuration. What is written to files passes no queue and no batch, so that a sender's OK
 means written; what is forwarded may be lost, and must not hold up the files: a batch of its own cuts it off.
+It listens to its own pod alone, where the gate asks for tickets: not every Collector has extensions that do.
 */}}
 {{- define "trellis.collector.config" -}}
 {{- $forward := .Values.telemetry.forward -}}
@@ -11,7 +12,7 @@ receivers:
   otlp:
     protocols:
       grpc:
-        endpoint: 0.0.0.0:4317
+        endpoint: 127.0.0.1:4316
         max_recv_msg_size_mib: 64
 processors:
   memory_limiter:

@@ -3,6 +3,9 @@
 {{- if gt (len .Release.Name) 40 -}}
 {{- fail (printf "the release name %q has %d characters, and names of pods are made from it: use at most 40" .Release.Name (len .Release.Name)) -}}
 {{- end -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" .Release.Name) -}}
+{{- fail (printf "the release name %q is none that a Service can have: use small letters, digits and -, and begin with a letter" .Release.Name) -}}
+{{- end -}}
 {{- .Release.Name -}}
 {{- end -}}
 

@@ -1,0 +1,138 @@
+"""The gate before a Collector: each host gets in its own telemetry of a trial, and nothing else.
+
+A host shows the ticket that the coordinator gave it. What a request says of its origin has to be what the
+ticket is for; the request is passed on as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from emulator.telemetry import names
+from emulator.telemetry.export import METHODS
+from emulator.trust.credentials import AUTHORIZATION, Credentials
+from emulator.trust.tickets import read_ticket
+
+_LONGEST = 16 << 20
+"""Bytes of a request; what a host has queued is half of it at most."""
+_AT_ONCE = 128
+"""Requests under way; further ones are told to come again."""
+_DEADLINE = 15.0
+"""Seconds that the Collector has for a request."""
+_SCHEME = "Bearer "
+_BYTES = 2
+"""The wire type of what has a length. See protobuf.dev/programming-guides/encoding."""
+_FIXED = {1: 8, 5: 4}
+
+
+class NotTheirs(ValueError):
+    """A request is of another origin than its sender."""
+
+
+async def serve_gate(
+    listen: str, collector: str, key: str, credentials: Credentials
+) -> tuple[grpc.aio.Server, grpc.aio.Channel, int]:
+    """Start the gate to the Collector at `collector`; gives what is to be closed, and the port.
+
+    Raises RuntimeError if the address cannot be bound.
+    """
+    options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0)]
+    channel = grpc.aio.insecure_channel(
+        collector,
+        options=[
+            ("grpc.max_send_message_length", _LONGEST),
+            ("grpc.initial_reconnect_backoff_ms", 250),
+            ("grpc.max_reconnect_backoff_ms", 2000),
+        ],
+    )
+    server = grpc.aio.server(options=options, maximum_concurrent_rpcs=_AT_ONCE)
+    for method in METHODS.values():
+        service, _, name = method.strip("/").partition("/")
+        handler = grpc.stream_unary_rpc_method_handler(_passing(channel.unary_unary(method, None, None), key))
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
+    port = credentials.listen(server, listen)
+    await server.start()
+    return server, channel, port
+
+
+def _passing(export: Callable[..., Any], key: str) -> Callable[..., Any]:
+    """A call of one message, written as a stream so that the ticket is read before the message is."""
+
+    async def answer(requests: AsyncIterator[bytes], context: Any) -> bytes:
+        shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, ""))
+        of = read_ticket(key, shown.removeprefix(_SCHEME))
+        if of is None:
+            why = "the request does not show a ticket of this release's coordinator"
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
+            raise AssertionError
+        request = await anext(aiter(requests), b"")
+        try:
+            refuse_others(request, *of)
+        except NotTheirs as error:
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
+        try:
+            reply: bytes = await export(request, timeout=_DEADLINE)
+        except grpc.aio.AioRpcError as error:
+            await context.abort(error.code(), error.details() or "")
+        return reply
+
+    return answer
+
+
+def refuse_others(request: bytes, trial: str, host: str) -> None:
+    """Raises NotTheirs unless all that is in the request is of this host and trial."""
+    try:
+        for part in _fields(request, 1):
+            resources = [Resource.FromString(each) for each in _fields(part, 1)]
+            told = [(a.key, a.value.string_value) for each in resources for a in each.attributes]
+            for key, own in ((names.TRIAL, trial), (names.HOST, host)):
+                values = [value for name, value in told if name == key]
+                if not values or any(value != own for value in values):
+                    raise NotTheirs(f"the ticket is for {key} {own}, the telemetry is not")
+    except (DecodeError, IndexError) as error:
+        raise NotTheirs(f"the request is no telemetry: {error}") from None
+
+
+def _fields(message: bytes, number: int) -> Iterator[bytes]:
+    """The fields of this number that have a length.
+
+    Raises DecodeError and IndexError for what is no message.
+    """
+    at, end = 0, len(message)
+    while at < end:
+        tag, at = _varint(message, at)
+        kind = tag & 7
+        if kind == 0:
+            _, at = _varint(message, at)
+        elif kind == _BYTES:
+            size, at = _varint(message, at)
+            if at + size > end:
+                raise DecodeError("it ends early")
+            if tag >> 3 == number:
+                yield message[at : at + size]
+            at += size
+        elif kind in _FIXED:
+            at += _FIXED[kind]
+        else:
+            raise DecodeError("it has a group")
+    if at > end:
+        raise DecodeError("it ends early")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise DecodeError("a number is too long")

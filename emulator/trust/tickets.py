@@ -1,0 +1,32 @@
+"""Tickets to the Collector: with one, a host may send its own telemetry of one trial and nothing else.
+
+The coordinator writes them and the gate before the Collector reads them; both know a key that hosts do not.
+"""
+
+from __future__ import annotations
+
+import hmac
+
+_SEPARATOR = "\n"
+
+
+def write_ticket(key: str, trial: str, host: str) -> str:
+    """The ticket of a host for a trial: letters, digits and dots of ASCII. Names may have no line break."""
+    sealed = _SEPARATOR.join((trial, host))
+    return f"{sealed.encode().hex()}.{_seal(key, sealed)}"
+
+
+def read_ticket(key: str, ticket: str) -> tuple[str, str] | None:
+    """(trial, host) that the ticket is for; None if it was not written with this key."""
+    told, _, seal = ticket.partition(".")
+    try:
+        sealed = bytes.fromhex(told).decode()
+        trial, host = sealed.split(_SEPARATOR)
+    except ValueError:
+        return None
+    right = hmac.compare_digest(seal.encode(), _seal(key, sealed).encode())
+    return (trial, host) if right else None
+
+
+def _seal(key: str, sealed: str) -> str:
+    return hmac.digest(key.encode(), sealed.encode(), "sha256").hex()

@@ -1,0 +1,52 @@
+"""The gate before the Collector of a release:
+
+`python -m services.telemetry_gate --listen 10.0.0.1:4317 --collector 127.0.0.1:4316 --ticket-key FILE`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from emulator.telemetry.gate import serve_gate
+from emulator.trust.credentials import Credentials, NoCredentials, read_token
+from services.credentials import add_certificates, certificates_of
+
+_GRACE = 5.0
+"""Seconds for requests that are under way at the end."""
+
+
+def main() -> int:
+    """Serves until SIGTERM. Exit status: 0, or 1 if it could not."""
+    parser = argparse.ArgumentParser(description="The gate before the Collector of a release")
+    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:4317"))
+    parser.add_argument("--collector", required=True, help="address:port")
+    parser.add_argument("--ticket-key", type=Path, required=True, help="file with the key of tickets")
+    add_certificates(parser)
+    arguments = parser.parse_args()
+    try:
+        key, credentials = read_token(arguments.ticket_key), Credentials("", certificates_of(arguments))
+        asyncio.run(_serve(arguments.listen, arguments.collector, key, credentials))
+    except (NoCredentials, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _serve(listen: str, collector: str, key: str, credentials: Credentials) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    server, channel, port = await serve_gate(listen, collector, key, credentials)
+    print(f"listening on {listen.rpartition(':')[0]}:{port}", flush=True)
+    await ended.wait()
+    await server.stop(_GRACE)
+    await channel.close(None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

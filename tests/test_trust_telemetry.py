@@ -1,0 +1,184 @@
+"""The gate before the Collector, on the loopback: what it lets through, and what it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from test_telemetry_export import Collector, running
+
+from emulator.telemetry.export import METHODS, Exporter, ExportError, admitted
+from emulator.telemetry.gate import NotTheirs, refuse_others, serve_gate
+from emulator.telemetry.otlp import FileSink
+from emulator.telemetry.recorder import Recorder
+from emulator.trust.credentials import OPEN, bearer
+from emulator.trust.tickets import read_ticket, write_ticket
+
+KEY = "the key of tickets"
+TICKET = write_ticket(KEY, "vitis-1", "host-3")
+
+
+def spans(trial: str = "vitis-1", host: str = "host-3") -> TracesData:
+    data = TracesData()
+    resource = data.resource_spans.add()
+    for key, value in (("trellis.trial", trial), ("service.instance.id", host)):
+        resource.resource.attributes.add(key=key).value.string_value = value
+    resource.scope_spans.add().spans.add(name="publish")
+    return data
+
+
+@contextmanager
+def gate(collector: Collector) -> Iterator[str]:
+    """The gate's address, before this Collector."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    serving = serve_gate("127.0.0.1:0", f"127.0.0.1:{collector.port}", KEY, OPEN)
+    server, channel, port = asyncio.run_coroutine_threadsafe(serving, loop).result(20)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(0), loop).result(20)
+        asyncio.run_coroutine_threadsafe(channel.close(None), loop).result(20)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def send(address: str, message: bytes, ticket: str = TICKET, signal: str = "traces") -> grpc.StatusCode:
+    with grpc.insecure_channel(address) as channel:
+        export = channel.unary_unary(METHODS[signal], None, None)
+        try:
+            export(message, timeout=20, metadata=bearer(ticket))
+        except grpc.RpcError as error:
+            code: grpc.StatusCode = error.code()
+            return code
+    return grpc.StatusCode.OK
+
+
+def test_a_host_with_its_ticket_sends_its_own_telemetry(tmp_path: Path) -> None:
+    with running() as collector, gate(collector) as address:
+        recorder = Recorder(
+            tmp_path,
+            "host-3",
+            experiment="example",
+            trial="vitis-1",
+            seed=1,
+            start_unix_ns=10**18,
+            sink=admitted(Exporter(f"http://{address}"), TICKET),
+        )
+        recorder.operation(recorder.begin(1), "publish", 1, 1, {})
+        recorder.write_interval(10**9, 1, 0)
+        recorder.close()
+        assert collector.traces.messages and collector.metrics.messages
+        assert recorder.lost_spans == 0
+
+
+@pytest.mark.parametrize("signal", list(METHODS))
+@pytest.mark.parametrize(
+    "ticket",
+    [
+        "",
+        "x",
+        "é",
+        TICKET[:-1],
+        TICKET + "0",
+        write_ticket("another key", "vitis-1", "host-3"),
+        b"vitis-1\nhost-3".hex() + ".",
+    ],
+)
+def test_nothing_comes_in_without_a_ticket(ticket: str, signal: str) -> None:
+    if not ticket.isascii():
+        assert read_ticket(KEY, ticket) is None
+        return
+    with running() as collector, gate(collector) as address:
+        sent = send(address, spans().SerializeToString(), ticket, signal)
+        assert sent is grpc.StatusCode.UNAUTHENTICATED
+        assert not collector.traces.messages and not collector.metrics.messages
+
+
+def of_two() -> TracesData:
+    data = spans()
+    data.MergeFrom(spans(host="host-4"))
+    return data
+
+
+def told_twice() -> bytes:
+    """The same attribute with both values, of which readers may take either."""
+    data = spans()
+    data.resource_spans[0].resource.attributes.add(key="trellis.trial").value.string_value = "vitis-2"
+    return data.SerializeToString()
+
+
+def without_resource() -> bytes:
+    data = spans()
+    data.resource_spans[0].ClearField("resource")
+    return data.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        spans(trial="vitis-2").SerializeToString(),
+        spans(host="host-4").SerializeToString(),
+        spans(trial="../../elsewhere").SerializeToString(),
+        of_two().SerializeToString(),
+        told_twice(),
+        without_resource(),
+        spans().SerializeToString()[:-3],
+        b"no telemetry",
+        b"\x0b\x0c",
+    ],
+)
+def test_a_ticket_is_for_one_host_and_one_trial(message: bytes) -> None:
+    with running() as collector, gate(collector) as address:
+        assert send(address, message) is grpc.StatusCode.PERMISSION_DENIED
+        assert send(address, spans().SerializeToString()) is grpc.StatusCode.OK
+        assert collector.traces.messages == [spans().SerializeToString()]
+
+
+def test_what_the_collector_says_reaches_the_sender() -> None:
+    with running() as collector, gate(collector) as address:
+        collector.traces.answers = [grpc.StatusCode.RESOURCE_EXHAUSTED]
+        assert send(address, spans().SerializeToString()) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert send(address, spans().SerializeToString()) is grpc.StatusCode.OK
+
+
+def test_what_is_refused_for_good_is_counted_as_lost() -> None:
+    with running() as collector, gate(collector) as address:
+        sink = Exporter(f"http://{address}", closing=5)(Path("host-3-traces-0.otlp"))
+        sink.write(spans().SerializeToString(), 1)
+        with pytest.raises(ExportError, match="UNAUTHENTICATED"):
+            sink.close()
+        assert sink.lost_spans == 1 and not collector.traces.messages
+
+
+def test_files_need_no_ticket() -> None:
+    assert admitted(FileSink, TICKET) is FileSink
+
+
+@given(st.binary(max_size=200))
+def test_whatever_comes_is_theirs_or_refused(message: bytes) -> None:
+    try:
+        refuse_others(message, "vitis-1", "host-3")
+    except NotTheirs:
+        return
+    data = TracesData.FromString(message) if message else TracesData()
+    assert not data.resource_spans
+
+
+@given(
+    st.text(alphabet=st.characters(blacklist_characters="\n", blacklist_categories=["Cs"])), st.text("ab-1")
+)
+def test_a_ticket_tells_what_it_is_for_to_those_who_have_the_key(trial: str, host: str) -> None:
+    ticket = write_ticket(KEY, trial, host)
+    assert read_ticket(KEY, ticket) == (trial, host)
+    assert read_ticket("another", ticket) is None
