@@ -179,7 +179,7 @@ class Membership:
         await enforcement.measure_after()
         result = observer.fidelity(controller)
         enforcement.report(result)
-        result.clock_offset_ns = await measure_clock_offset(self._stub, name)
+        result.clock_offset_ns = await self._asked(partial(measure_clock_offset, self._stub, name))
         result.error = error
         return await self._finish(result)
 
