@@ -9,13 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from emulator.workload.problems import range_problems
 from emulator.workload.ranges import (
     draw_bounds,
     draw_events,
     draw_interests,
     draw_points,
     draw_presence,
-    range_problems,
 )
 from emulator.workload.spec import Attribute, RangePattern
 
