@@ -24,8 +24,8 @@ _FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\
 def parse_duration(value: Any) -> float:
     """Seconds of a duration such as "250 ms".
 
-    Raises ValueError if the unit is missing or unknown, and for what is longer than a hundred years or, unless
-    it is 0, shorter than a microsecond.
+    Raises ValueError if the unit is missing or unknown, for more than a hundred years, and for less than a
+    microsecond that is not 0.
     """
     form = _FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
     if form is None or form[2] not in _SECONDS:

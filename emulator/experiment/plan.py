@@ -11,6 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from emulator.disk import writing
+from emulator.experiment.rundir import DamagedFile
+
 PEERS = pa.schema(
     [
         ("peer", pa.int32()),
@@ -71,6 +74,14 @@ LOOKUPS = pa.schema(
     ]
 )
 
+_SCHEMAS = {
+    "peers": PEERS,
+    "sessions": SESSIONS,
+    "subscriptions": SUBSCRIPTIONS,
+    "publications": PUBLICATIONS,
+    "lookups": LOOKUPS,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -90,9 +101,23 @@ class Plan:
         """Write each table to a file of its name, such as `peers.parquet`."""
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
-            pq.write_table(getattr(self, name), directory / f"{name}.parquet")
+            path = directory / f"{name}.parquet"
+            with writing(path):
+                pq.write_table(getattr(self, name), path)
 
     @classmethod
     def read(cls, directory: Path) -> Plan:
-        """Raises FileNotFoundError if a table is missing."""
-        return cls(*(pq.read_table(directory / f"{name}.parquet") for name in cls.__slots__))
+        """Raises DamagedFile if a table is missing or is not what it has to be."""
+        return cls(*(_read(directory / f"{name}.parquet") for name in cls.__slots__))
+
+
+def _read(path: Path) -> pa.Table:
+    mend = "Remove the trial's folder and resume the run, or get the file back"
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (OSError, pa.ArrowException) as error:
+        why = " ".join(str(error).split())
+        raise DamagedFile(f"{path} is damaged: it is no table ({why[:200]}). {mend}") from None
+    if lacking := sorted(set(_SCHEMAS[path.stem].names) - set(table.schema.names)):
+        raise DamagedFile(f"{path} is damaged: it lacks the columns {', '.join(lacking)}. {mend}")
+    return table

@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.disk import told
 from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.fleet.assignment import network_in, script_in, without_plan
 from emulator.fleet.clock_offset import measure_clock_offset
@@ -267,4 +268,4 @@ class Membership:
 
 
 def _unwritable(error: OSError) -> str:
-    return f"telemetry cannot be written: {error}"
+    return f"telemetry cannot be written: {told(error)}"
