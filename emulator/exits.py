@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
 
 VALID, INVALID, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-_DAMAGE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_DAMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What code raises that reads what it did not expect."""
 
 err = Console(stderr=True, highlight=False)

@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from emulator.fleet import stops
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
@@ -37,6 +38,7 @@ def main() -> int:
     if not arguments.name or not arguments.coordinator:
         parser.error("--name and --coordinator are needed")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stops.watch()
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     place = Place(

@@ -103,7 +103,7 @@ class Plan:
         for name in self.__slots__:
             path = directory / f"{name}.parquet"
             with writing(path):
-                pq.write_table(getattr(self, name), path)
+                pq.write_table(getattr(self, name), path.absolute())
 
     @classmethod
     def read(cls, directory: Path) -> Plan:
@@ -114,7 +114,7 @@ class Plan:
 def _read(path: Path) -> pa.Table:
     mend = "Remove the trial's folder and resume the run, or get the file back"
     try:
-        table = pq.read_table(path, partitioning=None)
+        table = pq.read_table(path.absolute(), partitioning=None)
     except (OSError, pa.ArrowException) as error:
         why = " ".join(str(error).split())
         raise DamagedFile(f"{path} is damaged: it is no table ({why[:200]}). {mend}") from None

@@ -11,6 +11,7 @@ runs/<experiment>-<time>/
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ def write_whole(path: Path, text: str) -> None:
 
     Raises OSError that names the file; then the old content is there, and no half of the new one.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file, so it is not replaced", str(path))
     draft = path.with_name(path.name + ".new")
     try:
         with writing(draft):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from emulator.experiment.fidelity import Check, Fidelity, HostReport
 from emulator.fleet.coordinator import Coordinator, Member, listed
+from emulator.fleet.stops import WORD
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
@@ -41,6 +42,9 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     stall = max((result.loop_stall_s for result in results), default=0.0)
     scale = coordinator.time_scale
 
+    stopped = [m.name for m in members if WORD in m.lost or (m.result and WORD in m.result.error)]
+    slow = f"{listed(stopped)} {WORD}" if stopped else "the machine is too slow for this many peers"
+
     def in_time(name: str, wall_s: float, limit_s: float, detail: str) -> Check:
         if scale != 1:
             detail += f"; {_ms(wall_s):g} ms of wall time"
@@ -62,13 +66,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "timer lateness, 99th percentile",
             lateness.quantile(0.99),
             limits.timer_lateness_p99,
-            "the machine is too slow for this many peers: fewer peers, more cores or a larger time_scale",
+            f"{slow}: fewer peers, more cores or a larger time_scale" if not stopped else slow,
         ),
         in_time(
             "event-loop stall, longest",
             stall,
             limits.loop_stall,
-            "the machine is too slow for this many peers, or a handler computes for too long",
+            f"{slow}, or a handler computes for too long" if not stopped else slow,
         ),
         in_time(
             "one-way delay error, 99th percentile",
