@@ -144,3 +144,13 @@ def test_subscriptions_without_any_possible_attribute_are_told() -> None:
     ((key, _),) = range_problems(pattern({"presence": 0.0}))
     assert key == "attributes.0.presence"
     assert range_problems(pattern({})) == []
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_range_that_touches_no_edge_has_its_point_in_the_middle(seed: int) -> None:
+    drawn = attribute(size_bound=0.3)
+    point = draw_points(drawn, 50, np.random.default_rng(seed))  # the first that `draw_bounds` draws
+    low, high = draw_bounds(drawn, 50, np.random.default_rng(seed))
+    inside = (low > drawn.low) & (high < drawn.high)
+    assert inside.any()
+    assert np.allclose((low + high)[inside] / 2, point[inside])
