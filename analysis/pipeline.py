@@ -14,6 +14,7 @@ from analysis.session import spark_session
 from analysis.summary import summarize
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
+from emulator.experiment.plan import check_plan
 from emulator.experiment.rundir import RunDirectory
 
 _MUCH_TELEMETRY = 10 << 20
@@ -29,11 +30,14 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     """Analyse all trials that have telemetry, however they ended; returns the summary.
 
     `tell` is told what is being done, and how far it is. What was there of an earlier analysis is replaced.
-    Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged.
+    Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged,
+    DamagedFile for other files of the run.
     """
     experiment = read_experiment(run)
     records = read_trials(run, experiment)
     ready = [record for record in records if record.has_telemetry]
+    for record in ready:
+        check_plan(record.directory.plan)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,6 +16,7 @@ import typer
 
 from emulator import release_options as pods
 from emulator.compiled import WHY_INTERPRETED
+from emulator.disk import full_disk
 from emulator.exits import (
     INVALID,
     VALID,
@@ -380,6 +383,15 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
             raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
+        except Exception as error:
+            if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+                raise
+            if full_disk(error):
+                places = f"{directory.tables}, or Spark's files in {tempfile.gettempdir()},"
+                raise OSError(errno.ENOSPC, "", places) from None
+            cause = str(error).rpartition("Caused by: ")[2].strip().partition("\n")[0]
+            text = f"Spark could not analyze {directory.path}: {cause[:300]} ({last_resort(error)})"
+            raise UserError(text) from None
 
 
 def _report(directory: RunDirectory, screen: Screen) -> None:

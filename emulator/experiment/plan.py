@@ -111,13 +111,34 @@ class Plan:
         return cls(*(_read(directory / f"{name}.parquet") for name in cls.__slots__))
 
 
-def _read(path: Path) -> pa.Table:
+def check_plan(directory: Path) -> None:
+    """See whether its tables can be read, without reading them. Raises DamagedFile.
+
+    Plans of earlier versions may lack the table of lookups and some columns.
+    """
+    for name, schema in _SCHEMAS.items():
+        path = directory / f"{name}.parquet"
+        if name == "lookups" and not path.exists():
+            continue
+        try:
+            found = pq.read_schema(path.absolute())
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
+        lacking = sorted(set(schema.names) - set(found.names))
+        if 2 * len(lacking) > len(schema.names):
+            raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
+
+
+def _damaged(path: Path, why: str) -> DamagedFile:
     mend = "Remove the trial's folder and resume the run, or get the file back"
+    return DamagedFile(f"{path} is damaged: {why}. {mend}")
+
+
+def _read(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path.absolute(), partitioning=None)
     except (OSError, pa.ArrowException) as error:
-        why = " ".join(str(error).split())
-        raise DamagedFile(f"{path} is damaged: it is no table ({why[:200]}). {mend}") from None
+        raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
     if lacking := sorted(set(_SCHEMAS[path.stem].names) - set(table.schema.names)):
-        raise DamagedFile(f"{path} is damaged: it lacks the columns {', '.join(lacking)}. {mend}")
+        raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
     return table
