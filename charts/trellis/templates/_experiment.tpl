@@ -38,9 +38,9 @@ file is checked by the Job <release>-check.
 {{- if ne $kind "kubernetes" -}}
 {{- fail (printf "the experiment's runtime.kind is %q, but in a cluster it is kubernetes or virtual. Write: runtime: {kind: kubernetes, hosts: 20}" $kind) -}}
 {{- end -}}
-{{- $hosts := get $runtime "hosts" | default 2.0 -}}
+{{- $hosts := ternary (get $runtime "hosts") 2.0 (hasKey $runtime "hosts") -}}
 {{- if or (not (kindIs "float64" $hosts)) (lt $hosts 1.0) (gt $hosts 20000.0) (ne (float64 $hosts) (floor $hosts)) -}}
-{{- fail (printf "the experiment's runtime.hosts is %v, but it is a number of pods, from 1 to 20000" $hosts) -}}
+{{- fail (printf "the experiment's runtime.hosts is %s, but it is a number of pods, from 1 to 20000" (toJson $hosts)) -}}
 {{- end -}}
 {{- $enforce := (append (get $vary "network.enforce" | default list) (($spec.network | default dict).enforce)) -}}
 {{- range $network := get $vary "network" | default list -}}
