@@ -17,6 +17,7 @@ from analysis.tables.build import build_tables
 from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.origin import check_tables
+from emulator.experiment.plan import check_plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import check_plans
 
@@ -34,13 +35,15 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
 
     `tell` is told what is being done, and how far it is. What was there of an earlier analysis is replaced.
     Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged,
-    NoRun if it is not what the trials were planned from, OtherPlan if a table of a plan is not.
+    NoRun if it is not what the trials were planned from, OtherPlan if a table of a plan is not, DamagedFile
+    for other files of the run.
     """
     experiment = read_experiment(run)
     check_plans(run, experiment)
     records = read_trials(run, experiment)
     ready = [record for record in records if record.has_telemetry]
     for record in ready:
+        check_plan(record.directory.plan)
         check_tables(record.directory.plan)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +16,18 @@ import typer
 
 from emulator import release_options as pods
 from emulator.compiled import WHY_INTERPRETED
-from emulator.exits import INVALID, VALID, UserError, endings, err, resumable
+from emulator.disk import full_disk
+from emulator.exits import (
+    INVALID,
+    VALID,
+    UserError,
+    endings,
+    err,
+    last_resort,
+    readable,
+    resumable,
+    say_error,
+)
 from emulator.outcome import out, say_summary, say_verdict
 from emulator.release_commands import commands
 from emulator.release_run import refuse_pods, run_in_pods, wants_pods
@@ -163,8 +177,10 @@ def report(target: Run) -> None:
     with endings():
         directory = _open(target)
         _need_summary(directory)
-        _report(directory, _screen())
-        raise typer.Exit(VALID if say_summary(directory) else INVALID)
+        with readable(directory):
+            _report(directory, _screen())
+            valid = say_summary(directory)
+        raise typer.Exit(VALID if valid else INVALID)
 
 
 @app.command()
@@ -173,10 +189,10 @@ def validate(target: Target, options: Options = None) -> None:
     with endings():
         from emulator.experiment.load import load
         from emulator.experiment.ready import locate
-        from emulator.experiment.variants import trials, variants
+        from emulator.experiment.variants import count_variants, trials
 
         spec = load(_file_of(locate(target)), options or [])
-        count, made = len(trials(spec)), len(variants(spec))
+        count, made = len(trials(spec)), count_variants(spec.vary)
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
 
 
@@ -242,8 +258,9 @@ def compare(
         for directory in (first, second):
             _need_summary(directory)
         try:
-            for part in comparison_tables(compare_runs(first, second, page)):
-                out.print(part)
+            with readable(first, second):
+                for part in comparison_tables(compare_runs(first, second, page)):
+                    out.print(part)
         except ResultsError as error:
             raise UserError(str(error)) from None
 
@@ -368,6 +385,15 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
             raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
+        except Exception as error:
+            if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+                raise
+            if full_disk(error):
+                places = f"{directory.tables}, or Spark's files in {tempfile.gettempdir()},"
+                raise OSError(errno.ENOSPC, "", places) from None
+            cause = str(error).rpartition("Caused by: ")[2].strip().partition("\n")[0]
+            text = f"Spark could not analyze {directory.path}: {cause[:300]} ({last_resort(error)})"
+            raise UserError(text) from None
 
 
 def _report(directory: RunDirectory, screen: Screen) -> None:
@@ -382,6 +408,14 @@ def _report(directory: RunDirectory, screen: Screen) -> None:
 
 
 def main() -> None:
-    """The entry point. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    """Run the command. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
+    try:
+        app()
+    except Exception as error:
+        say_error(last_resort(error))
+        sys.exit(INVALID)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+
+from emulator.experiment.rundir import DamagedFile, read_fields
 
 if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
@@ -14,10 +16,14 @@ out = Console(highlight=False)
 
 
 def say_summary(directory: RunDirectory) -> bool:
-    """Whether the run is valid, after telling so."""
-    summary = json.loads(directory.summary.read_text())
-    say_verdict(summary["valid"], summary["reasons"], directory)
-    return bool(summary["valid"])
+    """Whether the run is valid, after telling so. Raises DamagedFile if its summary does not say it."""
+    mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
+    summary = read_fields(directory.summary, mend)
+    valid, reasons = summary.get("valid"), summary.get("reasons")
+    if not isinstance(valid, bool) or not isinstance(reasons, list):
+        raise DamagedFile(f"{directory.summary} is damaged: it does not say how the run is. {mend}")
+    say_verdict(valid, [str(reason) for reason in reasons], directory)
+    return valid
 
 
 def say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:

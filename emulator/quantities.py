@@ -15,19 +15,28 @@ _SECONDS = {
     "h": Decimal(3600),
     "d": Decimal(86400),
 }
-_LONGEST = 1e15
-_FORM = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*")
+_LONGEST, _SHORTEST = 36_525 * 86_400.0, 1e-6
+"""Seconds: a hundred years, a microsecond."""
+_LONGEST_TEXT = 100
+_FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
 def parse_duration(value: Any) -> float:
-    """Seconds of a duration such as "250 ms". Raises ValueError if the unit is missing or unknown."""
-    form = _FORM.fullmatch(value) if isinstance(value, str) else None
+    """Seconds of a duration such as "250 ms".
+
+    Raises ValueError if the unit is missing or unknown, for more than a hundred years, and for less than a
+    microsecond that is not 0.
+    """
+    form = _FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
     if form is None or form[2] not in _SECONDS:
         units = ", ".join(_SECONDS)
         raise ValueError(f'a duration needs a number and a unit ({units}), such as "30 s"')
-    if float(form[1]) > _LONGEST:
-        raise ValueError("no duration is that long")
-    return float(Decimal(form[1]) * _SECONDS[form[2]])
+    rough = float(form[1]) * float(_SECONDS[form[2]])
+    if rough > _LONGEST:
+        raise ValueError("no duration is longer than 36525 d")
+    if rough < _SHORTEST and form[1].lower().partition("e")[0].strip("0."):
+        raise ValueError("no duration is shorter than 0.001 ms")
+    return float(Decimal(form[1]) * _SECONDS[form[2]]) if rough else 0.0
 
 
 def format_duration(seconds: float) -> str:

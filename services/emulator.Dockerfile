@@ -17,6 +17,8 @@ RUN services/image/install-code compiled \
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \
     && useradd --uid 65532 --gid 65532 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin trellis
+COPY --from=packages /build/services/image/trim-system /tmp/trim-system
+RUN /tmp/trim-system && rm /tmp/trim-system
 COPY --from=packages /opt/trellis /opt/trellis
 COPY --from=code /opt/trellis/code /opt/trellis/code
 ARG REVISION=

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import grpc.aio
 
+from emulator.fleet import stops
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
@@ -42,6 +43,7 @@ def main() -> int:
     if not arguments.name or not arguments.coordinator:
         parser.error("--name and --coordinator are needed")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stops.watch()
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     try:

@@ -50,10 +50,12 @@ FLOORS: list[set[str]] = [
         "emulator.protocol",
         "emulator.quantities",
         "emulator.trace_error",
+        "emulator.reading",
+        "emulator.disk",
         "emulator.packages",
         "emulator.compiling",
     },
-    {"emulator.system"},
+    {"emulator.system", "emulator.trace_lines"},
     {"emulator.gossip"},
     {"emulator.overlays"},
     {"emulator.pubsub"},
@@ -82,6 +84,7 @@ FLOORS: list[set[str]] = [
     {"emulator.release_run", "emulator.spark_run"},
     {"emulator.release_commands"},
     {"emulator.cli", "services", "trellis"},
+    {"emulator.command"},
 ]
 """From the cellar up: a room may know those on the floors below it. The longest name that fits a
 module says where it is: what draws randomness and what runs trials are apart from their room."""

@@ -245,8 +245,8 @@ def test_a_resolved_file_says_everything_and_loads_to_the_same(write, tmp_path):
 
 
 durations = st.one_of(
-    st.integers(1, 10_000_000).map(lambda ms: f"{ms} ms"),
-    st.floats(1e-6, 1e6).map(lambda s: f"{s!r} s"),
+    st.integers(1, 3_600_000).map(lambda ms: f"{ms} ms"),
+    st.floats(1e-3, 3600).map(lambda s: f"{s!r} s"),
 )
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +19,11 @@ from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUB
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.assignment import script_in
 from emulator.fleet.clock_offset import clock_exchange
-from emulator.fleet.conduct import lose_silent
+from emulator.fleet.conduct import follow, lose_silent
 from emulator.fleet.coordinator import ControlError, Coordinator
+from emulator.fleet.enforcement import Enforcement
 from emulator.fleet.journal import Journal, replay
+from emulator.fleet.stops import WORD, is_stopped
 from emulator.fleet.verdict import judge
 from emulator.runtime.tracker import CONTACTS
 from trellis.v1 import control_pb2
@@ -428,3 +435,48 @@ def test_the_clock_offset_is_exact_to_half_the_round_trip(
     round_trip, measured = clock_exchange(coordinator_asked + offset, received, replied, heard)
     assert round_trip == there + back
     assert abs(measured - offset) <= round_trip / 2 + 1
+
+
+def test_a_host_without_what_is_asked_for_ends_the_trial_before_the_others_are_there(
+    coordinator: Coordinator,
+) -> None:
+    register(coordinator, "host-0")
+    coordinator.finish(result("host-0", error="the experiment asks for netem: no sch_netem"), SECOND)
+    why = asyncio.run(follow(coordinator, lambda progress: None))
+    assert why == "it could not start, because host-0: the experiment asks for netem: no sch_netem"
+    assert why in "; ".join(judge(coordinator, VERSIONS, why).reasons)
+
+
+@pytest.mark.parametrize(("enforce", "lacks"), [("netem", True), ("auto", False), ("delay-line", False)])
+def test_a_host_knows_before_the_trial_that_it_has_no_netem(enforce: str, lacks: bool) -> None:
+    enforcement = Enforcement("127.0.0.1:1", netem=False)
+    assert bool(enforcement.lacking(spec_of(2, network={"enforce": enforce}))) is lacks
+
+
+def test_a_stopped_host_is_named_and_the_machine_is_not_called_slow(coordinator: Coordinator) -> None:
+    begin(coordinator)
+    coordinator.finish(result("host-0", loop_stall_s=5.0), 10 * SECOND)
+    coordinator.finish(result("host-1", loop_stall_s=5.0, error=f"it {WORD} and went on later"), 10 * SECOND)
+    told = "; ".join(judge(coordinator, VERSIONS).reasons)
+    assert "event-loop stall, longest: 5000 ms, limit 1000 ms (host-1 was stopped by a signal)" in told
+    assert "too slow" not in told
+
+
+def test_a_process_that_is_stopped_is_seen_and_one_that_went_on_knows_it() -> None:
+    program = (
+        "import sys, time; from emulator.fleet import stops; stops.watch(); print('up', flush=True)\n"
+        "while not stops.continued(): time.sleep(0.01)\n"
+        "print(stops.continued())"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        assert not is_stopped(process.pid)
+        process.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + 20
+        while not is_stopped(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert is_stopped(process.pid)
+        process.send_signal(signal.SIGCONT)
+        assert process.stdout.read() == "1\n"
+    assert not is_stopped(process.pid)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.experiment.draw import check_plan_inputs, draw_plan
+from emulator.experiment.draw import draw_plan
+from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 

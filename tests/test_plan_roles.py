@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from test_plan_draw import same, spec
 
-from emulator.experiment.draw import check_plan_inputs, draw_plan
+from emulator.experiment.draw import draw_plan
+from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import Plan
 from emulator.protocol import TopicInterest
 from emulator.runtime.plan_script import script_of

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from test_plan_draw import CHURN, same, spec
 
-from emulator.experiment.draw import check_plan_inputs, draw_plan
+from emulator.experiment.draw import draw_plan
+from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 

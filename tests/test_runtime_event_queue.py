@@ -34,3 +34,12 @@ def test_what_is_due_comes_out_in_order_and_nothing_else(steps: list[tuple[str, 
     while (entry := queue.pop(float("1e9"))) is not None:
         rest.append((entry.at, entry.order))
     assert rest == sorted(waiting)
+
+
+@given(st.permutations(range(40)))
+def test_entries_of_the_same_moments_come_out_in_order_however_they_went_in(orders: list[int]) -> None:
+    queue = EventQueue()
+    for order in orders:
+        queue.push(Entry(1.0 + order // 4 * 1e-5, order))  # all in one bucket, four at each time
+    popped = [queue.pop(2.0) for _ in orders]
+    assert [entry.order for entry in popped if entry is not None] == sorted(orders)

@@ -145,3 +145,20 @@ def test_in_the_background_nothing_is_written_after_an_error(
         sink.close()
     assert list(read_records(tmp_path / "f.otlp")) == [b"1"]
     assert sink.lost == 20
+
+
+def test_after_a_full_disk_nothing_is_written_even_if_there_is_room_again(
+    tmp_path: Path, full_disk: int
+) -> None:
+    path = tmp_path / "f.otlp"
+    sink = FileSink(path)
+    with pytest.raises(OSError, match="too large") as first:
+        for number in range(20):
+            sink.write(incompressible(number), 1)
+    assert first.value.filename == str(path)
+    size = path.stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * full_disk, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    with pytest.raises(OSError, match="too large"):
+        sink.write(b"small", 1)
+    sink.close()
+    assert path.stat().st_size == size

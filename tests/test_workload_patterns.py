@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.workload.changes import replace_topics
-from emulator.workload.model import change_subscriptions, draw_subscriptions, workload_problems
+from emulator.workload.model import change_subscriptions, draw_subscriptions
 from emulator.workload.patterns import distinct
+from emulator.workload.problems import workload_problems
 from emulator.workload.rates import draw_rates
 from emulator.workload.spec import BucketPattern, PowerLaw, Uniform, WorkloadSpec
 from emulator.workload.subscriptions import held_throughout

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from emulator.workload.model import draw_content
+from emulator.workload.problems import range_problems
 from emulator.workload.ranges import (
     draw_bounds,
     draw_events,
     draw_interests,
     draw_points,
     draw_presence,
-    range_problems,
 )
 from emulator.workload.spec import Attribute, RangePattern
 
@@ -144,3 +145,27 @@ def test_subscriptions_without_any_possible_attribute_are_told() -> None:
     ((key, _),) = range_problems(pattern({"presence": 0.0}))
     assert key == "attributes.0.presence"
     assert range_problems(pattern({})) == []
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_range_that_touches_no_edge_has_its_point_in_the_middle(seed: int) -> None:
+    drawn = attribute(size_bound=0.3)
+    point = draw_points(drawn, 50, np.random.default_rng(seed))  # the first that `draw_bounds` draws
+    low, high = draw_bounds(drawn, 50, np.random.default_rng(seed))
+    inside = (low > drawn.low) & (high < drawn.high)
+    assert inside.any()
+    assert np.allclose((low + high)[inside] / 2, point[inside])
+
+
+class _Sets(RangePattern):
+    """Asks for sets of values, as a kind of a package may."""
+
+    def draw_interests(self, count: int, random: np.random.Generator) -> Any:
+        return [[{"attribute": "price", "values": [70.0, 20.0, 50.0]}]] * count
+
+
+def test_a_set_of_values_is_kept_in_order_with_its_ends() -> None:
+    sets = _Sets.model_validate({"kind": "ranges", "attributes": [PRICE]})
+    streams = np.random.default_rng(1), np.random.default_rng(2)
+    (row,), _ = draw_content(sets, 1, 1, *streams)
+    assert row == [{"attribute": "price", "values": [20.0, 50.0, 70.0], "low": 20.0, "high": 70.0}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +92,6 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
     records = []
     for trial in trials(experiment):
         directory = run.trial(trial.name)
-        fidelity = json.loads(directory.fidelity.read_text()) if directory.fidelity.exists() else {}
         records.append(
             TrialRecord(
                 name=trial.name,
@@ -102,7 +100,7 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
                 spec=trial.spec,
                 directory=directory,
                 status=directory.read_status(),
-                fidelity=fidelity,
+                fidelity=directory.read_fidelity(),
             )
         )
     return records

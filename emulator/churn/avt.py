@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.trace_error import TraceError
+from emulator.trace_lines import numbered_lines, shown, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +29,13 @@ def load_avt(file: Path) -> AvailabilityTrace:
     names: dict[str, int] = {}
     node: list[int] = []
     times: list[float] = []
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for line, text in enumerate(lines, 1):
-                if not text.strip() or text.startswith("#"):
-                    continue
-                name, found = _read_line(text, file, line)
-                if name in names:
-                    raise TraceError(file, line, f"node {name} is already in line {names[name]}")
-                node += [len(names)] * (len(found) // 2)
-                times += found
-                names[name] = line
-    except OSError as error:
-        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(file, 0, "is not a text file") from error
+    for line, text in numbered_lines(file):
+        name, found = _read_line(text, file, line)
+        if name in names:
+            raise TraceError(file, line, f"node {name[:40]} is already in line {names[name]}")
+        node += [len(names)] * (len(found) // 2)
+        times += found
+        names[name] = line
     if not times:
         raise TraceError(file, 0, "has no session")
     array = np.array(times).reshape(-1, 2)
@@ -52,20 +45,19 @@ def load_avt(file: Path) -> AvailabilityTrace:
 def _read_line(text: str, file: Path, line: int) -> tuple[str, list[float]]:
     """A node's name and its sessions' starts and ends in turn."""
     words = text.split()
-    if len(words) < 2 or not words[1].isdecimal():
-        raise TraceError(file, line, "expected `id TAB count TAB start end start end ...`")
-    if len(words) - 2 != 2 * int(words[1]):
-        raise TraceError(
-            file,
-            line,
-            f"says {words[1]} sessions, which are {2 * int(words[1])} times, but has {len(words) - 2}",
-        )
+    try:
+        sessions = whole_number(words[1])
+    except (IndexError, ValueError) as error:
+        raise TraceError(file, line, "expected `id TAB count TAB start end start end ...`") from error
+    if len(words) - 2 != 2 * sessions:
+        text = f"says {sessions} sessions, which are {2 * sessions} times, but has {len(words) - 2}"
+        raise TraceError(file, line, text)
     times: list[float] = []
     for word in words[2:]:
         try:
             times.append(float(word))
         except ValueError as error:
-            raise TraceError(file, line, f"{word!r} is not a number of seconds") from error
+            raise TraceError(file, line, f"{shown(word)} is not a number of seconds") from error
     before = -math.inf
     for start, end in zip(times[::2], times[1::2], strict=True):
         if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):

@@ -9,11 +9,9 @@ from emulator.churn.lifetimes import Exponential
 from emulator.churn.lifetimes import Pareto as ParetoLifetime
 from emulator.churn.renewal import alternate
 from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
-from emulator.churn.skype import mean_cycle, skype_sessions
+from emulator.churn.skype import skype_sessions
 from emulator.churn.spec import FlashCrowd, Model, Pareto, Poisson, Skype, Static, TraceFile
 from emulator.trace_error import TraceError
-
-MOST_SESSIONS = 5_000_000
 
 
 def draw_sessions(
@@ -68,30 +66,3 @@ def trace_problems(
     if model.start + trial_end * model.compress > last:
         problems.append(("compress", f"the trial would go beyond the end of the trace at {last:g} s"))
     return problems
-
-
-def model_problems(model: Model, peers: int, trial_end: float) -> list[tuple[str, str]]:
-    """Key below `churn.model` and problem, for each combination that cannot be drawn. Reads no file."""
-    match model:
-        case TraceFile():
-            return _window_problems(model, trial_end)
-        case Skype():
-            expected, key = peers * trial_end * model.compress / mean_cycle(), "compress"
-        case Poisson() | Pareto():
-            expected, key = peers * trial_end / (model.mean_session + model.mean_gap), "mean_session"
-        case _:
-            return []
-    if expected > MOST_SESSIONS:
-        return [(key, f"about {expected:.2g} sessions, more than the {MOST_SESSIONS:,} that a plan may have")]
-    return []
-
-
-def _window_problems(model: TraceFile, trial_end: float) -> list[tuple[str, str]]:
-    usable, needed = model.until - model.start, trial_end * model.compress
-    if usable <= 0:
-        return [("start", f"{model.start:g} s is not before `until`, {model.until:g} s")]
-    if needed > usable:
-        window = f"a trial of {trial_end:g} s replays {needed:g} s of the trace, but from `start` to `until`"
-        cure = f"lower compress to {int(usable / trial_end * 1000) / 1000:g}, or shorten the phases"
-        return [("compress", f"{window} are {usable:g} s: {cure}")]
-    return []

@@ -31,7 +31,9 @@ class TraceFile(_Model):
         gt=0,
         description="where its usable part ends; in the Skype trace 45 h without events follow",
     )
-    compress: float = Field(60.0, ge=1, description="trace seconds replayed in one second of the trial")
+    compress: float = Field(
+        60.0, ge=1, le=1e12, description="trace seconds replayed in one second of the trial"
+    )
 
 
 class Skype(_Model):
@@ -41,7 +43,9 @@ class Skype(_Model):
     """
 
     kind: Literal["skype"]
-    compress: float = Field(60.0, ge=1, description="seconds of the model in one second of the trial")
+    compress: float = Field(
+        60.0, ge=1, le=1e12, description="seconds of the model in one second of the trial"
+    )
 
 
 class Poisson(_Model):
@@ -58,7 +62,7 @@ class Pareto(_Model):
     kind: Literal["pareto"]
     mean_session: Duration = Field(gt=0)
     mean_gap: Duration = Field(gt=0)
-    shape: float = Field(1.5, gt=1)
+    shape: float = Field(1.5, ge=1.01, le=100)
 
 
 Model = Annotated[Static | TraceFile | Skype | Poisson | Pareto, Field(discriminator="kind")]
@@ -68,7 +72,7 @@ class FlashCrowd(_Model):
     """The last `peers` of the trial's peers, which join nearly at once and stay."""
 
     at: Duration = Field(ge=0, description="trial time of the first join")
-    peers: int = Field(ge=1)
+    peers: int = Field(ge=1, le=200_000)
     within: Duration = Field(1.0, gt=0)
 
 

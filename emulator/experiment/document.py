@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
+from emulator.experiment.yaml_text import BadYaml, children, read_yaml
+from emulator.reading import read_regular
+
+MOST_OF_A_KIND = 20
+"""Problems that are told of each kind."""
+_GIVEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S*\d\S*')
+"""What differs between two problems of a kind: words in quotes, and what has digits."""
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+"""What neither a file's name nor UTF-8 can hold."""
+_MOST_BYTES = 1_000_000
+_MOST_VALUES = 20_000
+"""Keys and values: twice as many take a second to read."""
 Key = tuple[str | int, ...]
 """The way to a value: names in mappings, positions in lists."""
 
@@ -44,7 +56,20 @@ class ExperimentError(Exception):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(set(problems))
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(_told(self.problems)))
+
+
+def _told(problems: Sequence[Problem]) -> Iterator[str]:
+    """Each in a line, the first `MOST_OF_A_KIND` of each kind, and how many more there are."""
+    kinds = Counter[str]()
+    for problem in problems:
+        kind = _GIVEN.sub("", problem.text).partition(". ")[0]
+        kinds[kind] += 1
+        if kinds[kind] <= MOST_OF_A_KIND:
+            yield str(problem)
+    for kind, count in kinds.items():
+        if count > MOST_OF_A_KIND:
+            yield f"and {count - MOST_OF_A_KIND:,} more of the kind: {' '.join(kind.split())}"
 
 
 def dotted(key: Key) -> str:
@@ -74,15 +99,15 @@ class Document:
         return Problem(self.place(key), dotted(key), text)
 
 
-def read_document(path: Path) -> Document:
-    """Read a YAML file whose top is a mapping.
+def read_document(path: Path, room: int = 1) -> Document:
+    """Read a YAML file whose top is a mapping, `room` times as large as files of users may be.
 
     Raises ExperimentError if the file cannot be read or is not YAML; keys that are there twice are
     left in `problems`, because the rest can still be checked.
     """
     source = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, room * _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         raise ExperimentError([Problem(Place(source), "", "there is no such file. Check the path")]) from None
     except UnicodeDecodeError as error:
@@ -93,60 +118,33 @@ def read_document(path: Path) -> Document:
     except OSError as error:
         raise ExperimentError([Problem(Place(source), "", f"cannot be read: {error.strerror}")]) from None
     document = Document(source)
-    node, values = _parse(text, source)
+    node, values = _parse(text, source, room * _MOST_VALUES)
     if not isinstance(node, MappingNode) or not isinstance(values, dict):
         text = 'an experiment is a mapping of keys to values. Begin with "name: ..."'
         raise ExperimentError([Problem(Place(source, 1), "", text)])
     document.values = values
     _visit(document, (), node)
-    _replace_infinities(document, (), values)
+    _replace_unusable(document, (), values)
     document.values = plain(values)
     return document
 
 
 def read_value(text: str, source: str) -> Any:
     """The value of an option, typed as YAML types it. Raises ExperimentError."""
-    return _parse(text, source)[1]
+    return _parse(text, source, _MOST_VALUES)[1]
 
 
-def _parse(text: str, source: str) -> tuple[Node | None, Any]:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.allow_duplicate_keys = True
+def _parse(text: str, source: str, most: int) -> tuple[Node | None, Any]:
     try:
-        node = yaml.compose(text)
-        if node is None:
-            return None, None
-        _refuse_loops(node, (), source)
-        return node, yaml.constructor.construct_document(node)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = " ".join(part for part in (error.context, error.problem) if part)
-        place = Place(source, mark.line + 1 if mark else 1)
-        problem = Problem(place, "", f"is not YAML: {what}. Check indentation, colons and quotes near here")
-    except (YAMLError, ValueError) as error:
-        problem = Problem(Place(source, 1), "", f"is not YAML: {error}")
-    raise ExperimentError([problem])
-
-
-def _refuse_loops(node: Node, above: tuple[int, ...], source: str) -> None:
-    if id(node) in above:
-        line = node.start_mark.line + 1
-        raise ExperimentError([Problem(Place(source, line), "", "contains itself. Write the alias out")])
-    for _, child in _children(node):
-        _refuse_loops(child, (*above, id(node)), source)
-
-
-def _children(node: Node) -> Iterator[tuple[Node | int, Node]]:
-    if isinstance(node, MappingNode):
-        yield from node.value
-    elif isinstance(node, SequenceNode):
-        yield from enumerate(node.value)
+        return read_yaml(text, most)
+    except BadYaml as error:
+        raise ExperimentError([Problem(Place(source, error.line), "", str(error))]) from None
 
 
 def _visit(document: Document, key: Key, node: Node) -> None:
     """Note the place of everything under `node`, and find keys that are there twice."""
     seen: dict[str, Node] = {}
-    for name, child in _children(node):
+    for name, child in children(node):
         if isinstance(name, ScalarNode):
             line = name.start_mark.line + 1
             part: str | int = str(name.value)
@@ -166,21 +164,31 @@ def _visit(document: Document, key: Key, node: Node) -> None:
         _visit(document, (*key, part), child)
 
 
-def _replace_infinities(document: Document, key: Key, values: dict[Any, Any] | list[Any]) -> None:
+def _replace_unusable(document: Document, key: Key, values: dict[Any, Any] | list[Any]) -> None:
     for name, value in list(values.items() if isinstance(values, dict) else enumerate(values)):
-        if isinstance(value, (dict, list)):
-            _replace_infinities(document, (*key, name), value)
+        if isinstance(name, str) and (found := _UNUSABLE.search(name)):
+            text = f"has a key with the character {found[0]!a}, which no text has. Remove it"
+            document.problems.append(document.problem(key, text))
+            del values[name]  # type: ignore[arg-type]
+        elif isinstance(value, (dict, list)):
+            _replace_unusable(document, (*key, name), value)
         elif isinstance(value, float) and not math.isfinite(value):
             document.problems.append(document.problem((*key, name), f"is {value}. Write a finite number"))
             values[name] = 0.0
+        elif isinstance(value, str) and (found := _UNUSABLE.search(value)):
+            text = f"has the character {found[0]!a}, which no text has. Remove it"
+            document.problems.append(document.problem((*key, name), text))
+            values[name] = _UNUSABLE.sub("?", value)
 
 
 def plain(value: Any) -> Any:
-    """A copy that JSON can hold, without shared parts. Raises ValueError on an infinity or NaN."""
+    """A copy that JSON can hold, without shared parts. Raises ValueError on what it cannot hold."""
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"is {value}. Write a finite number")
+    if isinstance(value, str) and (found := _UNUSABLE.search(value)):
+        raise ValueError(f"has the character {found[0]!a}, which no text has. Remove it")
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

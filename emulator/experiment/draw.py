@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emulator.churn.model import draw_flash_crowd, draw_sessions, model_problems
+from emulator.churn.model import draw_flash_crowd, draw_sessions
 from emulator.churn.sessions import Sessions
-from emulator.churn.spec import TraceFile
+from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.network.build import host_count, place
-from emulator.network.spec import MatrixFile
 from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
 from emulator.workload.lookups import draw_lookups
-from emulator.workload.model import change_subscriptions, draw_content, draw_subscriptions, workload_problems
+from emulator.workload.model import change_subscriptions, draw_content, draw_subscriptions
 from emulator.workload.participants import Participants, draw_participants
 from emulator.workload.publications import draw_publications
 from emulator.workload.rates import draw_rates
 from emulator.workload.source import ContentSource, Rows, TopicSource
-from emulator.workload.spec import EdgeList, Publications
+from emulator.workload.spec import Publications
 from emulator.workload.subscriptions import Subscriptions, begun_after_joins
 
 _SUBSCRIPTION_GRACE = 10.0
@@ -193,60 +191,6 @@ def _publications(
         np.full(len(at), publications.payload_bytes),
         who.client(publisher),
     )
-
-
-def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
-    """Key path and problem for each combination that `draw_plan` would refuse, all at once.
-
-    Draws nothing and reads no large file. What only a file's content can tell, such as a graph with fewer
-    nodes than peers, `draw_plan` tells.
-    """
-    problems = [(key, problem) for key, file in _files(spec) if (problem := _file_problem(file))]
-    problems += workload_problems(spec.workload)
-    source, rest = spec.workload.subscriptions, spec.phases.end - spec.phases.join
-    if isinstance(source, ContentSource) and source.within > rest:
-        problem = f"{source.within:g} s, but the trial ends {rest:g} s after the joins"
-        problems.append(("workload.subscriptions.within", problem))
-    if isinstance(source, TopicSource) and (source.within or 0) > spec.phases.settle:
-        problem = (
-            f"{source.within:g} s, but the measure phase begins {spec.phases.settle:g} s after the joins"
-        )
-        problems.append(("workload.subscriptions.within", problem))
-    given = spec.workload.roles.numbers(spec.peers)
-    if sum(given.values()) > spec.peers:
-        told = ", ".join(f"{number} {name}s" for name, number in given.items() if number)
-        problems.append(("workload.roles", f"{told}, but there are only {spec.peers} peers"))
-    elif given["publisher"] + given["relay"] == spec.peers and source is not None:
-        problems.append(("workload.roles", "leave no peer that subscribes. Lower publisher or relay"))
-    crowd = spec.churn.flash_crowd
-    base = spec.peers - (crowd.peers if crowd else 0)
-    if crowd and base < 1:
-        problem = (
-            f"{crowd.peers}, but they are counted in the trial's {spec.peers} peers: make `peers` larger"
-        )
-        problems.append(("churn.flash_crowd.peers", problem))
-    if crowd and crowd.at + crowd.within > spec.phases.end:
-        last = f"the crowd joins until {crowd.at + crowd.within:g} s"
-        problems.append(("churn.flash_crowd.at", f"{last}, but the trial ends at {spec.phases.end:g} s"))
-    churn = model_problems(spec.churn.model, max(base, 1), spec.phases.end)
-    return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
-
-
-def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
-    files = []
-    if isinstance(spec.network.latency, MatrixFile):
-        files.append(("network.latency.file", spec.network.latency.file))
-    if isinstance(spec.churn.model, TraceFile):
-        files.append(("churn.model.file", spec.churn.model.file))
-    if isinstance(spec.workload.subscriptions, EdgeList):
-        files.append(("workload.subscriptions.file", spec.workload.subscriptions.file))
-    return files
-
-
-def _file_problem(file: Path) -> str | None:
-    if not file.exists():
-        return f"there is no file {file}"
-    return None if file.is_file() else f"{file} is not a file"
 
 
 def _random(spec: TrialSpec, name: str) -> np.random.Generator:

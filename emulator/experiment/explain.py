@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from emulator.experiment.document import Key
+from emulator.experiment.document import MOST_OF_A_KIND, Key
 from emulator.experiment.keys import fields, kinds, models, suggestion, types_at
+from emulator.quantities import format_duration
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -34,13 +36,22 @@ _BOUNDS = {
 }
 
 
+_LARGEST_SHOWN = 1e15
+
+
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
     """The model of plain values, types taken strictly; or None and all that is wrong with them."""
     try:
         return model.model_validate_json(json.dumps(values), strict=True), []
     except ValidationError as error:
         details = [d for d in error.errors(include_url=False) if d["type"] != "default_factory_not_called"]
-        return None, [(_key(d, values), _text(d, model, values)) for d in details]
+        kinds_ = Counter[str]()
+        findings = []
+        for detail in details:
+            kinds_[detail["type"]] += 1
+            suggest = kinds_[detail["type"]] <= MOST_OF_A_KIND
+            findings.append((_key(detail, values), _text(detail, model, values, suggest)))
+        return None, findings
 
 
 def _key(error: ErrorDetails, values: Any) -> Key:
@@ -59,11 +70,11 @@ def _key(error: ErrorDetails, values: Any) -> Key:
     return tuple(key)
 
 
-def _text(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
+def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: bool) -> str:
     what, given = error["type"], _shown(error["input"])
     context = error.get("ctx", {})
     if what == "extra_forbidden":
-        return _unknown(_key(error, values), model, values)
+        return _unknown(_key(error, values), model, values) if suggest else "is not a known key"
     if what == "missing":
         return "is missing. Add it"
     if what == "union_tag_not_found":
@@ -77,11 +88,16 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
         return f"{where}is {_shown(word)}. {suggestion(word, known.split(', '))}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
-        return f"is {given}, but {words} {context[name]}"
+        written = _at(values, _key(error, values))
+        if isinstance(written, str):  # a duration
+            return f"is {_shown(written)}, but {words} {format_duration(float(context[name]))}"
+        return f"is {given}, but {words} {context[name]:,}"
     if what == "value_error":
         return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
-    if what.startswith("int_") and isinstance(error["input"], float) and error["input"].is_integer():
-        return f"is {given}, but has to be a whole number. Write {int(error['input'])}"
+    number = error["input"]
+    if what.startswith("int_") and isinstance(number, float) and number.is_integer():
+        advice = f". Write {number:.0f}" if abs(number) < _LARGEST_SHOWN else ""
+        return f"is {given}, but has to be a whole number{advice}"
     if what == "string_pattern_mismatch":
         return f"is {given}, but has to be small letters, digits and hyphens, such as my-experiment"
     wanted = _WANTED.get(what.partition("_")[0])
@@ -90,11 +106,15 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     return f"is {given}: {error['msg']}"
 
 
+def _at(values: Any, key: Key) -> Any:
+    for part in key:
+        values = values[part]
+    return values
+
+
 def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     *above, last = key
-    here = values
-    for part in above:
-        here = here[part]
+    here = _at(values, tuple(above))
     types_, kind = types_at(model, tuple(above)), here.get("kind")
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     if owners:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from emulator.experiment.document import Document, Key, Problem
 from emulator.experiment.keys import files, types_at
 from emulator.experiment.spec import ExperimentSpec
 
+_LONGEST_SHOWN = 300
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -55,8 +57,31 @@ def _resolved(name: str, base: Path, check: bool) -> str:
         )
     if name.startswith("${"):
         base = Path.cwd()
-    path = base / Path(_VARIABLE.sub(lambda match: os.environ[match[1]], name)).expanduser()
-    if check and not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "there is no such file"
-        raise ValueError(f'is "{name}", but {what}: {path}. Check the path')
+    given = Path(_VARIABLE.sub(lambda match: os.environ[match[1]], name))
+    try:
+        path = base / given.expanduser()
+    except RuntimeError:
+        text = f'is "{_shortened(name)}", but {_shortened(given.parts[0])} has no home here. Check the path'
+        raise ValueError(text) from None
+    if check and (what := _no_file(path)):
+        raise ValueError(f'is "{_shortened(name)}", but {what}: {_shortened(str(path))}. Check the path')
     return str(path)
+
+
+def _no_file(path: Path) -> str:
+    """Why it is none, or nothing."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "there is no such file"
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
+    except ValueError as error:
+        return f"no file can have that name ({error})"
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file"
+    return "" if stat.S_ISREG(mode) else "is a pipe or a device, not a file"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from emulator.experiment.claims import KNOWN_CLAIMS
 from emulator.experiment.document import Document, ExperimentError, Key, Problem, plain, read_document
 from emulator.experiment.explain import Finding, validate
 from emulator.experiment.files import named_files, resolve_files
 from emulator.experiment.keys import fill_kinds, suggestion
+from emulator.experiment.limits import parameter_problems
 from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
@@ -21,6 +23,10 @@ from emulator.workload.spec import RangePattern
 if TYPE_CHECKING:
     from emulator.experiment.contents import Contents
 
+_ROOM = 4
+"""How much larger an experiment.yaml may be than a file of a user, because every default is written out."""
+_ENOUGH = 100
+"""Problems of variants after which no further variant is looked at."""
 S = TypeVar("S", bound=TrialSpec)
 
 
@@ -34,7 +40,7 @@ def load(
     directory whose plans are drawn. `check_systems=False` lets systems be missing that no package offers
     here, for a run that is analysed elsewhere. Raises ExperimentError with every problem that there is.
     """
-    document = read_document(path)
+    document = read_document(path, room=1 if check_files else _ROOM)
     problems = document.problems
     problems += apply_options(document, options)
     missing = resolve_files(document, path.parent.resolve(), check_files)
@@ -51,6 +57,8 @@ def load(
     fill_kinds(ExperimentSpec, values)
     spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
     problems += [document.problem(key, text) for key, text in findings]
+    if spec is not None and check_files:
+        problems += [document.problem(key, text) for key, text in _check_whole(spec)]
     problems += _variant_problems(document, vary, check_files and not missing, check_systems)
     if problems or spec is None:
         raise ExperimentError(problems)
@@ -58,6 +66,18 @@ def load(
         parameters = complete_parameters(values["system"])
         spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
     return spec
+
+
+def _check_whole(spec: ExperimentSpec) -> Iterator[Finding]:
+    """What is wrong with the experiment as a whole, whatever its variants are."""
+    for index, claim in enumerate(spec.claims):
+        if claim not in KNOWN_CLAIMS:
+            text = f'is "{claim}", which is no known claim. {suggestion(claim, KNOWN_CLAIMS)}'
+            yield ("claims", index), text
+        elif claim in spec.claims[:index]:
+            yield ("claims", index), f'is "{claim}", which is there already. Remove it'
+    if spec.seed + spec.repeat > 2**63:
+        yield ("repeat",), f"is {spec.repeat}, but the last seed has to be below {2**63}. Lower seed"
 
 
 def _has(values: Any, key: str) -> bool:
@@ -80,6 +100,8 @@ def _variant_problems(
     found: dict[Finding, list[dict[str, int]]] = {}
     every = [dict(zip(vary, which, strict=True)) for which in combinations(vary)]
     for which in every:
+        if len(found) > _ENOUGH:
+            break
         choice = {key: vary[key][i] for key, i in which.items()}
         for finding in _check_variant(variant_values(document.values, choice), contents, check_systems):
             found.setdefault(finding, []).append(which)
@@ -143,6 +165,7 @@ def _check_system(system: Any) -> list[Finding]:
     if not isinstance(parameters, dict):
         return []
     _, findings = validate(model, parameters)
+    findings += parameter_problems(parameters)
     return [
         (("system", "parameters", *key), text.replace("is not a known key", f"is not a parameter of {name}"))
         for key, text in findings
@@ -151,7 +174,7 @@ def _check_system(system: Any) -> list[Finding]:
 
 def _check_combination(spec: TrialSpec) -> list[Finding]:
     """What each key allows alone, but not all of them together."""
-    from emulator.experiment.draw import check_plan_inputs
+    from emulator.experiment.inputs import check_plan_inputs
 
     found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells

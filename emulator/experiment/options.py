@@ -8,6 +8,10 @@ from emulator.experiment.document import Document, ExperimentError, Place, Probl
 from emulator.experiment.keys import fill_kinds
 from emulator.experiment.spec import ExperimentSpec
 from emulator.experiment.variants import change
+from emulator.experiment.yaml_text import DEEPEST
+
+_LONGEST_SHOWN = 200
+"""Characters of an option that are shown."""
 
 
 def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
@@ -17,7 +21,7 @@ def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
     """
     problems = []
     for option in options:
-        place = Place(f"--set {option}")
+        place = Place(f"--set {option if len(option) <= _LONGEST_SHOWN else option[:_LONGEST_SHOWN]}")
         key, equals, text = option.partition("=")
         key = key.strip()
         if not equals or not all(key.split(".")):
@@ -25,6 +29,8 @@ def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
             problems.append(Problem(place, "", text))
             continue
         try:
+            if key.count(".") >= DEEPEST:
+                raise ValueError(f"is nested deeper than {DEEPEST} levels")
             value = plain(read_value(text, str(place)))
             _set(document, key, value, place)
         except ExperimentError as error:

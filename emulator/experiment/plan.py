@@ -11,6 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from emulator.disk import writing
+from emulator.experiment.rundir import DamagedFile
+
 DIGEST = b"trellis.spec"
 """The key of a table's metadata that holds the digest."""
 PEERS = pa.schema(
@@ -73,6 +76,14 @@ LOOKUPS = pa.schema(
     ]
 )
 
+_SCHEMAS = {
+    "peers": PEERS,
+    "sessions": SESSIONS,
+    "subscriptions": SUBSCRIPTIONS,
+    "publications": PUBLICATIONS,
+    "lookups": LOOKUPS,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -95,10 +106,45 @@ class Plan:
         """
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
-            table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
-            pq.write_table(table, directory / f"{name}.parquet")
+            path = directory / f"{name}.parquet"
+            with writing(path):
+                table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
+                pq.write_table(table, path.absolute())
 
     @classmethod
     def read(cls, directory: Path) -> Plan:
-        """Raises FileNotFoundError if a table is missing."""
-        return cls(*(pq.read_table(directory / f"{name}.parquet") for name in cls.__slots__))
+        """Raises DamagedFile if a table is missing or is not what it has to be."""
+        return cls(*(_read(directory / f"{name}.parquet") for name in cls.__slots__))
+
+
+def check_plan(directory: Path) -> None:
+    """See whether its tables can be read, without reading them. Raises DamagedFile.
+
+    Plans of earlier versions may lack the table of lookups and some columns.
+    """
+    for name, schema in _SCHEMAS.items():
+        path = directory / f"{name}.parquet"
+        if name == "lookups" and not path.exists():
+            continue
+        try:
+            found = pq.read_schema(path.absolute())
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
+        lacking = sorted(set(schema.names) - set(found.names))
+        if 2 * len(lacking) > len(schema.names):
+            raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
+
+
+def _damaged(path: Path, why: str) -> DamagedFile:
+    mend = "Remove the trial's folder and resume the run, or get the file back"
+    return DamagedFile(f"{path} is damaged: {why}. {mend}")
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path.absolute(), partitioning=None)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
+    if lacking := sorted(set(_SCHEMAS[path.stem].names) - set(table.schema.names)):
+        raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
+    return table

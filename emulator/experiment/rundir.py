@@ -10,17 +10,63 @@ runs/<experiment>-<time>/
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
+
+from emulator.disk import writing
+from emulator.reading import read_regular
+
+_LARGEST = 1 << 30
+"""Bytes of a file of a run directory."""
+_MEND = "Remove the trial's folder and resume the run, or get the file back"
+_STATES = ("planned", "running", "valid", "invalid", "failed")
+
+
+class DamagedFile(ValueError):
+    """A file of a run directory that is not what Trellis wrote; the text names it and says what to do."""
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file at once, so that a reader or a crash never sees half of it."""
+    """Replace a file at once, so that a reader or a crash never sees half of it.
+
+    Raises OSError that names the file; then the old content is there, and no half of the new one.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file, so it is not replaced", str(path))
     draft = path.with_name(path.name + ".new")
-    draft.write_text(text)
-    draft.replace(path)
+    try:
+        with writing(draft):
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def read_fields(path: Path, mend: str) -> dict[str, Any]:
+    """The fields of a JSON file; none if it is not there.
+
+    Raises DamagedFile, which ends with `mend`, if it holds anything else, and OSError if it cannot be read.
+    """
+    try:
+        fields = json.loads(read_regular(path, _LARGEST))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged: it is not JSON ({error}). {mend}") from None
+    if not isinstance(fields, dict):
+        raise DamagedFile(f"{path} is damaged: it holds no fields. {mend}")
+    return fields
+
+
+def _has(fields: Any, key: str, kind: type | UnionType) -> bool:
+    return isinstance(fields, dict) and isinstance(fields.get(key), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +101,23 @@ class TrialDirectory:
         return self.path / "status.json"
 
     def read_status(self) -> dict[str, Any]:
-        """Empty if the trial never started."""
-        return json.loads(self.status.read_text()) if self.status.exists() else {}
+        """Empty if the trial never started. Raises DamagedFile."""
+        status = read_fields(self.status, _MEND)
+        reasons, progress = status.get("reasons") or [], status.get("progress")
+        sound = status.get("state", "planned") in _STATES and isinstance(progress, dict | None)
+        if not (sound and isinstance(reasons, list) and all(isinstance(why, str) for why in reasons)):
+            raise DamagedFile(f"{self.status} is damaged: it does not say how the trial is. {_MEND}")
+        return status
+
+    def read_fidelity(self) -> dict[str, Any]:
+        """Empty if the trial did not come to its end. Raises DamagedFile."""
+        fidelity = read_fields(self.fidelity, _MEND)
+        sound = all(isinstance(fidelity.get(key, []), list) for key in ("checks", "hosts", "reasons"))
+        if not (sound and all(_has(host, "host", str) for host in fidelity.get("hosts", []))):
+            raise DamagedFile(f"{self.fidelity} is damaged: it lacks checks or hosts. {_MEND}")
+        if not all(_has(check, "measured", int | float) for check in fidelity.get("checks", [])):
+            raise DamagedFile(f"{self.fidelity} is damaged: a check has no figures. {_MEND}")
+        return fidelity
 
     def write_status(self, **fields: Any) -> None:
         """Merge `fields` into the status; `state` is planned, running, valid, invalid or failed."""

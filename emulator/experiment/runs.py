@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,9 @@ def create_run(spec: ExperimentSpec, out: Path) -> RunDirectory:
 
 def new_folder(experiment: str, out: Path) -> Path:
     """An empty `<out>/<experiment>-<time>` that nobody else has. Raises OSError."""
+    if out.parts and out.parts[0].startswith("~"):
+        text = "~ is the shell's word for a home, and it did not replace it. Write the path out"
+        raise OSError(errno.EINVAL, text, str(out))
     out.mkdir(parents=True, exist_ok=True)
     name = f"{experiment}-{datetime.now():%Y%m%d-%H%M%S}"
     for number in itertools.count(1):

@@ -29,7 +29,7 @@ class Phases(_Model):
 
     join: Duration = Field(10.0, ge=0)
     settle: Duration = Field(30.0, ge=0)
-    measure: Duration = Field(30.0, gt=0)
+    measure: Duration = Field(30.0, ge=0.001)
     drain: Duration = Field(10.0, ge=0)
 
     @property
@@ -59,7 +59,7 @@ class Virtual(_Model):
 class RealTime(_Model):
     """Peers in several hosts that talk gRPC."""
 
-    time_scale: float = Field(1.0, gt=0, description="wall seconds for one trial second")
+    time_scale: float = Field(1.0, ge=0.01, le=1000, description="wall seconds for one trial second")
 
 
 class Processes(RealTime):
@@ -108,7 +108,7 @@ class FidelityLimits(_Model):
 
 
 class TelemetrySpec(_Model):
-    metrics_interval: Duration = Field(5.0, gt=0)
+    metrics_interval: Duration = Field(5.0, ge=0.1)
 
 
 class TrialSpec(_Model):
@@ -130,8 +130,10 @@ class ExperimentSpec(TrialSpec):
     """A whole experiment file."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
-    title: str = ""
-    claims: list[str] = Field(default_factory=list, description="ids of the paper's claims, such as V1")
+    title: str = Field("", max_length=1000)
+    claims: list[str] = Field(
+        default_factory=list, max_length=100, description="ids of the paper's claims, such as V1"
+    )
     repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
     vary: dict[str, list[Any]] = Field(
         default_factory=dict, description="dotted key -> values; every combination is a variant"

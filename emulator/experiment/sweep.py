@@ -152,6 +152,7 @@ def _finish(worker: Worker) -> Update:
     reason = f"the trial's process came to an end before the trial: {how}{hint}"
     if words := worker.last_words():
         reason += f"; it last said: {words}"
+    reason = worker.reason or reason
     with contextlib.suppress(OSError):  # the disk may be full
         worker.directory.write_status(state="failed", ended=now(), reasons=[reason])
     return Update(worker.trial.name, "failed", reasons=(reason,))

@@ -7,7 +7,6 @@ whose end of file means that the parent has gone; progress goes to a pipe.
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import json
 import os
@@ -22,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from emulator.disk import full_disk
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.spec import TrialSpec
@@ -31,6 +31,8 @@ from emulator.runtime.progress import Progress, Report
 FINISHED = ("valid", "invalid")
 PIPE_INTERVAL = 0.2
 """Seconds of wall time between two snapshots that a child sends; more often they are left out."""
+REASON = "failed_because"
+"""In the pipe, the key of the last words of a child."""
 STATUS_INTERVAL = 5.0
 _LAST_WORDS = 10.0
 
@@ -85,10 +87,14 @@ def run_trial(
         plan_trial(spec, directory)
         fidelity = (runtime or _runtime(spec))(spec, _read_plan(directory), directory, watch)
     except KeyboardInterrupt:
-        directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
+        with contextlib.suppress(OSError):  # the disk may be full
+            directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
         raise
     except Exception as error:
-        directory.write_status(state="failed", ended=now(), reasons=[describe(error)], progress=watch.last)
+        with contextlib.suppress(OSError):
+            directory.write_status(
+                state="failed", ended=now(), reasons=[describe(error)], progress=watch.last
+            )
         raise
     state = "valid" if fidelity.valid else "invalid"
     directory.write_status(state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last)
@@ -115,9 +121,8 @@ def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
 
 def describe(error: BaseException) -> str:
     """An error as a reason that a user can act on."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        file = error.filename or "a file"
-        return f"the disk is full: {file} could not be written. Make room and resume the run"
+    if full := full_disk(error):
+        return full
     if isinstance(error, MemoryError):
         return "out of memory. Run fewer trials at once (--jobs) or fewer peers"
     text = " ".join(str(error).split())
@@ -176,6 +181,11 @@ class _Pipe:
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             os.write(self._descriptor, json.dumps(asdict(progress)).encode() + b"\n")
 
+    def tell(self, reason: str) -> None:
+        """Why the trial failed, for the case that its status could not be written."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._descriptor, json.dumps({REASON: reason}).encode() + b"\n")
+
 
 def _end_with_parent() -> None:
     while os.read(sys.stdin.fileno(), 1):  # unbuffered: a lock on the buffer would break the exit
@@ -189,6 +199,7 @@ def main() -> int:
     """Run the job on standard input. Exit status: 0 valid, 1 invalid or failed, 130 interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    pipe = None
     try:
         line = sys.stdin.buffer.readline()
         if not line:
@@ -199,8 +210,11 @@ def main() -> int:
         return 0 if run_trial(job.spec, TrialDirectory(job.directory), pipe, job.about).valid else 1
     except KeyboardInterrupt:
         return 130
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        if pipe is not None:
+            pipe.tell(describe(error))
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         return 1
     finally:
         gc.freeze()  # The process ends: Python shall not look through all that the trial has left.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.trial import Job
+from emulator.experiment.trial import REASON, Job
 from emulator.experiment.variants import Trial
 from emulator.runtime.progress import Progress
 
@@ -37,6 +37,8 @@ class Worker:
         directory.path.mkdir(parents=True, exist_ok=True)
         self.pipe, theirs = os.pipe()
         self._left = b""
+        self.reason = ""
+        """Why it failed, if it said so."""
         try:
             with self.log.open("wb") as log:
                 self._process = subprocess.Popen(
@@ -73,7 +75,10 @@ class Worker:
             return None
         lines = data.split(b"\n")
         self._left = lines[-1][:_MAX_LINE]
-        return Progress(**json.loads(lines[-2])) if len(lines) > 1 else None
+        told = [json.loads(line) for line in lines[:-1]]
+        self.reason = next((fields[REASON] for fields in told if REASON in fields), self.reason)
+        news = [fields for fields in told if REASON not in fields]
+        return Progress(**news[-1]) if news else None
 
     @property
     def exited(self) -> bool:
@@ -82,8 +87,9 @@ class Worker:
         return os.waitid(os.P_PID, self._process.pid, options) is not None
 
     def interrupt(self) -> None:
-        """Ask it to end."""
-        self._process.send_signal(signal.SIGINT)
+        """Ask it to end. `Popen.send_signal` would wait for one that has ended, and give its number away."""
+        if not self.exited:
+            os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, deadline: float) -> None:
         """Until it has ended, or until `deadline` on the monotonic clock."""
@@ -98,6 +104,7 @@ class Worker:
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
+        self.progress()
         os.close(self.pipe)
         return status
 

@@ -21,6 +21,8 @@ _KILLS_LIMIT = 10.0
 """Wall seconds after the trial's end for the churn controller to tell of its last deletions."""
 _SILENCE_LIMIT = 20.0
 """Wall seconds without a word from a host, after which it counts as lost."""
+_NAMED = 10
+"""Hosts that a reason names."""
 _WATCH_PERIOD = 0.1
 _REPORT_PERIOD = 0.5
 _GRACE = 1.0
@@ -114,6 +116,9 @@ def _failure_before_start(coordinator: Coordinator, waited: float, limit: float)
     lost = [f"{m.name}: {m.lost}" for m in coordinator.members.values() if m.lost]
     if lost:
         return f"it could not start, because {'; '.join(lost)}"
+    failed = [f"{m.name}: {m.result.error}" for m in coordinator.members.values() if m.result]
+    if failed:
+        return f"it could not start, because {'; '.join(failed[:_NAMED])}"
     if waited > limit:
         missing = [m.name for m in coordinator.members.values() if not m.ready]
         return f"it could not start: {listed(missing)} not ready after {limit:g} s"

@@ -65,6 +65,12 @@ class Enforcement:
             self._echo.close()
         self._close_netem()
 
+    def lacking(self, spec: TrialSpec) -> str:
+        """Why the host cannot do what the experiment asks for, if that is known before the trial; else ""."""
+        if spec.network.enforce != "netem" or not self._unavailable:
+            return ""
+        return f"the experiment asks for netem: {self._unavailable}"
+
     @property
     def echo_address(self) -> str:
         """Where this host answers echoes, "" if it does not."""

@@ -9,7 +9,6 @@ from emulator.fleet.speakers import Speakers
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.door import Door
 
-
 _OF_CHURN = ("AwaitChurn", "ReportKilled")
 
 

@@ -16,7 +16,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.disk import told
 from emulator.experiment.spec import RealTime, TrialSpec
+from emulator.fleet import stops
 from emulator.fleet.assignment import network_in, script_in, without_plan
 from emulator.fleet.clock_offset import measure_clock_offset
 from emulator.fleet.enforcement import Enforcement, NotEnforced
@@ -114,6 +116,9 @@ class Membership:
         not start, and whatever a protocol raises.
         """
         spec, assignment, name = self._spec, self._assignment, self._name
+        stops_before = stops.continued()
+        if lacking := self._enforcement.lacking(spec):  # the others need not start first
+            return await self._finish(control_pb2.HostFidelity(error=lacking))
         assert isinstance(spec.runtime, RealTime)
         offset = await measure_clock_offset(self._stub, name)
         start = await self._await_start(offset)
@@ -180,6 +185,8 @@ class Membership:
         result = observer.fidelity(controller)
         enforcement.report(result)
         result.clock_offset_ns = await self._asked(partial(measure_clock_offset, self._stub, name))
+        if not error and stops.continued() > stops_before:
+            error = f"it {stops.WORD} and went on later"
         result.error = error
         return await self._finish(result)
 
@@ -293,4 +300,4 @@ async def _close(recorder: Recorder) -> str:
 
 
 def _unwritable(error: OSError) -> str:
-    return f"telemetry cannot be written: {error}"
+    return f"telemetry cannot be written: {told(error)}"

@@ -20,6 +20,7 @@ from emulator.fleet.conduct import Fleet, conduct
 from emulator.fleet.coordinator import Coordinator
 from emulator.fleet.guard import Trust
 from emulator.fleet.member import own_versions
+from emulator.fleet.stops import WORD, is_stopped
 from emulator.fleet.verdict import judge
 from emulator.runtime.progress import Report
 from emulator.trust.credentials import Credentials, new_token
@@ -29,6 +30,8 @@ _INHERITED = "/dev/stdin"
 """The pipe by which a host gets its token: nobody else sees it there, as they would in a command line."""
 _EXIT_LIMIT = 5.0
 """Wall seconds for a host to exit once it was told to."""
+_STOP_LIMIT = 10.0
+"""Wall seconds that a host may be stopped by a signal before it counts as lost."""
 _LOG_LIMIT = 1 << 20
 """Bytes of a host's log; what it writes beyond is thrown away."""
 
@@ -87,6 +90,7 @@ class _Child:
         logs = directory.path / "hosts"
         logs.mkdir(parents=True, exist_ok=True)
         self.name = name
+        self._stopped_since: float | None = None
         self._log = logs / f"{name}.log"
         command = [
             *(sys.executable, "-m", "services.peer", "--name", name, "--coordinator", coordinator),
@@ -116,13 +120,22 @@ class _Child:
         """How the process ended, with the last line of its log; "" while it runs."""
         status = self.process.poll()
         if status is None:
-            return ""
+            return self._stopped_for_long()
         self.join()
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         with self._log.open("rb") as log:
             log.seek(max(self._log.stat().st_size - 4096, 0))
             lines = log.read().decode(errors="replace").strip().splitlines()
         return f"{how}: {lines[-1].strip()}" if lines else how
+
+    def _stopped_for_long(self) -> str:
+        if not is_stopped(self.process.pid):
+            self._stopped_since = None
+            return ""
+        now = time.monotonic()
+        if self._stopped_since is None:
+            self._stopped_since = now
+        return f"it {WORD} and does not go on" if now - self._stopped_since > _STOP_LIMIT else ""
 
 
 def _drain(source: IO[bytes], log: IO[bytes]) -> None:

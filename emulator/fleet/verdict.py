@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from emulator.experiment.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator import CONTROLLER, Coordinator, Member, listed
+from emulator.fleet.stops import WORD
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
@@ -48,6 +49,9 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     stall = max((result.loop_stall_s for result in results), default=None)
     scale = coordinator.time_scale
 
+    stopped = [m.name for m in members if WORD in m.lost or (m.result and WORD in m.result.error)]
+    slow = f"{listed(stopped)} {WORD}" if stopped else "the machine is too slow for this many peers"
+
     def in_time(name: str, wall_s: float | None, limit_s: float, detail: str) -> Check:
         if wall_s is None:
             return Check(name, None, _ms(limit_s), "ms", detail)
@@ -81,13 +85,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "timer lateness, 99th percentile",
             _quantile(lateness, 0.99),
             limits.timer_lateness_p99,
-            "the machine is too slow for this many peers: fewer peers, more cores or a larger time_scale",
+            f"{slow}: fewer peers, more cores or a larger time_scale" if not stopped else slow,
         ),
         in_time(
             "event-loop stall, longest",
             stall,
             limits.loop_stall,
-            "the machine is too slow for this many peers, or a handler computes for too long",
+            f"{slow}, or a handler computes for too long" if not stopped else slow,
         ),
         in_time(
             "one-way delay error, 99th percentile",

@@ -36,5 +36,8 @@ def write_messages(files: Sequence[Path], top: Path = Path(), out: Path | None =
     """
     import trellis.v1
 
+    for file in files:
+        if file.exists() and not file.is_file():  # protoc would wait for what a pipe brings
+            raise ValueError(f"{file} is no file")
     installed = Path(str(trellis.v1.__file__)).parents[2]
     return generate(files, [top, installed], top if out is None else out)

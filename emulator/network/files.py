@@ -6,7 +6,6 @@ file) gets the shortest path over one other host; how many were filled is told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,11 @@ from numpy.typing import NDArray
 
 from emulator.network.spec import MatrixFile
 from emulator.trace_error import TraceError
+from emulator.trace_lines import numbered_lines, shown, whole_number
 
 _MOST_HOSTS = 20_000
 _ASYMMETRY = 1e-3
+_LONGEST_RTT = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ def load_rtt(source: MatrixFile) -> MeasuredRtt:
     """Read the file. Raises TraceError if it is missing, ragged, not numeric, negative or asymmetric."""
     match source.kind:
         case "p2psim-matrix":
-            rtt = _read_matrix(source.file) / 1e6
+            rtt = _read_matrix(source.file, _LONGEST_RTT * 1e6) / 1e6
         case "planetlab":
-            rtt = _read_matrix(source.file) / 1e3
+            rtt = _read_matrix(source.file, _LONGEST_RTT * 1e3) / 1e3
         case "p2psim-topology":
             rtt = _read_topology(source.file) * 2 / 1e3
     filled = _fill_missing(rtt, source.file)
@@ -45,8 +46,8 @@ def load_rtt(source: MatrixFile) -> MeasuredRtt:
 def count_hosts(source: MatrixFile) -> int:
     """Count the hosts in the file, without the numbers. Raises TraceError if there are fewer than 2."""
     if source.kind == "p2psim-topology":
-        return _enough(sum(line.startswith("node") for _, line in _lines(source.file)), source.file)
-    return _enough(sum(1 for _ in _lines(source.file)), source.file)
+        return _enough(sum(line.startswith("node") for _, line in numbered_lines(source.file)), source.file)
+    return _enough(sum(1 for _ in numbered_lines(source.file)), source.file)
 
 
 def _enough(hosts: int, file: Path) -> int:
@@ -55,30 +56,20 @@ def _enough(hosts: int, file: Path) -> int:
     return hosts
 
 
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers, without empty ones and `#` comments."""
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                text = line.strip()
-                if text and not text.startswith("#"):
-                    yield number, text
-    except OSError as error:
-        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(file, 0, "is not a text file") from error
-
-
-def _read_matrix(file: Path) -> NDArray[np.float64]:
-    """Read a file that has a line of RTTs for each host, in the file's unit."""
+def _read_matrix(file: Path, longest: float) -> NDArray[np.float64]:
+    """Read a file that has a line of RTTs for each host, in the file's unit; `longest` is an hour in it."""
     rows: list[NDArray[np.float64]] = []
     numbers: list[int] = []
-    for line, text in _lines(file):
+    for line, text in numbered_lines(file):
         row = _numbers(text.split(), file, line)
         if rows and len(row) != len(rows[0]):
             raise TraceError(file, line, f"{len(row)} values, but the first line has {len(rows[0])}")
         if len(row) > _MOST_HOSTS:
             raise TraceError(file, line, f"{len(row)} values, more than the {_MOST_HOSTS} that are allowed")
+        if (row > longest).any():
+            column = int(np.argmax(row > longest))
+            text = f"column {column + 1} is {row[column]:g}, more than the {longest:g} of an hour"
+            raise TraceError(file, line, text)
         if (row < 0).any():
             raise TraceError(file, line, f"a negative RTT in column {int(np.argmax(row < 0)) + 1}")
         rows.append(row)
@@ -111,7 +102,7 @@ def _numbers(words: list[str], file: Path, line: int) -> NDArray[np.float64]:
         except ValueError:
             finite = False
         if not finite:
-            raise TraceError(file, line, f"column {column} is {word!r}, which is not a number")
+            raise TraceError(file, line, f"column {column} is {shown(word)}, which is not a number")
     raise TraceError(file, line, "not a line of numbers")
 
 
@@ -120,14 +111,16 @@ def _read_topology(file: Path) -> NDArray[np.float64]:
     known: dict[int, int] = {}
     pairs: list[tuple[int, int, float]] = []
     seen: dict[tuple[int, int], float] = {}
-    for line, text in _lines(file):
+    for line, text in numbered_lines(file):
         words = text.split()
         if words[0] == "node":
-            if len(words) < 2 or not words[1].isdecimal():
-                raise TraceError(file, line, "a node line is `node NUMBER`")
-            if int(words[1]) in known:
-                raise TraceError(file, line, f"node {words[1]} is named twice")
-            known[int(words[1])] = len(known)
+            try:
+                number = whole_number(words[1])
+            except (IndexError, ValueError) as error:
+                raise TraceError(file, line, "a node line is `node NUMBER`") from error
+            if number in known:
+                raise TraceError(file, line, f"node {number} is named twice")
+            known[number] = len(known)
         elif "," in words[0]:
             pairs.append(_topology_pair(words, known, seen, file, line))
         elif pairs:
@@ -143,13 +136,15 @@ def _topology_pair(
 ) -> tuple[int, int, float]:
     try:
         first, second = words[0].split(",")
-        i, j, latency = known[int(first)], known[int(second)], float(words[1])
+        i, j, latency = known[whole_number(first)], known[whole_number(second)], float(words[1])
     except KeyError as error:
         raise TraceError(file, line, f"no `node {error.args[0]}` line before this pair") from error
     except (ValueError, IndexError) as error:
         raise TraceError(file, line, "expected `i,j latency` with a number of ms") from error
     if not np.isfinite(latency):
-        raise TraceError(file, line, f"latency {words[1]} is not a finite number")
+        raise TraceError(file, line, f"latency {shown(words[1])} is not a finite number")
+    if latency > _LONGEST_RTT * 1e3 / 2:
+        raise TraceError(file, line, f"latency {latency:g} ms is more than half an hour")
     if i == j:
         raise TraceError(file, line, f"a pair of host {first} with itself")
     pair = (min(i, j), max(i, j))

@@ -24,11 +24,11 @@ def open_channel(
     A server of the same release has `certificates`; any other one has to be known to this machine. Raises
     BadEndpoint.
     """
-    address = urlsplit(endpoint)
     try:
+        address = urlsplit(endpoint)
         port = address.port or _PORT
-    except ValueError:
-        port = 0
+    except ValueError:  # brackets without an end, or a port that is none
+        address, port = urlsplit(""), 0
     if address.scheme not in ("http", "https") or not address.hostname or not port:
         raise BadEndpoint(
             f'"{endpoint}" is not an endpoint. Write http://HOST:{_PORT} or https://HOST:{_PORT}'

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import zstandard
 
+from emulator.disk import writing
+
 _LENGTH = struct.Struct(">I")
 _COMPRESSION_LEVEL = 3
 _QUEUED_RECORDS = 64
@@ -47,6 +49,7 @@ class FileSink(Sink):
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._file = path.open("xb", buffering=0)
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_content_size=True)
         self.kept = 0
@@ -59,8 +62,9 @@ class FileSink(Sink):
         frame = self._compressor.compress(message)
         record = memoryview(_LENGTH.pack(len(frame)) + frame)
         try:
-            while record:
-                record = record[self._file.write(record) :]
+            with writing(self._path):
+                while record:
+                    record = record[self._file.write(record) :]
         except OSError as error:
             self._error = error
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -107,7 +106,7 @@ def replay(
 
 def _offset_ns(directory: TrialDirectory) -> int:
     """The ns from the virtual clock to the wall clock; 0 for a trial in real time."""
-    if not directory.fidelity.exists() or json.loads(directory.fidelity.read_text())["runtime"] != "virtual":
+    if directory.read_fidelity().get("runtime") != "virtual":
         return 0
     start = next(_starts(directory), None)
     if start is None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.trace_error import TraceError
+from emulator.trace_lines import MOST_DIGITS, numbered_lines, shown, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +32,15 @@ def load_followers(file: Path) -> FollowerGraph:
     Lines that begin with `#` are comments.
     """
     ids = array("q")
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for line, text in enumerate(lines, 1):
-                words = text.split()
-                if not words or words[0].startswith("#"):
-                    continue
-                if len(words) != 2:
-                    raise TraceError(
-                        file, line, f"expected two node ids, `a b`, but found {len(words)} words"
-                    )
-                try:
-                    ids.extend((int(words[0]), int(words[1])))
-                except (ValueError, OverflowError) as error:
-                    raise TraceError(file, line, f"{text.strip()!r} is not two whole numbers") from error
-    except OSError as error:
-        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(file, 0, "is not a text file") from error
+    for line, text in numbered_lines(file):
+        words = text.split()
+        if len(words) != 2:
+            raise TraceError(file, line, f"expected two node ids, `a b`, but found {len(words)} words")
+        try:
+            ids.extend((whole_number(words[0]), whole_number(words[1])))
+        except ValueError as error:
+            problem = f"{shown(text)} is not two whole numbers of at most {MOST_DIGITS} digits"
+            raise TraceError(file, line, problem) from error
     if not ids:
         raise TraceError(file, 0, "has no edge")
     names, edges = np.unique(np.array(ids), return_inverse=True)

@@ -16,29 +16,6 @@ from numpy.typing import NDArray
 from emulator.workload.source import Rows
 from emulator.workload.spec import Attribute, RangePattern
 
-_MOST_RANKS = 1_000_000
-
-
-def range_problems(pattern: RangePattern) -> list[tuple[str, str]]:
-    """Key below `workload.subscriptions` and problem, for each attribute that cannot be drawn."""
-    problems = []
-    names = [attribute.name for attribute in pattern.attributes]
-    for index, attribute in enumerate(pattern.attributes):
-        here, width = f"attributes.{index}", attribute.high - attribute.low
-        if attribute.name in names[:index]:
-            problems.append((f"{here}.name", f'there are two attributes "{attribute.name}"'))
-        if width <= 0:
-            problems.append((f"{here}.high", f"{attribute.high:g}, but has to be above {attribute.low:g}"))
-        elif attribute.sub_range > width:
-            text = f"{attribute.sub_range:g}, but the domain is only {width:g} wide"
-            problems.append((f"{here}.sub_range", text))
-        elif width / attribute.sub_range > _MOST_RANKS:
-            text = f"{attribute.sub_range:g} makes more than {_MOST_RANKS:,} sub-ranges. Make it larger"
-            problems.append((f"{here}.sub_range", text))
-    if not any(attribute.presence > 0 for attribute in pattern.attributes):
-        problems.append(("attributes.0.presence", "no attribute can be in a subscription. Raise one"))
-    return problems
-
 
 def draw_points(attribute: Attribute, count: int, random: np.random.Generator) -> NDArray[np.float64]:
     """Values of events, and the points that ranges are made around."""

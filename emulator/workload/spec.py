@@ -30,9 +30,9 @@ class BucketPattern(TopicSource):
     """
 
     kind: Literal["random", "low", "high"]
-    topics: int = Field(5000, ge=1)
-    per_peer: int = Field(50, ge=1)
-    buckets: int = Field(100, ge=1)
+    topics: int = Field(5000, ge=1, le=10_000_000)
+    per_peer: int = Field(50, ge=1, le=10_000)
+    buckets: int = Field(100, ge=1, le=10_000_000)
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
         """Every peer has `per_peer` topics from its first join on."""
@@ -110,8 +110,8 @@ class Attribute(_Model):
     """A numeric attribute of events, and how it is drawn (Li, section 4.1.2, tables 4.2 and 4.3)."""
 
     name: str = Field(min_length=1, max_length=100)
-    low: float
-    high: float
+    low: float = Field(ge=-1e15, le=1e15)
+    high: float = Field(ge=-1e15, le=1e15)
     presence: float = Field(0.5, ge=0, le=1, description="share of subscriptions that name the attribute")
     sub_range: float = Field(gt=0, description="width of the sub-ranges that the domain is divided into")
     skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over sub-ranges")
@@ -123,7 +123,7 @@ class RangePattern(ContentSource):
     """Conjunctions of ranges over the attributes, by random peers (Li, section 4.1)."""
 
     kind: Literal["ranges"]
-    attributes: list[Attribute] = Field(min_length=1)
+    attributes: list[Attribute] = Field(min_length=1, max_length=1000)
 
     def domains(self) -> Mapping[str, tuple[float, float]]:
         """As the parameters give them."""
@@ -143,7 +143,7 @@ class RangePattern(ContentSource):
 
     def problems(self) -> Problems:
         """Attributes that cannot be drawn."""
-        from emulator.workload.ranges import range_problems
+        from emulator.workload.problems import range_problems
 
         return range_problems(self)
 
@@ -187,7 +187,9 @@ Rates = Annotated[Uniform | PowerLaw, Field(discriminator="kind")]
 
 
 class Publications(_Model):
-    events: int = Field(200, ge=0, description="in the measure phase, at uniformly random times")
+    events: int = Field(
+        200, ge=0, le=5_000_000, description="in the measure phase, at uniformly random times"
+    )
     rates: Rates = Field(default_factory=Uniform)
     publisher: Literal["subscriber", "any"] = "subscriber"
     payload_bytes: int = Field(256, ge=0, le=1_000_000)
@@ -199,9 +201,9 @@ class Roles(_Model):
     All others do both; their role is `peer`, or `server` if peers have clients.
     """
 
-    publisher: float = Field(0.0, ge=0, description="publish and do not subscribe")
-    subscriber: float = Field(0.0, ge=0, description="subscribe and do not publish")
-    relay: float = Field(0.0, ge=0, description="do neither")
+    publisher: float = Field(0.0, ge=0, le=200_000, description="publish and do not subscribe")
+    subscriber: float = Field(0.0, ge=0, le=200_000, description="subscribe and do not publish")
+    relay: float = Field(0.0, ge=0, le=200_000, description="do neither")
 
     @field_validator("*")
     @classmethod

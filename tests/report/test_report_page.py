@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.measures.catalogue import describe
+from analysis.report.compare import compare
 from analysis.report.report import check_rows, write_report
 from analysis.report.results import ResultsError
 from emulator.experiment.rundir import RunDirectory
@@ -109,6 +110,23 @@ def test_a_report_asks_for_nothing_from_any_network(make_run: MakeRun) -> None:
     assert [address for address in page.fetched if not address.startswith(("#", "data:,"))] == []
     assert re.findall(r"@import|https?://|url\((?!#hatch)", path.read_text()) == []
     assert path.stat().st_size < 500_000
+
+
+@pytest.mark.parametrize("kind", ["report", "comparison"])
+def test_a_page_forbids_the_browser_to_fetch_anything(make_run: MakeRun, tmp_path: Path, kind: str) -> None:
+    run = make_run()
+    path = write_report(run) if kind == "report" else tmp_path / "compare.html"
+    if kind == "comparison":
+        compare(run, run, path)
+    head = path.read_text().partition("</head>")[0]
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', head)
+    allowed = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+    assert allowed == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "script-src": "'unsafe-inline'",
+        "img-src": "data:",
+    }
 
 
 def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:

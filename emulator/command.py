@@ -1,0 +1,32 @@
+"""The program `trellis`. What it needs takes a moment to import, and may be interrupted then too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)  # nothing has begun that would have to be ended
+    from emulator.cli import main as run
+
+    status = 0
+    try:
+        run()
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # what is left to do needs no care
+    sys.exit(status)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    os._exit(_INTERRUPTED)

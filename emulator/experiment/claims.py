@@ -1,0 +1,9 @@
+"""The claims of papers that an experiment can name; `analysis.claims` judges them."""
+
+from __future__ import annotations
+
+KNOWN_CLAIMS = (
+    *("V1", "V2", "V3", "V4", "V5", "V6", "V9", "V10"),
+    *("L1", "L2", "L3", "L4", "L5", "L6", "L7"),
+    *("P1", "P2", "P3"),
+)

@@ -1,0 +1,50 @@
+"""Opens files that a user names: regular files of a bounded size, never a pipe or a device without an end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: Path, most: int) -> BinaryIO:
+    """Open a regular file of at most this many bytes, without ever waiting for it.
+
+    Raises OSError with a `strerror` that can be told after "cannot be read:".
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # such as a name with a NUL in it
+        raise OSError(errno.EINVAL, f"no file can have that name ({error})", str(path)) from None
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(descriptor)
+        kind = _KINDS.get(stat.S_IFMT(facts.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
+    if facts.st_size > most:
+        os.close(descriptor)
+        raise OSError(errno.EFBIG, _too_large(most), str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most this many bytes. Raises OSError as `open_regular` does."""
+    with open_regular(path, most) as file:
+        content = file.read(most + 1)
+    if len(content) > most:  # it grew, or its size was not known
+        raise OSError(errno.EFBIG, _too_large(most), str(path))
+    return content
+
+
+def _too_large(most: int) -> str:
+    return f"it has more than the {most:,} bytes that are allowed"
