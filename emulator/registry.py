@@ -24,6 +24,7 @@ _SYSTEMS = {
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",
+    "oscar": "emulator.overlays.oscar.overlay:OSCAR",
     "small-world": "emulator.overlays.small_world_ring:SMALL_WORLD",
 }
 _OVER_ANY_OVERLAY = {
