@@ -29,6 +29,7 @@ _OVERLAYS = {
 }
 _OVER_ANY_OVERLAY = {
     "scribe": "emulator.pubsub.scribe.scribe:over",
+    "magnet": "emulator.pubsub.magnet.magnet:over",
 }
 """Systems that run on any structured overlay: a function that makes the system over an `OverlayKind`.
 

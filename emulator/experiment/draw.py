@@ -18,6 +18,7 @@ from emulator.network.build import host_count, place
 from emulator.network.spec import MatrixFile
 from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
+from emulator.workload.correlated import EditorFile
 from emulator.workload.lookups import draw_lookups
 from emulator.workload.model import change_subscriptions, draw_content, draw_subscriptions, workload_problems
 from emulator.workload.participants import Participants, draw_participants
@@ -99,6 +100,7 @@ def _topics(spec: TrialSpec, source: TopicSource, who: Participants) -> dict[str
         publications.events,
         spec.phases.measure,
         _random(spec, "rates"),
+        np.bincount(subscriptions.topic, minlength=subscriptions.topics),
     )
     drawn = draw_publications(
         publications.events,
@@ -238,7 +240,7 @@ def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
         files.append(("network.latency.file", spec.network.latency.file))
     if isinstance(spec.churn.model, TraceFile):
         files.append(("churn.model.file", spec.churn.model.file))
-    if isinstance(spec.workload.subscriptions, EdgeList):
+    if isinstance(spec.workload.subscriptions, EdgeList | EditorFile):
         files.append(("workload.subscriptions.file", spec.workload.subscriptions.file))
     return files
 

@@ -114,6 +114,7 @@ class Oscar(Overlay):
         self._contacts = list(contacts)
         if not contacts:
             self._stand(identifier)
+            settled()
             return
         first = self._contacts[self.environment.random.randrange(len(self._contacts))]
         self._joining.at(identifier, first, lambda: self._settle_later(identifier))
@@ -121,10 +122,9 @@ class Oscar(Overlay):
     def settle_behind(self, peer: int, settled: Callable[[], None], failed: Callable[[], None]) -> None:
         """Come onto the ring between `peer` and its successor, from another place or from none.
 
-        `failed` is called if the peer does not answer; then this one is not on the ring any more.
+        The peer keeps its place until it is given the other one. `failed` is called if no answer comes.
         """
         self._settled = settled
-        self.leave_place()
         self._joining.behind(peer, failed)
 
     def leave_place(self) -> None:
@@ -236,6 +236,7 @@ class Oscar(Overlay):
     def _taken(self, place: RingPlace) -> None:
         """Stand at the place that was given, with the successors of the one that gave it."""
         assert place.own is not None
+        self.leave_place()
         self._stand(place.identifier)
         self.ring.precede(place.own)
         self._stabilising.hear_predecessor()
