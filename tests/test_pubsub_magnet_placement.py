@@ -108,7 +108,7 @@ def test_a_peer_moves_when_enough_interests_have_changed_and_tells_its_new_place
     assert environment.take(RingJoin) == []
     peer.subscribe(TopicInterest(6))
     peer.membership.views[6] = InterestSample(6, [])
-    environment.advance(3.0)
+    environment.advance(1.0)
     asked = [sent for sent in environment.outbox if isinstance(sent.message, RingJoin)]
     assert [sent.peer for sent in asked] == [A.peer]
     answer = RingPlace(identifier=99, own=Contact(A.peer, 50), successors=[Contact(B.peer, 200)])

@@ -35,12 +35,15 @@ class LongLinks:
         self,
         environment: Environment,
         parameters: OscarParameters,
+        mask: int,
         own: Callable[[], Contact | None],
         next_on_ring: Callable[[], int],
         changed: Callable[[Contact | None, Contact | None], None],
         prefers: Callable[[Profile], float] | None,
     ) -> None:
-        """`own` is this peer's contact while it is on the ring, `changed(come, gone)` follows each change.
+        """`mask` has all bits of identifiers set.
+
+        `own` is this peer's contact while it is on the ring, `changed(come, gone)` follows each change.
 
         `next_on_ring` is the successor, or -1: no long link is spent on it.
         `prefers` says how much a link to a peer of these interests is wanted; None leaves links unbiased.
@@ -50,6 +53,7 @@ class LongLinks:
         self._bound = _MOST_INCOMING * parameters.long_links
         self._timeout = parameters.timeout
         self._lifetime = _SILENT_PERIODS * parameters.link_period
+        self._mask = mask
         self._own = own
         self._next_on_ring = next_on_ring
         self._changed = changed
@@ -74,11 +78,34 @@ class LongLinks:
         return [*self.contacts(), *(link.contact for link in self.incoming.values())]
 
     def choose(self, partitions: Partitions) -> None:
-        """Take all links anew, from these partitions."""
+        """Take the links anew from these partitions.
+
+        A link that there is serves where its partition is drawn. So no more links change than have to, and as
+        many lie in each partition as if all were new.
+        """
         self._forget_asked()
         self._partitions = partitions
+        present: list[list[Contact]] = [[] for _ in range(len(partitions))]
+        own = self._own()
+        if own is not None:
+            for contact in self.out.values():
+                number = partitions.number_of((contact.identifier - own.identifier) & self._mask)
+                if number >= 0:
+                    present[number].append(contact)
         self._retiring |= self.out
         self.out = {}
+        rng = self._environment.random
+        if self._prefers is None:
+            for _ in range(self._wanted if present else 0):
+                number = rng.randrange(len(present))
+                if present[number]:
+                    kept = present[number].pop(rng.randrange(len(present[number])))
+                    self._retiring.pop(kept.peer, None)
+                    self.out[kept.peer] = kept
+                else:
+                    candidate = partitions.draw_from(number, rng)
+                    if candidate is not None:
+                        self._take(candidate.contact)
         self._fill()
 
     def drop(self, peer: int) -> None:
@@ -123,16 +150,20 @@ class LongLinks:
             contact = self._draw()
             if contact is None:
                 break
-            known = contact.peer in self.out or contact.peer in self._asked
-            if known or contact.peer == self._next_on_ring():
-                continue
-            kept = self._retiring.pop(contact.peer, None)
-            if kept is not None:
-                self.out[contact.peer] = kept
-                continue
-            self._ask(contact, again=False)
+            self._take(contact)
         if not self._asked and self._retiring:
             self._retire()
+
+    def _take(self, contact: Contact) -> None:
+        """Link to the contact, if it is no link yet."""
+        known = contact.peer in self.out or contact.peer in self._asked
+        if known or contact.peer == self._next_on_ring():
+            return
+        kept = self._retiring.pop(contact.peer, None)
+        if kept is not None:
+            self.out[contact.peer] = kept
+        else:
+            self._ask(contact, again=False)
 
     def _draw(self) -> Contact | None:
         prefers = self._prefers

@@ -60,7 +60,13 @@ class Oscar(Overlay):
         self._links_version = -1
         self._successor: Contact | None = None
         self.links = LongLinks(
-            environment, parameters, self._own, self._next_on_ring, self._link_changed, prefers
+            environment,
+            parameters,
+            self.space.mask,
+            self._own,
+            self._next_on_ring,
+            self._link_changed,
+            prefers,
         )
         self._sampling = Sampling(
             environment,

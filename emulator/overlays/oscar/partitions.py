@@ -29,6 +29,8 @@ class Partitions:
 
     def __init__(self) -> None:
         self._of: list[list[Candidate]] = []
+        self._medians: list[int] = []
+        """The ways to the medians; each is the near end of its partition, which belongs to it."""
 
     def __len__(self) -> int:
         return len(self._of)
@@ -42,29 +44,41 @@ class Partitions:
         median = ordered[len(ordered) // 2][0]
         different = {pair[1].contact.peer: pair[1] for pair in ordered if pair[0] >= median}
         self._of.append(list(different.values()))
+        self._medians.append(median)
         return median
+
+    def number_of(self, offset: int) -> int:
+        """The partition that a peer at this way is in; -1 if it is nearer than the last median."""
+        for number, median in enumerate(self._medians):
+            if offset >= median:
+                return number
+        return -1
 
     def sizes(self) -> list[int]:
         """Candidates in each partition."""
         return [len(candidates) for candidates in self._of]
 
     def draw(self, rng: random.Random) -> Candidate | None:
-        """A peer in a partition, both chosen uniformly: the less loaded of two, which are used up by it."""
+        """A peer in a partition, both chosen uniformly."""
         for _ in range(_TRIES):
-            if not self._of:
-                return None
-            partition = self._of[rng.randrange(len(self._of))]
-            if not partition:
-                continue
-            one = _take(partition, rng)
-            if partition:
-                other = _take(partition, rng)
-                spare = other
-                if other.incoming < one.incoming:
-                    one, spare = other, one
-                partition.append(spare)
-            return one
+            candidate = self.draw_from(rng.randrange(len(self._of)), rng) if self._of else None
+            if candidate is not None:
+                return candidate
         return None
+
+    def draw_from(self, number: int, rng: random.Random) -> Candidate | None:
+        """The less loaded of two peers of the partition, which is not drawn again; None if all were."""
+        partition = self._of[number]
+        if not partition:
+            return None
+        one = _take(partition, rng)
+        if partition:
+            other = _take(partition, rng)
+            spare = other
+            if other.incoming < one.incoming:
+                one, spare = other, one
+            partition.append(spare)
+        return one
 
     def draw_each(self, rng: random.Random) -> list[tuple[int, Candidate]]:
         """Two peers, each from a partition of its own draw, with the partitions' numbers."""

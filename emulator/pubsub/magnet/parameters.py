@@ -44,7 +44,7 @@ class MagnetParameters(BaseModel):
     samples: int = Field(10, ge=1, description="k: interests that the view of a topic has")
     round: Duration = Field(5.0, gt=0, description="time between two rounds of the membership service")
     view_patience: Duration = Field(
-        10.0, ge=0, description="time that a peer waits for the views of its topics before it takes a place"
+        4.0, ge=0, description="time that a peer waits for the views of its topics before it takes a place"
     )
     rejoin_changes: int = Field(
         10, ge=0, description="changed interests after which a peer takes another place; 0: it never does"

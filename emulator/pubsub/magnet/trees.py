@@ -118,6 +118,11 @@ class PathTrees:
         if branch is not None:
             for child in branch.children:
                 self._environment.send(child, message)
+            if branch.parting:
+                now = self._environment.now
+                for child, until in branch.parting.items():
+                    if until > now and child not in branch.children:
+                        self._environment.send(child, message)
 
     def be_home(self, search: TreeSearch) -> None:
         """Be the home of the topic that a search was routed to, which ended here."""
@@ -243,6 +248,7 @@ class PathTrees:
         for child in dropped:
             self._environment.send(child, TreePart(0, 1 << topic))
             self._lose_child(child, topic)
+            branch.parting[child] = self._environment.now + self._join_timeout
         for child, _ in changed:
             self._send_beat(child, self._links[child])
 
@@ -331,6 +337,10 @@ class PathTrees:
         for peer in [peer for peer, link in self._links.items() if link.heard < oldest]:
             self._give_up(peer)
         self._check_homes()
+        now = self._environment.now
+        for branch in self.branches.values():
+            if branch.parting:
+                branch.parting = {child: until for child, until in branch.parting.items() if until > now}
         if self._routes_version != self._ring.routes_version:
             self._routes_version = self._ring.routes_version
             for topic, branch in list(self.branches.items()):
