@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from analysis.claims.evidence import Measured, Variants
 from analysis.claims.li import LI
+from analysis.claims.magnet import MAGNET
 from analysis.claims.pastry import PASTRY
 from analysis.claims.vitis import VITIS
 
-CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY}
+CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY + MAGNET}
 
 
 @dataclass(frozen=True, slots=True)
