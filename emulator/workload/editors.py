@@ -65,8 +65,8 @@ def sample_articles(held: Pairs, articles: int, random: np.random.Generator) -> 
 def draw_editors(editors: int, articles: int, mean: float, most: int, random: np.random.Generator) -> Pairs:
     """Interests with these marginals and no others: what one edits says nothing of what else one edits.
 
-    An article has 1 to `most` editors by the quantiles of a power law whose exponent gives `mean`; every editor
-    has an article, as far as there are enough. Raises ValueError if no exponent gives that mean.
+    An article has 1 to `most` editors by the quantiles of a power law whose exponent gives `mean`; every
+    editor has an article, as far as there are enough. Raises ValueError if no exponent gives that mean.
     """
     sizes = np.arange(1, min(most, editors) + 1, dtype=np.float64)
     weight = np.power(sizes, -_exponent(sizes, mean))

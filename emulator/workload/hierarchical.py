@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-_AT_ONCE = 65_536
+_AT_ONCE = 256
+"""Draws that see the same popularities: one in a hundred at first, far fewer soon."""
 
 
 def draw_hierarchical(
@@ -30,37 +28,41 @@ def draw_hierarchical(
     """
     topics = 1 << height
     target = min(round(per_peer * peers), peers * topics)
-    taken: set[int] = set()
-    subscriptions: list[tuple[int, int]] = []
-
-    def add(peer: int, topic: int) -> None:
-        if peer * topics + topic not in taken:
-            taken.add(peer * topics + topic)
-            subscriptions.append((peer, topic))
-
+    held = _Held(topics, target)
+    held.add(random.integers(peers, size=topics), np.arange(topics))
     rank = random.permutation(topics)
-    for topic, peer in enumerate(random.integers(peers, size=topics).tolist()):
-        if len(subscriptions) < target:
-            add(peer, topic)
-    cumulative = np.cumsum(np.power(np.arange(1.0, topics + 1), 1 / (1 - alpha))).tolist()
+    cumulative = np.cumsum(np.power(np.arange(1.0, topics + 1), 1 / (1 - alpha)))
     begun = min(target, round(initial * per_peer * peers))
-    for where, peer in zip(_uniform(random), _uniform(random), strict=True):
-        if len(subscriptions) >= begun:
-            break
-        add(int(peer * peers), int(rank[bisect_right(cumulative, where * cumulative[-1])]))
-    levels = np.cumsum(np.exp(-homophily * np.arange(1, height + 1))).tolist()
-    for which, level, leaf in zip(_uniform(random), _uniform(random), _uniform(random), strict=True):
-        if len(subscriptions) >= target:
-            break
+    while held.count < begun:
+        some = min(_AT_ONCE, begun - held.count)
+        drawn = np.searchsorted(cumulative, random.random(some) * cumulative[-1], side="right")
+        held.add(random.integers(peers, size=some), rank[drawn])
+    levels = np.cumsum(np.exp(-homophily * np.arange(1, height + 1)))
+    while held.count < target:
         # A uniform subscription is a topic by popularity with one of its subscribers.
-        peer, topic = subscriptions[int(which * len(subscriptions))]
-        up = bisect_right(levels, level * levels[-1])
-        sibling = (topic >> up ^ 1) << up
-        add(peer, sibling + int(leaf * (1 << up)))
-    held = np.array(subscriptions, dtype=np.int32).reshape(-1, 2)
-    return held[:, 0], held[:, 1]
+        which = random.integers(held.count, size=_AT_ONCE)
+        up = np.searchsorted(levels, random.random(_AT_ONCE) * levels[-1], side="right")
+        sibling = ((held.topic[which] >> up) ^ 1) << up
+        held.add(held.peer[which], sibling + (random.random(_AT_ONCE) * (1 << up)).astype(np.int64))
+    return held.peer.astype(np.int32), held.topic.astype(np.int32)
 
 
-def _uniform(random: np.random.Generator) -> Iterator[float]:
-    while True:
-        yield from random.random(_AT_ONCE).tolist()
+class _Held:
+    """Subscriptions, each once, in the order in which they were made."""
+
+    def __init__(self, topics: int, target: int) -> None:
+        """No more than `target` are kept."""
+        self.count = 0
+        self.peer = np.zeros(target, dtype=np.int64)
+        self.topic = np.zeros(target, dtype=np.int64)
+        self._topics = topics
+        self._taken: set[int] = set()
+
+    def add(self, peers: NDArray[np.int64], topics: NDArray[np.int64]) -> None:
+        """Make those of these subscriptions that are new."""
+        taken = self._taken
+        for pair in (peers * self._topics + topics).tolist():
+            if pair not in taken and self.count < len(self.peer):
+                taken.add(pair)
+                self.peer[self.count], self.topic[self.count] = divmod(pair, self._topics)
+                self.count += 1
