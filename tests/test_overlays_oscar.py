@@ -206,6 +206,27 @@ def test_lookups_end_at_the_successor_of_the_key_before_and_after_crashes(
         assert isinstance(ends[0][1], Lookup)
 
 
+def test_one_lost_answer_ends_neither_the_ring_nor_a_link() -> None:
+    world = network(3)
+    oscar = oscar_at(world, 0)
+    environment = world.environments[0]
+    successor, links = oscar.ring.successors[0], dict(oscar.links.out)
+    oscar._check_links()
+    oscar._stabilising.round()
+    environment.outbox.clear()
+    environment.advance(2.1)
+    assert oscar.ring.successors[0] == successor
+    assert oscar.links.out == links
+    world.exchange()
+    environment.outbox.clear()
+    oscar._check_links()
+    for _ in range(3):
+        environment.outbox.clear()
+        environment.advance(2.1)
+    assert not set(oscar.links.out) & set(links)
+    assert successor not in oscar.ring.successors
+
+
 def test_long_links_are_as_many_as_asked_for_and_no_peer_has_too_many() -> None:
     world = network(7)
     assert all(len(oscar_at(world, peer).links.out) == 5 for peer in world.protocols)

@@ -65,6 +65,8 @@ class LongLinks:
         self._retiring: dict[int, Contact] = {}
         """Links of the wiring before, kept until the new ones stand."""
         self._asked: dict[int, Timer] = {}
+        self._missed: set[int] = set()
+        """Linked peers that have left one question unanswered."""
         self._partitions = Partitions()
         environment.serve(LinkRequest, self._on_request)
         environment.handle(LinkEnd, self._on_end)
@@ -144,6 +146,11 @@ class LongLinks:
             self._ask(contact, again=True)
         self._fill()
 
+    def _check_once_more(self, contact: Contact) -> None:
+        """Ask again, for a message may be lost; a second silence ends the link."""
+        self._missed.add(contact.peer)
+        self._ask(contact, again=True)
+
     def _fill(self) -> None:
         """Ask as many candidates as links are missing; with none left, that is all until the next wiring."""
         while len(self.out) + len(self._asked) < self._wanted:
@@ -196,6 +203,7 @@ class LongLinks:
     def _replied(self, contact: Contact, reply: Message) -> None:
         assert isinstance(reply, LinkReply)
         asked = self._asked.pop(contact.peer, None)
+        self._missed.discard(contact.peer)
         stands = reply.accepted and reply.identifier == contact.identifier
         if asked is not None and stands:
             self.out[contact.peer] = contact
@@ -207,6 +215,10 @@ class LongLinks:
 
     def _unanswered(self, contact: Contact) -> None:
         asked = self._asked.pop(contact.peer, None)
+        if asked is None and contact.peer in self.out and contact.peer not in self._missed:
+            self._check_once_more(contact)
+            return
+        self._missed.discard(contact.peer)
         self._lose(contact.peer)
         if asked is not None:
             self._fill()

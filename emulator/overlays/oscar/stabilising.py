@@ -39,6 +39,8 @@ class Stabilising:
         self._heard = 0.0
         """The time at which the predecessor was last heard from (s)."""
         self._avoided: dict[int, float] = {}
+        self._missed = -1
+        """The successor that has left one question unanswered: the next silence counts."""
         environment.serve(Stabilise, self._on_stabilise)
         environment.handle(RingLeave, self._on_leave)
 
@@ -86,6 +88,7 @@ class Stabilising:
     def _replied(self, successor: Contact, reply: Message) -> None:
         assert isinstance(reply, Stabilised)
         ring, own = self._ring, self._own()
+        self._missed = -1
         if own is None or not ring.successors or ring.successors[0] != successor:
             return
         if reply.identifier != successor.identifier:
@@ -102,10 +105,15 @@ class Stabilising:
             self._changed()
 
     def _unanswered(self, successor: Contact) -> None:
-        self.avoid(successor.peer)
-        if self._ring.drop(successor.peer):
-            self._changed()
+        """Ask once more, for a message may be lost; do without a peer that is silent again."""
         own = self._own()
+        if successor.peer != self._missed:
+            self._missed = successor.peer
+        else:
+            self._missed = -1
+            self.avoid(successor.peer)
+            if self._ring.drop(successor.peer):
+                self._changed()
         if own is not None:
             self._ask_successor(own)
 
