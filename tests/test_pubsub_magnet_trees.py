@@ -6,7 +6,10 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from magnet_world import TreeWorld
+from magnet_world import TOPIC, TreeWorld
+
+from trellis.v1.magnet import TreePart
+from trellis.v1.pubsub import EventData
 
 CHORD = {peer: [(peer + step) % 16 for step in (1, 2, 4, 8)] for peer in range(16)}
 COUNTEREXAMPLE = {0: [1, 4, 8], 1: [4], 4: [5, 6], 5: [6], 6: [7], 7: [8], 8: [9], 9: [0]}
@@ -138,3 +141,37 @@ def test_on_fingers_that_stay_trees_are_exact_without_any_repair(seed: int) -> N
     for peer in rng.sample(members, 6):
         world.leave(peer)
         assert world.edges() == world.greedy_edges()
+
+
+def test_who_comes_back_gets_the_events_that_it_missed_and_a_newcomer_gets_none() -> None:
+    world = TreeWorld(CHORD)
+    for peer in (5, 13):
+        world.join(peer)
+    event = EventData(event=1, topic=TOPIC)
+    world.world.crash([4])
+    for peer in (0, 2, 3):
+        world.peer(peer).ring.know([finger for finger in CHORD[peer] if finger != 4])
+    home = world.peer(0).trees
+    home.send_down(TOPIC, event)
+    got: list[tuple[int, int]] = []
+    for number, environment in world.world.environments.items():
+        environment.handle(EventData, lambda sender, data, number=number: got.append((sender, number)))
+    # 4 was unreachable: 5 notices it at its next heartbeat, and comes back over 2 and 3.
+    world.repair(3)
+    assert {(0, 2)} <= set(got)
+    got.clear()
+    world.join(14)
+    assert got == []
+
+
+def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    world.peer(0).ring.know([1, 2, 8])
+    home = world.peer(0)
+    home.trees.beat()
+    environment = world.world.environments[0]
+    assert (4, TreePart(0, 1 << TOPIC)) in environment.take(TreePart)
+    event = EventData(event=1, topic=TOPIC)
+    home.trees.send_down(TOPIC, event)
+    assert environment.take(EventData) == [(4, event)]

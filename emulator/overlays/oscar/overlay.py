@@ -28,6 +28,8 @@ from trellis.v1.overlay import Contact, Profile, Routed
 
 _AGAIN: Final = 1.0
 """Seconds after which a peer that found no place asks again."""
+_ARRIVED: Final = 5.0
+"""Seconds for which a routed message is kept, to go another way if its next hop turns out unreachable."""
 _MOST_HOPS: Final = 1000
 """A message that has gone this far runs in a circle: the ring is being mended."""
 
@@ -88,6 +90,8 @@ class Oscar(Overlay):
             self._taken,
             self._ring_changed,
         )
+        self._on_the_way: dict[int, list[tuple[float, Routed]]] = {}
+        """By next hop: what was routed over it lately, with the times (s)."""
         self._settled: Callable[[], None] = _ignored
         self._contacts: list[int] = []
         self._wired_at = 0.0
@@ -145,6 +149,8 @@ class Oscar(Overlay):
         if self.ring.drop(peer):
             self._ring_changed()
         self.links.drop(peer)
+        for _, routed in self._on_the_way.pop(peer, []):
+            self._on_routed(peer, routed)
 
     def gauges(self) -> dict[str, float]:
         return {
@@ -219,6 +225,8 @@ class Oscar(Overlay):
             application.deliver(key, message, origin, hops)
         elif application.forward(key, message, hop.peer, hops):
             self.environment.send(hop.peer, Routed(key, origin, hops + 1, message))
+            again = Routed(key, origin, hops, message)
+            self._on_the_way.setdefault(hop.peer, []).append((self.environment.now, again))
 
     def _settle_later(self, identifier: int) -> None:
         """Ask the bootstrap service again: those that were named are gone, or not on the ring yet."""
@@ -264,6 +272,7 @@ class Oscar(Overlay):
 
     def _round(self) -> None:
         self._stabilising.round()
+        self._forget_old()
         if not self._ready or self._sampling.under_way:
             return
         waited = self.environment.now - self._wired_at
@@ -275,6 +284,16 @@ class Oscar(Overlay):
             due = self._wirings == 1 or self._has_moved()
         if due:
             self._sampling.begin(self.space.size)
+
+    def _forget_old(self) -> None:
+        """What a hop has had for so long arrived there: otherwise the network would have said so."""
+        oldest = self.environment.now - _ARRIVED
+        for peer in list(self._on_the_way):
+            kept = [(at, routed) for at, routed in self._on_the_way[peer] if at >= oldest]
+            if kept:
+                self._on_the_way[peer] = kept
+            else:
+                del self._on_the_way[peer]
 
     def _has_moved(self) -> bool:
         """Whether the population has: this peer judges by its own successors."""

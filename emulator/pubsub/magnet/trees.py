@@ -55,6 +55,10 @@ class PathTrees:
         """Joins under way, with their repetition."""
         self._asked: dict[int, int] = {}
         """The subscriber that was asked first."""
+        self._lost_since: dict[int, float] = {}
+        """By topic: since when nothing may have come from a parent that is lost (s of trial time)."""
+        self._recent: dict[int, list[tuple[float, Message]]] = {}
+        """By topic: the events that were passed on lately, with the times (s)."""
         self._routes_version = -1
         self._control_version = -1
         environment.handle(TreeSearch, self._on_search)
@@ -75,6 +79,8 @@ class PathTrees:
             timer.cancel()
         self._pending.clear()
         self._asked.clear()
+        self._lost_since.clear()
+        self._recent.clear()
         self._links.clear()
         self.branches.clear()
 
@@ -89,9 +95,10 @@ class PathTrees:
         left: dict[int, int] = {}
         for topic in topics:
             branch = self.branches.get(topic)
-            if topic in self._wanted or (branch is not None and branch.children):
+            if topic in self._wanted or (branch is not None and (branch.children or branch.parting)):
                 continue
             self._end_join(topic)
+            self._lost_since.pop(topic, None)
             if branch is not None:
                 if branch.parent != NOBODY:
                     left[branch.parent] = left.get(branch.parent, 0) | 1 << topic
@@ -113,9 +120,10 @@ class PathTrees:
             link.heard = self._environment.now
 
     def send_down(self, topic: int, message: Message) -> None:
-        """Send to all children in the tree."""
+        """Send an event to all children in the tree, and keep it for those who come back."""
         branch = self.branches.get(topic)
         if branch is not None:
+            self._recent.setdefault(topic, []).append((self._environment.now, message))
             for child in branch.children:
                 self._environment.send(child, message)
             if branch.parting:
@@ -136,7 +144,7 @@ class PathTrees:
             branch.home = self._peer
             self._bound(search.topic, branch)
         if search.joiner.peer != self._peer:
-            self._descend(search.topic, branch, search.joiner)
+            self._descend(search.topic, branch, search.joiner, search.missed_ms)
 
     def _ask(self, topic: int, first: bool) -> None:
         """Phase 1: begin at a subscriber in the tree, or at the home where none is known or none answered."""
@@ -146,7 +154,9 @@ class PathTrees:
         )
         if not self._ring.ready or not self._control.ready:
             return
-        search = TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0)
+        since = self._lost_since.get(topic)
+        missed = 0 if since is None else round(1e3 * (self._environment.now - since))
+        search = TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0, missed)
         known = self._known(topic) if first else NOBODY
         if known == NOBODY:
             self._route_home(search)
@@ -174,13 +184,13 @@ class PathTrees:
         if joiner is None or search.hops > _MOST_HOPS:
             return
         branch = self.branches.get(search.topic)
-        onward = TreeSearch(search.topic, joiner, search.hops + 1)
+        onward = TreeSearch(search.topic, joiner, search.hops + 1, search.missed_ms)
         if branch is None or not branch.attached:
             self._route_home(onward)
         elif joiner.peer == self._peer:
             return
         elif branch.is_home or self._grafts(branch, joiner):
-            self._descend(search.topic, branch, joiner)
+            self._descend(search.topic, branch, joiner, search.missed_ms)
         else:
             self._send(branch.parent, onward)
 
@@ -191,8 +201,11 @@ class PathTrees:
         hop = self._ring.last_before(joiner.identifier)
         return hop is not None and hop.peer in branch.children
 
-    def _descend(self, topic: int, branch: Branch, joiner: Contact) -> None:
-        """Phase 3: make the next peer on the greedy path to the joiner a child, and have it go on."""
+    def _descend(self, topic: int, branch: Branch, joiner: Contact, missed_ms: int) -> None:
+        """Phase 3: make the next peer on the greedy path to the joiner a child, and have it go on.
+
+        A child that is new gets the events that a joiner which comes back has missed.
+        """
         hop = self._ring.last_before(joiner.identifier)
         if hop is None:
             return
@@ -204,8 +217,14 @@ class PathTrees:
         link.below |= 1 << topic
         link.unnamed &= ~(1 << topic)
         link.change()
+        is_new = hop.peer not in branch.children
         branch.children[hop.peer] = end
-        self._send(hop.peer, TreePath(topic, joiner, branch.home, end))
+        self._send(hop.peer, TreePath(topic, joiner, branch.home, end, missed_ms))
+        if missed_ms and (is_new or hop.peer == joiner.peer):
+            oldest = self._environment.now - missed_ms / 1e3
+            for at, event in self._recent.get(topic, ()):
+                if at >= oldest:
+                    self._environment.send(hop.peer, event)
 
     def _on_path(self, sender: int, path: TreePath) -> None:
         if path.joiner is None or not self._ring.ready:
@@ -227,9 +246,10 @@ class PathTrees:
             branch.home = path.home
             branch.end = path.end
             self._end_join(path.topic)
+            self._lost_since.pop(path.topic, None)
             self._bound(path.topic, branch)
         if path.joiner.peer != self._peer:
-            self._descend(path.topic, branch, path.joiner)
+            self._descend(path.topic, branch, path.joiner, path.missed_ms)
         self.prune([path.topic])
 
     def _bound(self, topic: int, branch: Branch) -> None:
@@ -314,6 +334,9 @@ class PathTrees:
     def _lose_parent(self, topic: int) -> None:
         """Ask for another way to this peer, if it is needed in the tree."""
         branch = self.branches[topic]
+        link = self._links.get(branch.parent)
+        if link is not None:
+            self._lost_since.setdefault(topic, link.heard)
         self._part_from_parent(topic, branch)
         if topic in self._wanted or branch.children:
             self._ask(topic, first=True)
@@ -338,9 +361,18 @@ class PathTrees:
             self._give_up(peer)
         self._check_homes()
         now = self._environment.now
-        for branch in self.branches.values():
+        for topic in list(self._recent):
+            kept = [(at, event) for at, event in self._recent[topic] if at >= oldest]
+            if kept:
+                self._recent[topic] = kept
+            else:
+                del self._recent[topic]
+        parted = []
+        for topic, branch in self.branches.items():
             if branch.parting:
                 branch.parting = {child: until for child, until in branch.parting.items() if until > now}
+                parted.append(topic)
+        self.prune(parted)
         if self._routes_version != self._ring.routes_version:
             self._routes_version = self._ring.routes_version
             for topic, branch in list(self.branches.items()):
