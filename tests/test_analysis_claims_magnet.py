@@ -100,3 +100,6 @@ def test_three_samples_must_come_within_three_points_of_ten() -> None:
 
     assert run(32.0) is True
     assert run(36.0) is False
+    given = [variant("multi-modal", "hashed", 20.0)]
+    given += [variant("multi-modal", "similar", 30.0, samples=n) for n in (3, 10)]
+    assert verdict("M7", *given) == (False, "nothing is saved with ten samples")

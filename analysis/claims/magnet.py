@@ -202,6 +202,7 @@ def _samples(variants: Variants) -> Finding:
         samples: Pair(v, strawmen[_key(v)]).saved(evidence, f"{samples} samples")
         for samples, v in sorted(curve.items())
     }
+    evidence.check(saved[_SAMPLES_OF_PAPER] > 0, "nothing is saved with ten samples")
     short = saved[_SAMPLES_OF_PAPER] - saved[_FEW_SAMPLES]
     evidence.check(short <= _AS_GOOD, f"three samples save {short:.1%} of the relays less than ten")
     return evidence.finding()
