@@ -102,6 +102,19 @@ _TOPIC_KEYS: Final[list[int]] = []
 """Of the first topics, by their numbers."""
 
 
+def skewed(identifier: int) -> int:
+    """The identifier of 128 bits that a uniform one becomes where half of all lie in the lowest 2 ** 88.
+
+    The logarithm of the result is uniform from 2 ** 48 on; the order stays.
+    """
+    exponent = _LEAST_SKEWED + (BITS - _LEAST_SKEWED) * (identifier / (1 << BITS))
+    whole = int(exponent)
+    return min(int(2.0 ** (exponent - whole + 52)) << whole >> 52, (1 << BITS) - 1)
+
+
+_LEAST_SKEWED: Final = 48
+
+
 def encode(identifier: int) -> bytes:
     """A key as plans carry it: 16 bytes, big-endian."""
     return identifier.to_bytes(BITS // 8, "big")

@@ -24,10 +24,12 @@ _SYSTEMS = {
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",
+    "oscar": "emulator.overlays.oscar.overlay:OSCAR",
     "small-world": "emulator.overlays.small_world_ring:SMALL_WORLD",
 }
 _OVER_ANY_OVERLAY = {
     "scribe": "emulator.pubsub.scribe.scribe:over",
+    "magnet": "emulator.pubsub.magnet.magnet:over",
 }
 """Systems that run on any structured overlay: a function that makes the system over an `OverlayKind`.
 

@@ -48,7 +48,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rvr": TOPICS,
     "scribe-pastry": TOPICS,
     "scribe-small-world": TOPICS,
+    "scribe-oscar": TOPICS,
+    "magnet-pastry": TOPICS,
+    "magnet-small-world": TOPICS,
+    "magnet-oscar": TOPICS,
     "li": CONTENT,
+    "oscar": LOOKUPS,
     "pastry": LOOKUPS,
     "small-world": LOOKUPS,
 }

@@ -144,6 +144,23 @@ _OF_EVENTS = {
         "peers",
         "Peers that connect a cluster to the rendezvous node.",
     ),
+    "overhead_popular": _lower(
+        "Traffic overhead of popular topics",
+        "share",
+        "As traffic overhead, of events about the 100 topics with the most subscribers.",
+    ),
+    "tree_depth": _lower(
+        "Depth of delivery",
+        "hops",
+        "Of the delivery of an event that took the most overlay hops, mean over events.",
+    ),
+    "ring_similarity": Measure(
+        "Similarity of ring neighbours",
+        "share",
+        "higher",
+        "Topics that a peer and its clockwise successor share, of those that either has, mean over peers "
+        "when the measure phase began; of overlays with clockwise rings, the one with the most.",
+    ),
     "published": Measure("Events published", "events", None, "In the measure phase."),
     "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
 }
@@ -265,6 +282,11 @@ _OF_ALL = {
         "peers",
         None,
         "Of any peer at the end of the measure phase.",
+    ),
+    "in_degree_ratio": _lower(
+        "Largest in-degree",
+        "times the mean",
+        "Long links that end at one peer, at the end of the measure phase; of overlays that name them.",
     ),
     "wrong_successors": _lower(
         "Peers with a wrong successor",

@@ -9,12 +9,13 @@ from itertools import chain
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.measures import clustering
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.distributions import rounded
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
-from emulator.identifiers import Ring
+from emulator.identifiers import ClockwiseRing, Ring
 from emulator.telemetry import names
 
 _AT_ONCE = 3
@@ -126,6 +127,10 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
     yield _gateways(tables)
     yield _neighbours(tables)
     yield _successors(tables)
+    yield clustering.ring_similarity(tables)
+    yield clustering.tree_depth(tables)
+    yield clustering.popular_overhead(tables)
+    yield clustering.in_degree(tables)
     yield _lost(tables)
     yield by_trial("losses", F.sum("lost_bytes").alias("lost_telemetry"))
 
@@ -256,7 +261,7 @@ def _successors(tables: Tables) -> DataFrame:
     overlay = ["trial", "channel"]
     taken = (
         tables["identifiers"]
-        .where(F.col("space") == Ring.name)
+        .where(F.col("space").isin(Ring.name, ClockwiseRing.name))
         .select(
             *overlay,
             "peer",

@@ -17,6 +17,7 @@ _PATTERNS = {
     "high": "topics of high correlation",
     "edges": "a follower graph",
 }
+_OF_EDITORS = {"editors": "editors of an encyclopedia", "editors-file": "editors of articles, from a file"}
 
 
 def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fact]:
@@ -133,6 +134,8 @@ def _subscriptions(experiment: Mapping[str, Any]) -> str:
         return ""
     if kind == "ranges":
         return _ranges(pattern)
+    if kind in _OF_EDITORS:
+        return _OF_EDITORS[kind]
     if "topics" not in pattern and kind not in _PATTERNS:
         return f"{kind}: {_plain(pattern.get('per_peer', '?'))} a peer"
     if kind == "edges":

@@ -97,6 +97,7 @@ def _topics(spec: TrialSpec, source: TopicSource, who: Participants) -> dict[str
         publications.events,
         spec.phases.measure,
         _random(spec, "rates"),
+        np.bincount(subscriptions.topic, minlength=subscriptions.topics),
     )
     drawn = draw_publications(
         publications.events,

@@ -10,6 +10,7 @@ from emulator.churn.spec import TraceFile
 from emulator.experiment.limits import size_problems
 from emulator.experiment.spec import TrialSpec
 from emulator.network.spec import MatrixFile
+from emulator.workload.correlated import EditorFile
 from emulator.workload.problems import workload_problems
 from emulator.workload.source import ContentSource, TopicSource
 from emulator.workload.spec import EdgeList
@@ -58,7 +59,7 @@ def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
         files.append(("network.latency.file", spec.network.latency.file))
     if isinstance(spec.churn.model, TraceFile):
         files.append(("churn.model.file", spec.churn.model.file))
-    if isinstance(spec.workload.subscriptions, EdgeList):
+    if isinstance(spec.workload.subscriptions, EdgeList | EditorFile):
         files.append(("workload.subscriptions.file", spec.workload.subscriptions.file))
     return files
 

@@ -34,8 +34,8 @@ def draw_lookups(
 ) -> DrawnLookups:
     """A Poisson process in `window`, each lookup at a random peer that is up then.
 
-    Keys are uniform, or the hashed identifiers of random peers that are up then, the asking one among them:
-    in overlays that give their peers other identifiers these are keys as any. Raises
+    Keys are uniform or skewed, or the hashed identifiers of random peers that are up then, the asking one
+    among them: in overlays that give their peers other identifiers these are keys as any. Raises
     ValueError if nobody is up at some lookup's time.
     """
     begin, end = window
@@ -45,4 +45,8 @@ def draw_lookups(
     if lookups.keys == "peers":
         keys = [identifiers.hash_of_peer(presence.draw(time, random, "a lookup")) for time in at]
         return DrawnLookups(at, peer, [identifiers.encode(key) for key in keys])
-    return DrawnLookups(at, peer, [random.bytes(_KEY_BYTES) for _ in at])
+    uniform = [random.bytes(_KEY_BYTES) for _ in at]
+    if lookups.keys == "skewed":
+        skewed = [identifiers.skewed(identifiers.decode(key)) for key in uniform]
+        return DrawnLookups(at, peer, [identifiers.encode(key) for key in skewed])
+    return DrawnLookups(at, peer, uniform)

@@ -117,7 +117,10 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     return found, broken
 
 
-OWN_KINDS = ("random", "low", "high", "edges", "ranges")
+OWN_KINDS = (
+    *("random", "low", "high", "edges", "ranges"),
+    *("multi-modal", "spatial", "hierarchical-topics", "editors-file", "editors"),
+)
 """The kinds that `emulator.workload.spec` has."""
 
 

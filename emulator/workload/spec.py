@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
+from emulator.workload.correlated import CORRELATED
 from emulator.workload.source import ContentSource, Problems, Rows, TopicSource, sources_of_packages
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class RangePattern(ContentSource):
 if TYPE_CHECKING:
     Subscriptions = TopicSource | ContentSource
 else:
-    _KINDS = (BucketPattern, EdgeList, RangePattern, *sources_of_packages()[0].values())
+    _KINDS = (BucketPattern, EdgeList, RangePattern, *CORRELATED, *sources_of_packages()[0].values())
     Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
 
 
@@ -159,8 +160,10 @@ class Lookups(_Model):
     """Lookups of keys in the measure phase, as a Poisson process over the whole network."""
 
     rate: float = Field(gt=0, le=1e6, description="lookups per second in the whole network")
-    keys: Literal["uniform", "peers"] = Field(
-        "uniform", description="uniform in the identifier space, or identifiers of random peers that are up"
+    keys: Literal["uniform", "peers", "skewed"] = Field(
+        "uniform",
+        description="uniform in the identifier space, or hashed identifiers of random peers that are up, or "
+        "with a uniform logarithm, as skewed identifiers of OSCAR are",
     )
 
 
@@ -181,6 +184,9 @@ class PowerLaw(_Model):
 
     kind: Literal["power-law"]
     alpha: float = Field(ge=0, le=5)
+    ranks: Literal["random", "popularity"] = Field(
+        "random", description="whether the topics with the most subscribers have the highest rates"
+    )
 
 
 Rates = Annotated[Uniform | PowerLaw, Field(discriminator="kind")]

@@ -40,6 +40,8 @@ class Trees:
         self.roots: set[int] = set()
         """Topics that this peer is the root of."""
         self._joins = Joins(environment, overlay, parameters.join_timeout)
+        self.changes = 0
+        """Changes whenever a child or a parent comes or goes."""
         self._links: dict[int, TreeLink] = {}
         self._checked_routes = -1
         """The overlay's version of its routes when parents and roots were last compared with them."""
@@ -146,6 +148,7 @@ class Trees:
         self._environment.send(child, TreeAcceptance(topic=topic, identifier=self._overlay.identifier))
 
     def _add_child(self, child: int, topic: int) -> None:
+        self.changes += 1
         link = self._link(child)
         link.below |= 1 << topic
         link.unnamed[topic] = self._environment.now + self._lifetime
@@ -161,6 +164,7 @@ class Trees:
         """Take the sender, of this identifier, for the parent if one is sought; whether it is it now."""
         if self._joins.end(topic):
             self.parents[topic] = sender
+            self.changes += 1
             link = self._link(sender)
             link.above |= 1 << topic
             link.identifier = identifier
@@ -188,6 +192,7 @@ class Trees:
         self._remove_child(child, topic)
 
     def _remove_child(self, child: int, topic: int) -> None:
+        self.changes += 1
         children = self.children[topic]
         children.discard(child)
         if not children:

@@ -1,0 +1,1 @@
+"""OSCAR: a small world over identifiers that lie as densely as their owners like."""

@@ -1,0 +1,77 @@
+"""Magnet in a network on the virtual clock: what arrives, also with jitter and loss, and at what cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_trial import Outcome, expected, run
+
+from emulator.experiment.draw import draw_plan
+from emulator.experiment.spec import TrialSpec
+
+PEERS = 60
+
+
+def trial(
+    path: Path, system: str = "magnet-small-world", **fields: Any
+) -> tuple[Outcome, set[tuple[int, int]]]:
+    """A trial of 60 peers, and who was to get each event."""
+    parameters = {"interest": {"long_links": 6, "rewire": "10 s"}} | fields.pop("parameters", {})
+    network = {"latency": {"kind": "king", "hosts": PEERS}} | fields.pop("network", {})
+    spec = TrialSpec.model_validate(
+        {
+            "system": {"name": system, "parameters": parameters},
+            "peers": PEERS,
+            "network": network,
+            "workload": {
+                "subscriptions": {
+                    "kind": "multi-modal",
+                    "topics": 20,
+                    "categories": 4,
+                    "per_peer": 4,
+                    "within": "0 s",
+                },
+                "publications": {"events": 100, "publisher": "any"},
+            },
+            "phases": {"join": "20 s", "settle": "60 s", "measure": "20 s", "drain": "10 s"},
+        }
+        | fields
+    )
+    plan = draw_plan(spec)
+    return run(spec, plan, path), expected(plan)
+
+
+@pytest.mark.parametrize("system", ["magnet-pastry", "magnet-small-world"])
+@pytest.mark.parametrize("placement", ["similar", "hashed"])
+def test_on_a_quiet_network_every_subscriber_gets_every_event_once(
+    system: str, placement: str, tmp_path: Path
+) -> None:
+    outcome, due = trial(tmp_path, system, parameters={"placement": placement})
+    assert len(due) > 500
+    assert set(outcome.deliveries()) == due
+    assert set(outcome.deliveries().values()) == {1}
+
+
+def test_similar_peers_next_to_each_other_save_relays(tmp_path: Path) -> None:
+    relayed = {
+        placement: trial(tmp_path / placement, parameters={"placement": placement})[0].relayed()
+        for placement in ("similar", "hashed")
+    }
+    assert relayed["similar"] < 0.7 * relayed["hashed"]
+
+
+def test_jitter_alone_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    outcome, due = trial(tmp_path, network={"jitter": "20 ms"})
+    assert set(outcome.deliveries()) == due
+    assert set(outcome.deliveries().values()) == {1}
+
+
+def test_with_lost_messages_trees_stay_whole(tmp_path: Path) -> None:
+    """An event is sent down each link once, so what is lost on the way is missed below; nothing else is."""
+    outcome, due = trial(tmp_path, network={"jitter": "20 ms", "loss": 0.01})
+    deliveries = outcome.deliveries()
+    assert set(deliveries) <= due
+    assert set(deliveries.values()) == {1}
+    assert len(deliveries) / len(due) > 0.93

@@ -1,0 +1,177 @@
+"""Magnet's trees: the golden cases of Algorithm 2, and that trees are the greedy paths whatever happens."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from magnet_world import TOPIC, TreeWorld
+from trellis.v1.magnet import TreePart
+
+from trellis.v1.pubsub import EventData
+
+CHORD = {peer: [(peer + step) % 16 for step in (1, 2, 4, 8)] for peer in range(16)}
+COUNTEREXAMPLE = {0: [1, 4, 8], 1: [4], 4: [5, 6], 5: [6], 6: [7], 7: [8], 8: [9], 9: [0]}
+
+
+def test_joins_take_the_greedy_paths_from_the_home() -> None:
+    for graft in ("printed", "interval"):
+        world = TreeWorld(CHORD, graft=graft)
+        world.join(5)
+        assert world.path(5) == [0, 4, 5]
+        world.join(6, known=5)
+        assert world.path(6) == [0, 4, 6]
+        world.join(13)
+        assert world.path(13) == [0, 8, 12, 13]
+        world.join(15, known=13)
+        assert world.path(15) == [0, 8, 12, 14, 15]
+        assert world.relays() == {0, 4, 8, 12, 14}
+
+
+def test_the_printed_condition_grafts_15_at_8_and_the_interval_below() -> None:
+    steps = {}
+    for graft in ("printed", "interval"):
+        world = TreeWorld(CHORD, graft=graft)
+        world.join(13)
+        steps[graft] = world.join(15, known=13)
+    # The search goes to 13, on to 12 and to 8; from there paths go to 12, 14 and 15.
+    assert steps["printed"] == ["TreeSearch"] * 3 + ["TreePath"] * 3
+    assert steps["interval"] == ["TreeSearch"] * 2 + ["TreePath"] * 2
+
+
+def test_a_relay_that_subscribes_sends_nothing() -> None:
+    world = TreeWorld(CHORD)
+    world.join(13)
+    assert world.join(12) == []
+    assert world.relays() == {0, 8}
+
+
+def test_the_printed_condition_leaves_the_greedy_path_where_the_interval_does_not() -> None:
+    depths = {}
+    for graft in ("printed", "interval"):
+        world = TreeWorld(COUNTEREXAMPLE, graft=graft)
+        world.join(7)
+        assert world.path(7) == [0, 4, 6, 7]
+        world.join(9, known=7)
+        depths[graft] = world.path(9)
+    assert depths == {"printed": [0, 4, 6, 7, 8, 9], "interval": [0, 8, 9]}
+
+
+def test_a_branch_that_nobody_needs_is_cut_up_to_the_next_that_is_needed() -> None:
+    world = TreeWorld(CHORD)
+    for peer in (5, 13, 15):
+        world.join(peer)
+    world.leave(15)
+    assert world.edges() == {(0, 4), (4, 5), (0, 8), (8, 12), (12, 13)}
+    world.leave(13)
+    assert world.relays() == {0, 4}
+
+
+def test_the_children_of_a_crashed_relay_come_back_by_another_way() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    world.world.crash([4])
+    for peer in (0, 2, 3):
+        known = [finger for finger in CHORD[peer] if finger != 4]
+        world.peer(peer).ring.know(known)
+    world.repair(6)
+    assert world.edges() == world.greedy_edges() == {(0, 2), (2, 3), (3, 5)}
+
+
+def test_when_the_home_moves_the_tree_begins_at_the_new_one() -> None:
+    world = TreeWorld(CHORD)
+    for peer in (5, 6, 13):
+        world.join(peer)
+    world.home = 3
+    for peer in range(16):
+        world.peer(peer).control.move_home(3)
+    world.repair()
+    assert world.edges() == world.greedy_edges()
+    assert world.relays() & {0} == set()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_trees_are_exactly_the_union_of_greedy_paths_after_time_to_repair(seed: int) -> None:
+    """Joins at known members, leaves, and links that come and go, in any order."""
+    rng = random.Random(seed)
+    peers = sorted(rng.sample(range(256), 16))
+
+    def fingers(place: int) -> list[int]:
+        others = peers[place + 1 :] + peers[:place]
+        return [others[0], *rng.sample(others, 3)]
+
+    world = TreeWorld({peer: fingers(place) for place, peer in enumerate(peers)}, bits=8, home=peers[3])
+    members: list[int] = []
+    for _ in range(25):
+        what = rng.random()
+        if what < 0.5:
+            peer = rng.choice(peers)
+            world.join(peer, known=rng.choice(members) if members and rng.random() < 0.8 else -1)
+            members.append(peer)
+        elif what < 0.7 and members:
+            gone = rng.choice(members)
+            world.leave(gone)
+            members = [peer for peer in members if peer != gone]
+        elif what < 0.9:
+            place = rng.randrange(len(peers))
+            world.peer(peers[place]).ring.know(fingers(place))
+        else:
+            world.repair(1)
+    world.repair()
+    assert world.edges() == world.greedy_edges()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1))
+def test_on_fingers_that_stay_trees_are_exact_without_any_repair(seed: int) -> None:
+    rng = random.Random(seed)
+    peers = sorted(rng.sample(range(256), 20))
+    known = {}
+    for place, peer in enumerate(peers):
+        others = peers[place + 1 :] + peers[:place]
+        known[peer] = [others[0], *rng.sample(others, 3)]
+    world = TreeWorld(known, bits=8, home=peers[0])
+    members: list[int] = []
+    for peer in rng.sample(peers, 12):
+        world.join(peer, known=rng.choice(members) if members else -1)
+        members.append(peer)
+        assert world.edges() == world.greedy_edges()
+    for peer in rng.sample(members, 6):
+        world.leave(peer)
+        assert world.edges() == world.greedy_edges()
+
+
+def test_who_comes_back_gets_the_events_that_it_missed_and_a_newcomer_gets_none() -> None:
+    world = TreeWorld(CHORD)
+    for peer in (5, 13):
+        world.join(peer)
+    event = EventData(event=1, topic=TOPIC)
+    world.world.crash([4])
+    for peer in (0, 2, 3):
+        world.peer(peer).ring.know([finger for finger in CHORD[peer] if finger != 4])
+    home = world.peer(0).trees
+    home.send_down(TOPIC, event)
+    got: list[tuple[int, int]] = []
+    for number, environment in world.world.environments.items():
+        environment.handle(EventData, lambda sender, data, number=number: got.append((sender, number)))
+    # 4 was unreachable: 5 notices it at its next heartbeat, and comes back over 2 and 3.
+    world.repair(3)
+    assert {(0, 2)} <= set(got)
+    got.clear()
+    world.join(14)
+    assert got == []
+
+
+def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    world.peer(0).ring.know([1, 2, 8])
+    home = world.peer(0)
+    home.trees.beat()
+    environment = world.world.environments[0]
+    assert (4, TreePart(0, 1 << TOPIC)) in environment.take(TreePart)
+    event = EventData(event=1, topic=TOPIC)
+    home.trees.send_down(TOPIC, event)
+    assert environment.take(EventData) == [(4, event)]
