@@ -21,6 +21,7 @@ _SYSTEMS = {
     "vitis": "emulator.pubsub.vitis:VITIS",
     "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
     "li": "emulator.pubsub.li.system:LI",
+    "siena": "emulator.pubsub.siena.system:SIENA",
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",
