@@ -7,11 +7,12 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.messages.catalogue import decode
 from emulator.protocol import Event, RangeInterest
 from emulator.pubsub.content.index import BoxIndex
 from emulator.pubsub.content.routes import FilterRoutes
 from emulator.pubsub.content.space import Box, EventSpace, box_of, filter_of
-from trellis.v1.filters import Filter
+from trellis.v1.filters import FilterUpdate
 
 SPACE = EventSpace.of({"a": (0.0, 10.0), "b": (-5.0, 5.0)})
 numbers = st.integers(-7, 12).map(float)
@@ -72,9 +73,9 @@ def test_a_clipped_box_holds_what_is_in_the_box_and_in_the_zone(box: Box, low: f
 
 @given(boxes)
 def test_a_box_is_the_same_after_its_way_in_a_message(box: Box) -> None:
-    out = bytearray()
-    filter_of(box).write_to(out)
-    assert box_of(Filter.from_bytes(bytes(out))) == box
+    update = decode("FilterUpdate", FilterUpdate(added=[filter_of(box)]).encode())
+    assert isinstance(update, FilterUpdate)
+    assert box_of(update.added[0]) == box
 
 
 @settings(max_examples=60)
