@@ -195,7 +195,7 @@ class Cliques(Membership):
         self._changed_at = self.environment.now
         self._all_known = all(view.rtt(a, b) for a in view.members for b in view.members if a != b)
         self._strange.clear()
-        self._tending.unlock()
+        self._tending.view_changed()
         if before is not None and before.leader != view.leader and before.leader in view.members:
             self.directory.remove(before.leader)
         self._beat = 0

@@ -28,6 +28,8 @@ from trellis.v1.cliques import (
 
 _LOCK: Final = 12.0
 """Seconds for which a leader that consented keeps its view."""
+_PATIENCE_OF_SMALL: Final = 20.0
+"""Seconds after which a clique below the minimum no longer looks for one that it fits."""
 _NEIGHBOURS: Final = 8
 """Nearest cliques that are proposed to, in turn."""
 
@@ -63,13 +65,15 @@ class Tending:
         """
         self._environment = environment
         self._parameters = parameters
-        self._bounds = Bounds(parameters.size, parameters.minimum, parameters.diameter)
+        self._bounds = Bounds(parameters.size, parameters.diameter)
         self._directory = directory
         self._measuring = measuring
         self._current = current
         self._publish = publish
         self._locked_until = 0.0
+        self._changed_at = environment.now
         self._proposing = False
+        self._however_far = False
         self._survey: _Survey | None = None
         self._timer: Timer | None = None
         self._seen: dict[int, tuple[int, int]] = {}
@@ -84,9 +88,10 @@ class Tending:
         """Whether the view has to stay as it is."""
         return self._proposing or self._environment.now < self._locked_until
 
-    def unlock(self) -> None:
-        """The view has changed, as was proposed or otherwise."""
+    def view_changed(self) -> None:
+        """As was proposed, or otherwise."""
         self._locked_until = 0.0
+        self._changed_at = self._environment.now
 
     def tend(self) -> None:
         """Propose to a near clique."""
@@ -105,15 +110,19 @@ class Tending:
         view = self._current()
         if view is None or self.locked:
             return
-        room = self._parameters.size - len(view.members)
         near = sorted(rtts, key=lambda leader: rtts[leader])
-        if len(view.members) < self._parameters.minimum:
-            near = [leader for leader in near if len(leaders[leader].members) <= room] or near
         new = [
             leader
             for leader in near[:_NEIGHBOURS]
             if self._seen.get(leader) != (view.number, leaders[leader].view)
         ]
+        self._however_far = False
+        small = len(view.members) < self._parameters.minimum
+        if small and (not new or self._environment.now - self._changed_at > _PATIENCE_OF_SMALL):
+            # Nothing fits: better a wide clique than one that is too small.
+            room = self._parameters.size - len(view.members)
+            new = [leader for leader in near if len(leaders[leader].members) <= room][:1]
+            self._however_far = True
         if not new:
             return
         other = new[0] if self._environment.random.random() < 0.5 else self._environment.random.choice(new)
@@ -166,7 +175,7 @@ class Tending:
         if now is None or now.number != own.number:
             self._environment.send(leader, CliqueRelease())
             return
-        made = rearrange(own.members, theirs.members, rtts, self._bounds)
+        made = rearrange(own.members, theirs.members, rtts, self._bounds, self._however_far)
         if made is None:
             self._seen[leader] = own.number, theirs.number
             self._environment.send(leader, CliqueRelease())
