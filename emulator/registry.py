@@ -22,6 +22,7 @@ _SYSTEMS = {
     "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
     "li": "emulator.pubsub.li.system:LI",
     "siena": "emulator.pubsub.siena.system:SIENA",
+    "kyra": "emulator.pubsub.kyra.system:KYRA",
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",

@@ -6,9 +6,10 @@ import pytest
 from kyra_example import DOMAIN, NAMES, WANTED, Tally, interest, number, spans, values_in
 
 from emulator.protocol import Event, RangeInterest
+from emulator.pubsub.content.order import candidates
 from emulator.pubsub.content.space import filter_of
 from emulator.pubsub.siena.parameters import SienaParameters
-from emulator.pubsub.siena.system import Siena, candidates
+from emulator.pubsub.siena.system import Siena
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.filters import FilterUpdate, TreeEvent
 
@@ -176,7 +177,7 @@ def test_another_server_takes_the_place_of_a_crashed_root() -> None:
     server(peers, 3).publish(Event(1, 3, attributes={"x": 5.0}))
     peers.exchange()
     assert all(peers.environments[peer].delivered for peer in (1, 2))
-    assert candidates((-1, 0, 0, 1), 3) == [1, 0, 2]
+    assert candidates({0: -1, 1: 0, 2: 0, 3: 1}, 3) == [1, 0, 2]
 
 
 def test_a_subscription_to_an_unknown_attribute_is_refused() -> None:

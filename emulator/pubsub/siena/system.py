@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Final
 
 from emulator.protocol import Environment, Event, Interest, PubSub
+from emulator.pubsub.content.order import candidates
 from emulator.pubsub.content.space import Box, EventSpace
 from emulator.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.pubsub.recent import Recent
@@ -17,8 +17,6 @@ from trellis.v1.filters import FilterUpdate, PlacedEvent
 _TREE: Final = (0, 0)
 _SUBSCRIBERS: Final = 0
 """The number under which the interests here are kept."""
-_STAND_INS: Final = 8
-"""Servers at the top of the tree that take the root's place if all of a server's ancestors are down."""
 
 
 class Siena(PubSub):
@@ -38,10 +36,11 @@ class Siena(PubSub):
         environment.serve(FilterUpdate, self.trees.on_update)
 
     def start(self, contacts: Sequence[int]) -> None:
-        """Attach to the tree. Raises ValueError if no tree was laid out."""
-        if self._parameters.parents is None:
-            raise ValueError("no tree was laid out for filter-based routing")
-        self.tree.links.aim(candidates(tuple(self._parameters.parents), self.environment.peer))
+        """Attach to the tree. Raises ValueError if none was laid out for this server."""
+        parents = self._parameters.parents
+        if parents is None or self.environment.peer >= len(parents):
+            raise ValueError(f"no tree was laid out for server {self.environment.peer}")
+        self.tree.links.aim(candidates(dict(enumerate(parents)), self.environment.peer))
 
     def stop(self, graceful: bool) -> None:
         self.trees.stop(graceful)
@@ -88,39 +87,6 @@ class Siena(PubSub):
         self.trees.forward(tree, event, hops, neighbours)
         if wanted:
             self.environment.deliver(self.space.event(event, hops))
-
-
-def candidates(parents: tuple[int, ...], peer: int) -> list[int]:
-    """The parents that a server may have, the best first: its ancestors, then the first of the tree.
-
-    All lie before it in the order of the tree's levels, so that whoever fails, there is never a cycle.
-    Raises ValueError for a peer that is not on the tree.
-    """
-    if peer >= len(parents):
-        raise ValueError(f"the tree that was laid out has {len(parents)} servers, and no server {peer}")
-    found = []
-    at = parents[peer]
-    while at != -1:
-        found.append(at)
-        at = parents[at]
-    for other in _by_level(parents)[:_STAND_INS]:
-        if other == peer:
-            break
-        if other not in found:
-            found.append(other)
-    return found
-
-
-@cache
-def _by_level(parents: tuple[int, ...]) -> list[int]:
-    """The servers in the order of the tree's levels."""
-    children: dict[int, list[int]] = {}
-    for peer, parent in enumerate(parents):
-        children.setdefault(parent, []).append(peer)
-    order = list(children.get(-1, ()))
-    for peer in order:
-        order += children.get(peer, ())
-    return order
 
 
 SIENA: Final = System(

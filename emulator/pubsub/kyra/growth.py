@@ -1,0 +1,145 @@
+"""How a server finds its place on a tree that grows: it attaches to the nearest member nearer to the root.
+
+All members agree on the root by its number. Every server measures how far it is from the root, and asks the
+others how far they are; so each has its parent before it in one order, and there is never a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from emulator.overlays.cliques.measuring import Measuring
+from emulator.overlays.cliques.view import from_units, to_units
+from emulator.protocol import Environment, Message
+from emulator.pubsub.content.links import TreeLinks
+from emulator.pubsub.recent import Recent
+from trellis.v1.kyra import KyraDistance, KyraProbe
+
+_LOOKS: Final = (0.5, 2.0, 4.0)
+"""Seconds after a change of the members at which a server looks for a parent."""
+_MOST: Final = 64
+"""Members that are asked."""
+_KEPT: Final = 6
+"""Candidates for the parent."""
+
+
+class Growth:
+    """One server's search on one tree."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        table: tuple[int, int],
+        links: TreeLinks,
+        measuring: Measuring,
+        patience: float,
+        down: Recent,
+    ) -> None:
+        """`down` has the servers that are known to be down, or not to be on the tree."""
+        self._environment = environment
+        self._table = table
+        self._links = links
+        self._measuring = measuring
+        self._patience = patience
+        self._down = down
+        self._members: list[int] = []
+        self.root = environment.peer
+        self._round = 0
+        self._distances: dict[int, int] = {}
+        """From roots. They stay as they were first measured: the order of the members must not change."""
+        self._found: dict[int, tuple[float, int]] = {}
+        """Of members that answered: distance from the root in units, and RTT from here."""
+
+    def update(self, members: Sequence[int]) -> None:
+        """The members of the tree, this server among them."""
+        if list(members) != self._members:
+            self._members = list(members)
+            self.look_anew()
+
+    def look_anew(self) -> None:
+        """Something changed: find root and parent again."""
+        me = self._environment.peer
+        there = [peer for peer in self._members if peer == me or (*self._table, peer) not in self._down]
+        self.root = min(there or [me], key=partial(_rank, self._table))
+        self._round += 1
+        if self.root == me:
+            self._links.aim([])
+            return
+        self._measuring.ping_all([self.root], lambda rtts: None)
+        for delay in _LOOKS:
+            self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
+
+    def on_probe(self) -> KyraDistance:
+        """Another member asks."""
+        distance = self._distance()
+        return KyraDistance(True, self.root, distance or 0, distance is not None)
+
+    def _distance(self) -> int | None:
+        """From the root, in units; None if it is not known."""
+        if self.root == self._environment.peer:
+            return 0
+        if self.root not in self._distances and self.root in self._measuring.rtts:
+            self._distances[self.root] = to_units(self._measuring.rtts[self.root])
+        return self._distances.get(self.root)
+
+    def _look(self, round: int, last: bool) -> None:
+        if round != self._round:
+            return
+        if self._distance() is None:
+            if last:
+                self._give_up_root()
+            return
+        me = self._environment.peer
+        others = [peer for peer in self._members if peer != me]
+        if len(others) > _MOST:
+            others = self._environment.random.sample(others, _MOST)
+        self._found = {}
+        for peer in others:
+            sent = self._environment.now
+            self._environment.request(
+                peer,
+                KyraProbe(*self._table),
+                self._patience,
+                partial(self._answered, round, peer, sent),
+                lambda: None,
+            )
+        self._environment.set_timer(self._patience / 2, partial(self._choose, round))
+
+    def _give_up_root(self) -> None:
+        """It did not answer: let another one be the root."""
+        self._down.add((*self._table, self.root))
+        self.look_anew()
+
+    def _answered(self, round: int, peer: int, sent: float, answer: Message) -> None:
+        assert isinstance(answer, KyraDistance)
+        self._measuring.note(peer, self._environment.now - sent)
+        if round != self._round:
+            return
+        if not answer.member:
+            if peer == self.root:
+                self._give_up_root()
+        elif answer.known and answer.root == self.root:
+            self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
+
+    def _choose(self, round: int) -> None:
+        distance = self._distance()
+        if round != self._round or distance is None:
+            return
+        own = from_units(distance), self._environment.peer
+        before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
+        near = [peer for _, peer in sorted(before)[:_KEPT]]
+        if self.root not in near:
+            near.append(self.root)
+        self._links.aim(near)
+        if self._links.parent != near[0]:
+            self._links.switch(near[0])
+
+
+def _rank(table: tuple[int, int], peer: int) -> tuple[int, int]:
+    """An order of servers that is another one for each tree."""
+    mixed = (peer * 0x9E3779B1 + table[0] * 0x85EBCA77 + table[1] * 0xC2B2AE3D) & 0xFFFFFFFF
+    mixed ^= mixed >> 15
+    mixed = (mixed * 0x2C1B3C6D) & 0xFFFFFFFF
+    return mixed ^ mixed >> 12, peer
