@@ -67,6 +67,8 @@ class Cliques(Membership):
         self._turn = 0
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
+        self._met: set[int] = set()
+        """Mates that have answered."""
         self._changed_at = 0.0
         self._all_known = False
         """Whether the view tells the RTTs between all members."""
@@ -118,8 +120,10 @@ class Cliques(Membership):
         return self.environment.random.sample(known, min(count, len(known)))
 
     def on_unreachable(self, peer: int) -> None:
+        # Of those that were laid out, some may not have started yet.
+        awaited = self.parameters.given is not None and peer not in self._met
         self.measuring.forget(peer)
-        if self.view is not None and peer in self.view.members:
+        if self.view is not None and peer in self.view.members and not awaited:
             self._tell_gone(peer)
 
     def gauges(self) -> dict[str, float]:
@@ -252,6 +256,7 @@ class Cliques(Membership):
 
     def _heard(self, peer: int, pong: CliquePong) -> None:
         self._misses.pop(peer, None)
+        self._met.add(peer)
         view = self.view
         if view is None or peer not in view.members:
             return
