@@ -23,6 +23,7 @@ _SYSTEMS = {
     "li": "emulator.pubsub.li.system:LI",
     "siena": "emulator.pubsub.siena.system:SIENA",
     "kyra": "emulator.pubsub.kyra.system:KYRA",
+    "groups": "emulator.pubsub.groups.system:GROUPS",
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",

@@ -136,10 +136,15 @@ class BoxIndex:
             bits &= ~self._bits.get(but, 0)
         for index in range(len(self._lows)):
             first, last = self._cell(index, box.lows[index]), self._cell(index, box.highs[index])
-            touching = 0
-            for bits_of_cell in self._touched[index][first : last + 1]:
+            touched, touching = self._touched[index], 0
+            for bits_of_cell in touched[first : last + 1]:
                 touching |= bits_of_cell
             bits &= touching
+            # What touches a cell beside these reaches out of the box.
+            if first:
+                bits &= ~touched[first - 1]
+            if last + 1 < _CELLS:
+                bits &= ~touched[last + 1]
             if not bits:
                 return []
         return [(found, whose) for found, whose in self._members(bits) if box.covers(found)]
