@@ -61,6 +61,7 @@ FLOORS: list[set[str]] = [
     {"emulator.churn"},
     {"emulator.network", "emulator.workload"},
     {"emulator.experiment"},
+    {"emulator.layouts"},
     {"emulator.telemetry"},
     {"emulator.runtime"},
     {"emulator.testing"},
