@@ -51,8 +51,9 @@ class Directory:
         if known is None or known.view != record.view:
             for member in record.members:
                 self._leader_of[member] = leader
-                if member != leader and member in self.records and self.records[member].view < record.view:
-                    self.remove(member)
+            for other in (*record.members, *record.replaces):
+                if other != leader and other in self.records and self.records[other].view < record.view:
+                    self.remove(other)
             self._changed(known, record)
 
     def _is_over(self, record: CliqueRecord) -> bool:
@@ -110,12 +111,26 @@ class Directory:
 
         self._environment.request(peer, digest, self._patience, answered, failed)
 
+    def hurry(self, record: CliqueRecord) -> None:
+        """Tell all other leaders at once."""
+        news = DirectoryNews([record], True)
+        for leader in self.records:
+            if leader != self._environment.peer:
+                self._environment.send(leader, news)
+
     def _take(self, records: Iterable[CliqueRecord]) -> None:
         for record in records:
             self.put(record)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
+        new = [r for r in news.records if r.leader not in self.records or self.records[r.leader].view < r.view]
         self._take(news.records)
+        own = self.records.get(self._environment.peer)
+        if news.urgent and new and own is not None:
+            passed_on = DirectoryNews(new)
+            for mate in own.members:
+                if mate != self._environment.peer:
+                    self._environment.send(mate, passed_on)
 
     def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer:
         theirs = {

@@ -67,6 +67,8 @@ class Cliques(Membership):
         self._turn = 0
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
+        self._gone: set[int] = set()
+        """Mates that were found to be gone."""
         self._met: set[int] = set()
         """Mates that have answered."""
         self._changed_at = 0.0
@@ -125,6 +127,12 @@ class Cliques(Membership):
         self.measuring.forget(peer)
         if self.view is not None and peer in self.view.members and not awaited:
             self._tell_gone(peer)
+            if peer not in self._gone:
+                # Others may have gone with it.
+                self._gone.add(peer)
+                for mate in self.mates:
+                    if mate not in self._gone:
+                        self.measuring.ping(mate, partial(self._heard, mate), partial(self._missed, mate))
 
     def gauges(self) -> dict[str, float]:
         view = self.view
@@ -200,8 +208,6 @@ class Cliques(Membership):
         self._all_known = all(view.rtt(a, b) for a in view.members for b in view.members if a != b)
         self._strange.clear()
         self._tending.view_changed()
-        if before is not None and before.leader != view.leader and before.leader in view.members:
-            self.directory.remove(before.leader)
         self._beat = 0
         self.directory.put(view.record(0))
         me = self.environment.peer
@@ -231,9 +237,6 @@ class Cliques(Membership):
     def _on_view(self, sender: int, message: CliqueView) -> None:
         assert message.record is not None
         view, now = view_in(message), self.view
-        for leader in message.leaders:
-            if leader != view.leader and leader in view.members:
-                self.directory.remove(leader)
         if self.environment.peer not in view.members:
             self.directory.put(message.record)
             return
@@ -256,6 +259,7 @@ class Cliques(Membership):
 
     def _heard(self, peer: int, pong: CliquePong) -> None:
         self._misses.pop(peer, None)
+        self._gone.discard(peer)
         self._met.add(peer)
         view = self.view
         if view is None or peer not in view.members:
@@ -304,19 +308,14 @@ class Cliques(Membership):
             return
         if next(peer for peer in view.successors if peer != departure.peer) != me:
             return
-        if sender == departure.peer:
-            self._remove(departure.peer)
-        else:
-            # A mate may be cut off from one server alone.
-            gone = departure.peer
-            self.measuring.ping(gone, partial(self._heard, gone), partial(self._remove, gone))
+        self._remove(departure.peer)
 
     def _remove(self, peer: int) -> None:
         view = self.view
         if view is not None and peer in view.members and peer != self.environment.peer:
-            if view.leader == peer:
-                self.directory.remove(peer)
-            self._change(view.without(peer, view.number + 1))
+            new = view.without(peer, view.number + 1)
+            self._change(new)
+            self.directory.hurry(new.record(0))
 
     def _on_ping(self, sender: int, ping: CliquePing) -> CliquePong:
         view = self.view

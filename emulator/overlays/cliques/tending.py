@@ -188,7 +188,9 @@ class Tending:
             for place, peer in enumerate(order):
                 for other in order[:place]:
                     inside[pair(peer, other)] = rtts.get(pair(peer, other), UNKNOWN)
-            view = View(number, order, since, even_ends(len(order)), inside)
+            # Where both go on, each leader's clique is there under its number, or is replaced by the other.
+            gone = [own.leader, theirs.leader] if len(made) == 1 else []
+            view = View(number, order, since, even_ends(len(order)), inside, gone)
             self._publish(view, [own, theirs], [own.leader, theirs.leader])
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:

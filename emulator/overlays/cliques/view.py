@@ -35,7 +35,7 @@ def from_units(units: int) -> float:
 class View:
     """Nobody changes one, but for what its leader hears of RTTs."""
 
-    __slots__ = ("ends", "leader", "members", "number", "rtts", "since")
+    __slots__ = ("ends", "leader", "members", "number", "replaces", "rtts", "since")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class View:
         since: Mapping[int, float],
         ends: Sequence[int],
         rtts: Rtts,
+        replaces: Sequence[int] = (),
     ) -> None:
         self.number = number
         self.members = list(members)
@@ -53,6 +54,8 @@ class View:
         self.rtts = rtts
         """Of some pairs of members, or others."""
         self.leader = min(self.members, key=lambda peer: (self.since[peer], peer))
+        self.replaces = [leader for leader in replaces if leader != self.leader]
+        """Leaders of cliques that this one takes the place of."""
 
     def rtt(self, a: int, b: int) -> float | None:
         """Seconds, or None if it is not known."""
@@ -93,7 +96,7 @@ class View:
         members, ends = list(self.members), list(self.ends)
         del members[place]
         del ends[place - 1 if before <= behind else place]
-        return View(number, members, self.since, ends, self.rtts)
+        return View(number, members, self.since, ends, self.rtts, [self.leader])
 
     def evened(self, number: int) -> View:
         """With equal shares."""
@@ -102,7 +105,7 @@ class View:
     def record(self, beat: int) -> CliqueRecord:
         """What the directory has of it."""
         since = [self.since[peer] for peer in self.members]
-        return CliqueRecord(self.leader, self.number, beat, list(self.members), since, list(self.ends))
+        return CliqueRecord(self.leader, self.number, beat, list(self.members), since, list(self.ends), self.replaces)
 
     def message(self, beat: int = 0, replaced: Iterable[View] = ()) -> CliqueView:
         """The view for members, in the place of others."""
@@ -133,7 +136,7 @@ def view_in(message: CliqueView) -> View:
                 rtts[pair(peer, other)] = from_units(message.rtts[place])
             place += 1
     since = dict(zip(record.members, record.since, strict=True))
-    return View(record.view, record.members, since, record.ends, rtts)
+    return View(record.view, record.members, since, record.ends, rtts, record.replaces)
 
 
 def is_sound(record: CliqueRecord) -> bool:

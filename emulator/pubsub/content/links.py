@@ -1,8 +1,8 @@
 """The links of one server on one tree: it has a parent, or is the root, and has children.
 
 A child attaches to the first of its candidates that answers, and asks it from time to time whether it is
-still there. Candidates always lie before a server in an order that all agree on, so there is never a cycle,
-whoever fails.
+still there. Candidates lie before a server in an order that all agree on, so there is no cycle, whoever fails.
+While servers do not agree yet, a parent's path to the root shows what would be one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from trellis.v1.filters import TreeAnswer, TreeAttachment, TreeBeat, TreeDetachm
 
 _SILENT_BEATS: Final = 3.5
 """Beats after which a child that says nothing is given up."""
+_BEATS_TO_IMPROVE: Final = 5
+"""Beats after which a server asks its best candidate again, if another one is its parent."""
+_LONGEST: Final = 100
+"""Servers of a path that are told."""
 _MOST_MISSES: Final = 3
 """Beats in a row without an answer after which a parent is given up."""
 
@@ -42,10 +46,15 @@ class TreeLinks:
         self.parent: int | None = None
         self.children: dict[int, float] = {}
         """When each was last heard of."""
+        self.claims_root = False
+        """Whether this server is the root by what it knows, though others may not know yet."""
+        self._path: list[int] = []
+        """From the parent's parent to the root, as the parent told."""
         self._candidates: list[int] = []
         self._trying: int | None = None
         self._request: Timer | None = None
         self._misses = 0
+        self._beats = 0
         self._timer = environment.every(beat, self._ask)
 
     @property
@@ -57,6 +66,11 @@ class TreeLinks:
     def attached(self) -> bool:
         """Whether this is the root or has a parent."""
         return self.parent is not None or not self._candidates
+
+    @property
+    def path(self) -> list[int]:
+        """From the parent to the root, as far as it is known."""
+        return [] if self.parent is None else [self.parent, *self._path][:_LONGEST]
 
     def aim(self, candidates: Sequence[int]) -> None:
         """Be the child of one of these, the first if it is there; be the root if there are none.
@@ -97,18 +111,20 @@ class TreeLinks:
 
     def on_attachment(self, child: int) -> TreeAnswer:
         """A peer asks to be a child."""
-        if child == self.parent:
-            return TreeAnswer(False)
+        if child in self.path:
+            if not self.claims_root:
+                return TreeAnswer(False)
+            self.aim([])
         self.children[child] = self._environment.now
         self._opened(child)
-        return TreeAnswer(True)
+        return TreeAnswer(True, self.path)
 
     def on_beat(self, child: int) -> TreeAnswer:
         """A child asks whether it is one."""
         if child not in self.children:
             return TreeAnswer(False)
         self.children[child] = self._environment.now
-        return TreeAnswer(True)
+        return TreeAnswer(True, self.path)
 
     def _seek(self) -> None:
         if self.parent is None and self._trying is None and self._candidates:
@@ -137,6 +153,7 @@ class TreeLinks:
         self._misses = 0
         self.parent = candidate
         self._opened(candidate)
+        self._note_path(candidate, answer.path)
 
     def _stop_trying(self) -> None:
         self._trying = None
@@ -159,6 +176,9 @@ class TreeLinks:
         if parent is None:
             self._seek()
         else:
+            self._beats += 1
+            if self._beats % _BEATS_TO_IMPROVE == 0 and parent != self._candidates[0]:
+                self._improve(self._candidates[0])
             self._environment.request(
                 parent,
                 TreeBeat(*self._table),
@@ -167,11 +187,33 @@ class TreeLinks:
                 partial(self._missed, parent),
             )
 
+    def _improve(self, better: int) -> None:
+        """Go over to the best candidate, if it is there by now."""
+
+        def answered(answer: Message) -> None:
+            assert isinstance(answer, TreeAnswer)
+            if answer.accepted and self._trying is None and self._candidates[:1] == [better]:
+                self._leave_parent()
+                self._answered(better, 0, answer)
+
+        self._environment.request(
+            better, TreeAttachment(*self._table), self._patience, answered, lambda: None
+        )
+
     def _beaten(self, parent: int, answer: Message) -> None:
         assert isinstance(answer, TreeAnswer)
         self._misses = 0
-        if not answer.accepted and parent == self.parent:
-            self.lose(parent)
+        if parent == self.parent:
+            if answer.accepted:
+                self._note_path(parent, answer.path)
+            else:
+                self.lose(parent)
+
+    def _note_path(self, parent: int, path: list[int]) -> None:
+        self._path = path
+        if self._environment.peer in path and parent == self.parent:
+            self._leave_parent()
+            self._request = self._environment.set_timer(self._patience, self._seek)
 
     def _missed(self, parent: int) -> None:
         """A single beat may be lost; that a peer is down is told by `lose`."""

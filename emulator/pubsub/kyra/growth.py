@@ -17,7 +17,7 @@ from emulator.pubsub.content.links import TreeLinks
 from emulator.pubsub.recent import Recent
 from trellis.v1.kyra import KyraDistance, KyraProbe
 
-_LOOKS: Final = (0.5, 2.0, 4.0)
+_LOOKS: Final = (0.3, 1.0, 2.0, 4.0)
 """Seconds after a change of the members at which a server looks for a parent."""
 _MOST: Final = 64
 """Members that are asked."""
@@ -50,7 +50,9 @@ class Growth:
         self._distances: dict[int, int] = {}
         """From roots. They stay as they were first measured: the order of the members must not change."""
         self._found: dict[int, tuple[float, int]] = {}
-        """Of members that answered: distance from the root in units, and RTT from here."""
+        """Of members that answered: distance from the root, and RTT from here in units."""
+        self._others: dict[int, int] = {}
+        """Of those that take another server for the root: RTT from here in units."""
 
     def update(self, members: Sequence[int]) -> None:
         """The members of the tree, this server among them."""
@@ -64,10 +66,11 @@ class Growth:
         there = [peer for peer in self._members if peer == me or (*self._table, peer) not in self._down]
         self.root = min(there or [me], key=partial(_rank, self._table))
         self._round += 1
-        if self.root == me:
+        self._links.claims_root = self.root == me
+        if not self._links.claims_root:
+            self._measuring.ping_all([self.root], lambda rtts: None)
+        elif self._links.parent is None and not self._links.children:
             self._links.aim([])
-            return
-        self._measuring.ping_all([self.root], lambda rtts: None)
         for delay in _LOOKS:
             self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
 
@@ -95,7 +98,7 @@ class Growth:
         others = [peer for peer in self._members if peer != me]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
-        self._found = {}
+        self._found, self._others = {}, {}
         for peer in others:
             sent = self._environment.now
             self._environment.request(
@@ -120,12 +123,18 @@ class Growth:
         if not answer.member:
             if peer == self.root:
                 self._give_up_root()
-        elif answer.known and answer.root == self.root:
+        elif answer.root != self.root:
+            self._others[peer] = to_units(self._measuring.rtts[peer])
+        elif answer.known:
             self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
 
     def _choose(self, round: int) -> None:
         distance = self._distance()
         if round != self._round or distance is None:
+            return
+        if self._links.claims_root:
+            # Until the others know, this server is where they are.
+            self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
             return
         own = from_units(distance), self._environment.peer
         before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]

@@ -58,9 +58,9 @@ class KyraParameters(BaseModel):
         1.5, ge=1, description="load of the busiest zone over the mean above which zones are drawn anew"
     )
     notice: Duration = Field(10.0, gt=0, description="from the drawing of zones until events use them; open")
-    beat: Duration = Field(2.0, gt=0, description="period in which a server asks its parent whether it is up")
+    beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
     report: Duration = Field(5.0, gt=0, description="period in which servers tell their leader of events; open")
-    patience: Duration = Field(1.5, gt=0, description="silence after which a request is made again; open")
+    patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")
     memory: Duration = Field(60.0, gt=0, description="how long an event's number is remembered; open")
     layout: KyraLayout | None = Field(None, description="zones and trees that were laid out")
 

@@ -27,8 +27,8 @@ class SienaParameters(BaseModel):
     tree: Literal["minimum-spanning", "shortest-path"] = Field(
         "minimum-spanning", description="the tree over all servers, laid out by their round-trip times"
     )
-    beat: Duration = Field(2.0, gt=0, description="period in which a server asks its parent whether it is up")
-    patience: Duration = Field(1.5, gt=0, description="silence after which a request is made again; open")
+    beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
+    patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")
     memory: Duration = Field(60.0, gt=0, description="how long an event's number is remembered; open")
     parents: list[int] | None = Field(
         None,
