@@ -102,7 +102,12 @@ class ContentWorld(VirtualWorld):
 
 
 def content_world(
-    system: str, path: Path, servers: int = 30, network: dict[str, Any] | None = None, seed: int = 1, **parameters: Any
+    system: str,
+    path: Path,
+    servers: int = 30,
+    network: dict[str, Any] | None = None,
+    seed: int = 1,
+    **parameters: Any,
 ) -> ContentWorld:
     """A world of servers whose operators have laid out what the system asks for."""
     spec = TrialSpec.model_validate(

@@ -23,7 +23,9 @@ Rtt = NDArray[np.float64]
 def random_rtt(seed: int, servers: int) -> Rtt:
     random = np.random.default_rng(seed)
     points = random.random((servers, 2))
-    rtt = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1)) * random.uniform(1, 1.5, (servers, servers))
+    rtt = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1)) * random.uniform(
+        1, 1.5, (servers, servers)
+    )
     rtt = np.triu(rtt, 1)
     full: Rtt = rtt + rtt.T
     return full
@@ -101,7 +103,11 @@ def spec(system: str, **parameters: object) -> TrialSpec:
 
 
 def test_peers_are_given_what_was_laid_out_and_nothing_is_laid_out_twice() -> None:
-    for system in (spec("siena"), spec("groups", groups=4), spec("kyra", zones="plan", grown="spanning", cliques={"formed": "hac"})):
+    for system in (
+        spec("siena"),
+        spec("groups", groups=4),
+        spec("kyra", zones="plan", grown="spanning", cliques={"formed": "hac"}),
+    ):
         plan = draw_plan(system)
         once = lay_out(system, plan)
         assert once.system.parameters != system.system.parameters

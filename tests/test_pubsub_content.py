@@ -34,8 +34,12 @@ boxes = interests().map(SPACE.box)
 
 
 def asks_for(interest: RangeInterest, attributes: dict[str, float]) -> bool:
-    in_ranges = all(n in attributes and low <= attributes[n] <= high for n, (low, high) in interest.ranges.items())
-    return in_ranges and all(n in attributes and attributes[n] in values for n, values in interest.sets.items())
+    in_ranges = all(
+        n in attributes and low <= attributes[n] <= high for n, (low, high) in interest.ranges.items()
+    )
+    return in_ranges and all(
+        n in attributes and attributes[n] in values for n, values in interest.sets.items()
+    )
 
 
 def points() -> list[list[float]]:
@@ -136,7 +140,9 @@ def test_neighbours_know_the_largest_boxes_that_are_wanted_on_the_other_side(
     for neighbour in routes.neighbours:
         wanted = set().union(*(held[owner] for owner in held if owner != neighbour))
         largest = {box for box in wanted if not any(o.covers(box) and o != box for o in wanted)}
-        assert {b for b in heard[neighbour] if not any(o.covers(b) and o != b for o in heard[neighbour])} == largest
+        assert {
+            b for b in heard[neighbour] if not any(o.covers(b) and o != b for o in heard[neighbour])
+        } == largest
         assert set(routes.told(neighbour)) == heard[neighbour]
 
 

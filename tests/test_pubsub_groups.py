@@ -38,7 +38,10 @@ def server(peers: Lockstep, name: str) -> Groups:
 
 
 def test_figure_3_has_28_members_that_did_not_ask() -> None:
-    assert sum(value not in WANTED[name] for values, names in FIGURE_3 for value in values for name in names) == 28
+    assert (
+        sum(value not in WANTED[name] for values, names in FIGURE_3 for value in values for name in names)
+        == 28
+    )
 
 
 def test_event_9_reaches_b_too_which_hands_it_to_nobody() -> None:

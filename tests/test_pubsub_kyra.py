@@ -28,7 +28,11 @@ PIECES = {
     "H": [(2, 7, 9)],
 }
 """Tree and values of each part of a server's zone."""
-PARENTS = [{"D": "", "A": "D", "F": "D"}, {"B": "", "E": "B", "G": "B", "D": "E"}, {"C": "", "E": "C", "H": "C"}]
+PARENTS = [
+    {"D": "", "A": "D", "F": "D"},
+    {"B": "", "E": "B", "G": "B", "D": "E"},
+    {"C": "", "E": "C", "H": "C"},
+]
 PROXIES = {
     "A": "1,2",
     "B": "5",

@@ -140,7 +140,9 @@ def test_updates_that_come_twice_or_for_an_earlier_stream_change_nothing() -> No
     wanted = RangeInterest({"value": (1.0, 2.0)})
     other = RangeInterest({"value": (4.0, 5.0)})
     first = FilterUpdate(0, 0, 7, 0, [], [filter_of(siena.space.box(wanted))])
-    second = FilterUpdate(0, 0, 7, 1, [filter_of(siena.space.box(wanted))], [filter_of(siena.space.box(other))])
+    second = FilterUpdate(
+        0, 0, 7, 1, [filter_of(siena.space.box(wanted))], [filter_of(siena.space.box(other))]
+    )
     for update in (first, second, first, second):
         assert siena.trees.on_update(1, update).known
     assert siena.tree.routes.table.boxes_of(1) == [siena.space.box(other)]

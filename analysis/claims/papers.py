@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.claims.evidence import Measured, Variants
+from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
 from analysis.claims.pastry import PASTRY
 from analysis.claims.vitis import VITIS
 
-CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY}
+CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY + KYRA}
 
 
 @dataclass(frozen=True, slots=True)

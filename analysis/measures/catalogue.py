@@ -186,7 +186,9 @@ _OF_CONTENT = {
     "install_bytes_max": _lower("Installing, maximum", _A_SUBSCRIPTION, "The peer with the most."),
 }
 _OF_ROUTING = {
-    name: Measure(title, unit, None if name in NEITHER else "higher" if name in HIGHER_IS_BETTER else "lower", about)
+    name: Measure(
+        title, unit, None if name in NEITHER else "higher" if name in HIGHER_IS_BETTER else "lower", about
+    )
     for name, (title, unit, about) in ROUTING.items()
 }
 _OF_LOOKUPS = {

@@ -52,7 +52,11 @@ ROUTING: Final = {
         f"subscriptions {_EACH}",
         "Subscriptions that a server compared an event with one by one; an index spares the others.",
     ),
-    "comparisons_per_event_max": ("Evaluations, most", f"subscriptions {_EACH}", "At the server with the most."),
+    "comparisons_per_event_max": (
+        "Evaluations, most",
+        f"subscriptions {_EACH}",
+        "At the server with the most.",
+    ),
     "server_copies": (
         "Messages a server",
         f"messages {_EACH}",

@@ -22,9 +22,7 @@ ROUTING = (
     "ideal_ms double"
 )
 """Columns of the table."""
-SERVERS = (
-    "trial string, peer int, events bigint, copies bigint, entries double, searches double, comparisons double"
-)
+SERVERS = "trial string, peer int, events bigint, copies bigint, entries double, searches double, comparisons double"
 """Columns of the table."""
 _IDEAL = pa.schema([("trial", pa.string()), ("event", pa.int32()), ("ideal_ms", pa.float64())])
 
@@ -36,9 +34,7 @@ def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRec
     wanted = tables["interests"].select(*keys, "peer").distinct()
     number = wanted.groupBy(*keys).agg(F.count("*").cast("int").alias("interested"))
     delays = (
-        _copies(tables)
-        .groupBy(*keys)
-        .agg(F.count("*").alias("copies"), F.sum("delay_ms").alias("cost_ms"))
+        _copies(tables).groupBy(*keys).agg(F.count("*").alias("copies"), F.sum("delay_ms").alias("cost_ms"))
     )
     unwanted = tables["handled"].groupBy(*keys).agg(F.sum("unwanted_copies").alias("uninterested"))
     ends = wanted.union(tables["publications"].select(*keys, F.col("publisher").alias("peer"))).distinct()

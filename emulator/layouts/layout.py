@@ -31,9 +31,7 @@ def round_trips(spec: TrialSpec, plan: Plan) -> NDArray[np.float64]:
     return rtt_between(spec.network, plan.peers["location"].to_numpy(), spec.seed)
 
 
-def rtt_between(
-    spec: NetworkSpec, locations: NDArray[np.int32], seed: int
-) -> NDArray[np.float64]:
+def rtt_between(spec: NetworkSpec, locations: NDArray[np.int32], seed: int) -> NDArray[np.float64]:
     """RTTs (s) between peers at these rows of the matrix, in their order."""
     network = build_network(spec, locations.tolist(), seed)
     one_way = np.array([network.rows[place] for place in range(len(network.rows))], np.float64)

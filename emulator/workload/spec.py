@@ -165,9 +165,12 @@ class BoxPattern(PlacedContentSource):
     )
     interested: float = Field(45.0, gt=0, description="peers that an event interests, on average")
     interests: Literal["uniform", "skewed", "local"] = Field(
-        "uniform", description="where ranges lie: anywhere, by Zipf, or alike for peers that are near each other"
+        "uniform",
+        description="where ranges lie: anywhere, by Zipf, or alike for peers that are near each other",
     )
-    events: Literal["uniform", "skewed"] = Field("uniform", description="where events lie: anywhere, or by Zipf")
+    events: Literal["uniform", "skewed"] = Field(
+        "uniform", description="where events lie: anywhere, or by Zipf"
+    )
     skew: float = Field(1.0, ge=0, le=10, description="of the Zipf distribution over hundredths of a domain")
     regions: int = Field(10, ge=1, le=1000, description="of peers that want alike, if interests are local")
 

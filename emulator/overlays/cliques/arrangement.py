@@ -27,7 +27,9 @@ class Bounds:
 
 def widest(members: Sequence[int], rtts: Rtts) -> float:
     """The greatest RTT between any two; `UNKNOWN` where one is not known."""
-    return max((rtts.get(pair(a, b), UNKNOWN) for i, a in enumerate(members) for b in members[:i]), default=0.0)
+    return max(
+        (rtts.get(pair(a, b), UNKNOWN) for i, a in enumerate(members) for b in members[:i]), default=0.0
+    )
 
 
 def rearrange(

@@ -84,7 +84,9 @@ class Directory:
         for leader in [leader for leader in self.records if leader != but]:
             if now - self._heard[leader] > self._expiry:
                 self.remove(leader)
-        for leader in [leader for leader, (_, at) in self._ended.items() if now - at > _FORGOTTEN * self._expiry]:
+        for leader in [
+            leader for leader, (_, at) in self._ended.items() if now - at > _FORGOTTEN * self._expiry
+        ]:
             del self._ended[leader]
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
@@ -123,7 +125,9 @@ class Directory:
             self.put(record)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
-        new = [r for r in news.records if r.leader not in self.records or self.records[r.leader].view < r.view]
+        new = [
+            r for r in news.records if r.leader not in self.records or self.records[r.leader].view < r.view
+        ]
         self._take(news.records)
         own = self.records.get(self._environment.peer)
         if news.urgent and new and own is not None:

@@ -176,7 +176,9 @@ class Cliques(Membership):
             elif answered:
                 self._found()
             else:
-                self.environment.find_contacts(lambda found: self._learn(list(found)) if found else self._found())
+                self.environment.find_contacts(
+                    lambda found: self._learn(list(found)) if found else self._found()
+                )
 
         self.directory.exchange(contacts.pop(0), learnt)
 
@@ -371,7 +373,9 @@ class Cliques(Membership):
                 view.rtts[pair(sender, peer)] = from_units(units)
         if report.view < view.number:
             self.environment.send(sender, view.message())
-        elif not self._all_known and all(view.rtt(a, b) for a in view.members for b in view.members if a != b):
+        elif not self._all_known and all(
+            view.rtt(a, b) for a in view.members for b in view.members if a != b
+        ):
             self._change(View(view.number + 1, view.members, view.since, view.ends, view.rtts))
         return CliqueReportAnswer(True)
 

@@ -38,7 +38,9 @@ class CliqueParameters(BaseModel):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.minimum > self.size:
-            raise ValueError(f"minimum is {self.minimum}, but a clique has at most {self.size} members (size)")
+            raise ValueError(
+                f"minimum is {self.minimum}, but a clique has at most {self.size} members (size)"
+            )
         members = [peer for clique in self.given or () for peer in clique]
         if len(set(members)) < len(members):
             raise ValueError("given has a peer in two cliques")

@@ -221,4 +221,3 @@ def ordered(members: list[int], one: View, two: View) -> list[int]:
     """Members of two cliques in the order of the shares that they had: few zones change hands."""
     places = [*one.members, *two.members]
     return sorted(members, key=places.index)
-

@@ -105,7 +105,9 @@ class View:
     def record(self, beat: int) -> CliqueRecord:
         """What the directory has of it."""
         since = [self.since[peer] for peer in self.members]
-        return CliqueRecord(self.leader, self.number, beat, list(self.members), since, list(self.ends), self.replaces)
+        return CliqueRecord(
+            self.leader, self.number, beat, list(self.members), since, list(self.ends), self.replaces
+        )
 
     def message(self, beat: int = 0, replaced: Iterable[View] = ()) -> CliqueView:
         """The view for members, in the place of others."""

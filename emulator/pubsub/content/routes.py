@@ -122,5 +122,7 @@ class FilterRoutes:
                 self._offer(neighbour, found)
 
     def _largest_first(self, boxes: set[Box]) -> list[Box]:
-        sized = [(volume(box, *self._region), box.lows, box.highs, number, box) for number, box in enumerate(boxes)]
+        sized = [
+            (volume(box, *self._region), box.lows, box.highs, number, box) for number, box in enumerate(boxes)
+        ]
         return [each[4] for each in sorted(sized, key=itemgetter(0, 1, 2), reverse=True)]

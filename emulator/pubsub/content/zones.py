@@ -37,7 +37,9 @@ def imbalance(zones: Sequence[Box], events: Sequence[Values]) -> float:
     return max(counts) * len(zones) / len(events) if events else 1.0
 
 
-def _split(space: EventSpace, box: Box, events: list[Values], count: int, level: int, found: list[Box]) -> None:
+def _split(
+    space: EventSpace, box: Box, events: list[Values], count: int, level: int, found: list[Box]
+) -> None:
     if count == 1:
         found.append(box)
         return
@@ -49,7 +51,9 @@ def _split(space: EventSpace, box: Box, events: list[Values], count: int, level:
         if cut is not None:
             below, above = _halves(box, index, cut)
             _split(space, below, [e for e in events if e[index] < cut], left, level + turn + 1, found)
-            _split(space, above, [e for e in events if e[index] >= cut], count - left, level + turn + 1, found)
+            _split(
+                space, above, [e for e in events if e[index] >= cut], count - left, level + turn + 1, found
+            )
             return
     # A single point is left: one zone has it, the others are empty parts of nothing.
     found += [box] * count

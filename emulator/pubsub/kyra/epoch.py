@@ -49,9 +49,7 @@ class Epoch:
     def pieces(self, members: Sequence[int], ends: Sequence[int]) -> list[Piece]:
         """What the servers of a clique have."""
         holders = self.holders(members, ends)
-        return [
-            Piece(number // self.parts, zone, holders[number]) for number, zone in enumerate(self.zones)
-        ]
+        return [Piece(number // self.parts, zone, holders[number]) for number, zone in enumerate(self.zones)]
 
     def region(self, tree: int) -> Box:
         """A box around the tree's zones."""

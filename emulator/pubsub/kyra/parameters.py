@@ -42,7 +42,8 @@ class KyraParameters(BaseModel):
         None, ge=1, le=1000, description="T; left out: the size of the largest clique when zones are drawn"
     )
     spread: Literal["direct", "tree"] = Field(
-        "direct", description="how a proxy sends to the servers of its clique: straight, or over a spanning tree"
+        "direct",
+        description="how a proxy sends to the servers of its clique: straight, or over a spanning tree",
     )
     zones: Literal["rates", "plan"] = Field(
         "rates",
@@ -59,7 +60,9 @@ class KyraParameters(BaseModel):
     )
     notice: Duration = Field(10.0, gt=0, description="from the drawing of zones until events use them; open")
     beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
-    report: Duration = Field(5.0, gt=0, description="period in which servers tell their leader of events; open")
+    report: Duration = Field(
+        5.0, gt=0, description="period in which servers tell their leader of events; open"
+    )
     patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")
     memory: Duration = Field(60.0, gt=0, description="how long an event's number is remembered; open")
     layout: KyraLayout | None = Field(None, description="zones and trees that were laid out")
@@ -68,7 +71,7 @@ class KyraParameters(BaseModel):
     def _sound(self) -> Self:
         check_domains(self.attributes)
         if self.grown == "spanning" and (self.zones != "plan" or self.cliques.formed != "hac"):
-            raise ValueError('grown: spanning needs zones: plan and cliques.formed: hac, for trees that stay')
+            raise ValueError("grown: spanning needs zones: plan and cliques.formed: hac, for trees that stay")
         for zone in self.layout.zones if self.layout is not None else ():
             if len(zone) != len(self.attributes):
                 raise ValueError(f"a zone has {len(zone)} attributes, not {len(self.attributes)}")

@@ -33,7 +33,11 @@ class _Feed:
     """The subscriptions here in one piece, at the server that has it: clipped first, then covered."""
 
     def __init__(
-        self, piece: Piece, space: EventSpace, tell: Callable[[int, Box, bool], None], stream: BoxStream | None
+        self,
+        piece: Piece,
+        space: EventSpace,
+        tell: Callable[[int, Box, bool], None],
+        stream: BoxStream | None,
     ) -> None:
         self.piece = piece
         self.routes = FilterRoutes(piece.box, space.lows, space.highs, tell)
@@ -123,7 +127,11 @@ class Plane:
             if self.tree(tree) is None:
                 self._join(tree)
         for sender, number in list(self._inflows):
-            if number >= len(pieces) or pieces[number].holder != me or before[number].box != pieces[number].box:
+            if (
+                number >= len(pieces)
+                or pieces[number].holder != me
+                or before[number].box != pieces[number].box
+            ):
                 self._end_inflow(sender, number)
         self._forget_departed(view)
         for tree in [tree for tree in self.growths if tree not in held]:

@@ -94,7 +94,9 @@ class Rates:
         epoch = self._newest()
         flat = [value for values in told for value in values]
         rates = KyraRates(0 if epoch is None else epoch.number, len(told), flat)
-        self._environment.request(peer, rates, self._parameters.patience, self._told, lambda: self._keep(told))
+        self._environment.request(
+            peer, rates, self._parameters.patience, self._told, lambda: self._keep(told)
+        )
 
     def _keep(self, told: list[Values]) -> None:
         self._seen = (told + self._seen)[:_SAMPLES]

@@ -43,9 +43,7 @@ def _spanning(view: View) -> dict[int, list[int]]:
     inside = [view.leader]
     outside = [peer for peer in view.members if peer != view.leader]
     while outside:
-        known = [
-            (rtt, a, b) for a in inside for b in outside if (rtt := view.rtt(a, b)) is not None
-        ]
+        known = [(rtt, a, b) for a in inside for b in outside if (rtt := view.rtt(a, b)) is not None]
         if not known:
             break
         _, a, b = min(known)

@@ -215,9 +215,7 @@ class Kyra(PubSub):
             if tree is not None:
                 self._route(tree, event, hops, None)
         elif turns < _TURNS:
-            self.environment.send(
-                piece.holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns)
-            )
+            self.environment.send(piece.holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
 
     def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
         plane, event = self._plane(message.epoch), message.event
