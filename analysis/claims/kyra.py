@@ -1,4 +1,7 @@
-"""What the Kyra paper claims (abstract and introduction; its evaluation is cut off), and whether a run bears it out."""
+"""What the Kyra paper claims, and whether a run bears it out.
+
+The claims are those of abstract and introduction: the evaluation is cut off in the text that we have.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +70,8 @@ def _key(variant: VariantResult) -> str:
 KYRA = (
     Claim(
         "K1",
-        "Events cost the network little more than with filter-based routing, and servers much less; the load is "
-        "balanced.",
+        "Events cost the network little more than with filter-based routing, and servers much less; the "
+        "load is balanced.",
         "no number in the text that we have",
         _efficient_and_light,
     ),

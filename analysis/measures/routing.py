@@ -25,8 +25,8 @@ ROUTING: Final = {
     "network_cost_over_ideal": (
         "Network cost over the ideal",
         "",
-        "The sum over all events of the cost, over that of the ideal. Below 1 only if servers that do not want "
-        "an event lie on short ways.",
+        "The sum over all events of the cost, over that of the ideal. Below 1 only if servers that do not "
+        "want an event lie on short ways.",
     ),
     "copies_per_event": ("Copies of an event", "messages", "Messages that carry it; mean over events."),
     "uninterested_per_event": (

@@ -22,7 +22,10 @@ ROUTING = (
     "ideal_ms double"
 )
 """Columns of the table."""
-SERVERS = "trial string, peer int, events bigint, copies bigint, entries double, searches double, comparisons double"
+SERVERS = (
+    "trial string, peer int, events bigint, copies bigint, entries double, searches double, "
+    "comparisons double"
+)
 """Columns of the table."""
 _IDEAL = pa.schema([("trial", pa.string()), ("event", pa.int32()), ("ideal_ms", pa.float64())])
 

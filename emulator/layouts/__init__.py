@@ -1,1 +1,1 @@
-"""What operators of servers set up before they start, and what measures compare with: known delays, ideal trees."""
+"""What operators of servers set up by known delays, and what measures compare with."""

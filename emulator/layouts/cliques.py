@@ -1,4 +1,4 @@
-"""Cliques by hierarchical agglomerative clustering (Kyra, figure 5): what cliques of servers are measured by."""
+"""Cliques by hierarchical agglomerative clustering (Kyra, figure 5), which others are measured by."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 def cluster(rtt: NDArray[np.float64], diameter: float, size: int, minimum: int = 1) -> list[list[int]]:
     """The cliques, each sorted: at most `size` servers, at most `diameter` (s) between any two.
 
-    Two cliques are as far apart as the furthest of their servers. The nearest two that fit together merge, until
-    none do: neither too far nor too large. (The paper's loop ends only when a pair is too far; if no pair fits in
-    size and none is too far it would go on for ever.) Then a clique below `minimum` joins the nearest one with
-    room, however far, the smallest first.
+    Two cliques are as far apart as the furthest of their servers. The nearest two that fit together merge,
+    until none do: neither too far nor too large. (The paper's loop ends only when a pair is too far; if no
+    pair fits in size and none is too far it would go on for ever.) Then a clique below `minimum` joins the
+    nearest one with room, however far, the smallest first.
     """
     servers = len(rtt)
     distance = rtt.astype(np.float64).copy()

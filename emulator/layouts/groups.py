@@ -67,10 +67,10 @@ def _place(value: float, low: float, high: float, each: int) -> int:
 def forgy(wanted: Booleans, rate: Numbers, groups: int) -> NDArray[np.int64]:
     """The group of each cell, -1 for one that nobody wants.
 
-    A cell is as far from a group as putting it there is expected to waste: events of the cell that reach members
-    who do not want it, and events of the group that reach those who want the cell alone. The first groups are
-    the cells with most wanted events. All cells go to the nearest group, then the groups are those of their cells,
-    until nothing changes.
+    A cell is as far from a group as putting it there is expected to waste: events of the cell that reach
+    members who do not want it, and events of the group that reach those who want the cell alone. The first
+    groups are the cells with most wanted events. All cells go to the nearest group, then the groups are
+    those of their cells, until nothing changes.
     """
     some = np.flatnonzero(wanted.any(axis=1))
     found = np.full(len(wanted), -1, np.int64)

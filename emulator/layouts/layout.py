@@ -15,7 +15,7 @@ from emulator.registry import SYSTEMS
 
 
 def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
-    """The spec with the parameters that peers are made with. Raises ValueError for what cannot be laid out."""
+    """The spec with the parameters that peers are made with. Raises ValueError if there are none."""
     system = SYSTEMS[spec.system.name]
     if not system.layout:
         return spec

@@ -1,9 +1,9 @@
 """Boxes and events over one to three attributes: uniform, skewed, or local.
 
 All ranges are about as wide, and so wide that an event interests as many peers on average as is asked for; so
-distributions can be compared. Centres of boxes and events are drawn alike: uniform in the domain, or from cells of
-it whose ranks follow a Zipf distribution, the lowest first. Local centres: peers that are near each other (of one
-region) have a centre of their own, around which their boxes lie.
+distributions can be compared. Centres of boxes and events are drawn alike: uniform in the domain, or from
+cells of it whose ranks follow a Zipf distribution, the lowest first. Local centres: peers that are near
+each other (of one region) have a centre of their own, around which their boxes lie.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _width(
 def draw_regions(
     regions: int, peers: int, one_way: Callable[[int, int], float], random: np.random.Generator
 ) -> NDArray[np.int32]:
-    """The region of each peer: that of the nearest of so many random peers, by `one_way(peer, peer)` delays."""
+    """The region of each peer: that of the nearest of so many random peers, by one-way delays."""
     landmarks = random.choice(peers, size=min(regions, peers), replace=False).tolist()
     delays = [[one_way(peer, landmark) for landmark in landmarks] for peer in range(peers)]
     nearest: NDArray[np.int32] = np.argmin(delays, axis=1).astype(np.int32)

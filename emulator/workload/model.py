@@ -57,8 +57,8 @@ def draw_content(
 ) -> tuple[Rows, Rows]:
     """What each of `count` subscriptions asks for and each of the events has, as columns of the plan.
 
-    `ranges` and `values` are streams of the workload's own, `peer` and `region` are those of each subscription,
-    for a source to which they matter. Raises TraceError for a bad file, and ValueError
+    `ranges` and `values` are streams of the workload's own, `peer` and `region` are those of each
+    subscription, for a source to which they matter. Raises TraceError for a bad file, and ValueError
     if a package drew what no plan can have.
     """
     if isinstance(source, PlacedContentSource) and peer is not None and region is not None:

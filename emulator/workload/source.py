@@ -115,7 +115,7 @@ class PlacedContentSource(ContentSource):
     def draw_interests_of(
         self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
     ) -> Rows:
-        """What subscriptions ask for, as `draw_interests`; `peer` and `region` (from 0 on) are of each one."""
+        """What subscriptions ask for; `peer` and `region` (from 0 on) are those of each one."""
 
     def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
         """Of so many peers that are nowhere in particular, one each."""

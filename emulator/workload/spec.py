@@ -157,7 +157,7 @@ class RangePattern(ContentSource):
 
 
 class BoxPattern(PlacedContentSource):
-    """A range of each attribute, all about as wide, so that an event interests as many peers as is asked for."""
+    """A range of each attribute, as wide that an event interests as many peers as is asked for."""
 
     kind: Literal["boxes"]
     attributes: dict[str, tuple[float, float]] = Field(

@@ -1,7 +1,8 @@
 """What two cliques should become: one, or two between which members are exchanged.
 
-What is sought is nearness: the sum, over all pairs of servers in one clique, of how much nearer they are than the
-diameter allows. Every step of any two cliques adds to the sum over all of them, so exchanges come to an end.
+What is sought is nearness: the sum, over all pairs of servers in one clique, of how much nearer they are
+than the diameter allows. Every step of any two cliques adds to the sum over all of them, so exchanges come
+to an end.
 """
 
 from __future__ import annotations
@@ -75,9 +76,9 @@ class _Exchange:
         gain = {peer: self._nearness(peer, two) - self._nearness(peer, one) for peer in one}
         gain |= {peer: self._nearness(peer, one) - self._nearness(peer, two) for peer in two}
         steps = [([a], [b], gain[a] + gain[b] - 2 * self._near(a, b)) for a in one for b in two]
-        if 1 < len(one) and len(two) < size:
+        if len(one) > 1 and len(two) < size:
             steps += [([a], [], gain[a]) for a in one]
-        if 1 < len(two) and len(one) < size:
+        if len(two) > 1 and len(one) < size:
             steps += [([], [b], gain[b]) for b in two]
         for left, right, grows in sorted(steps, key=lambda step: -step[2]):
             if grows < _LEAST:

@@ -41,7 +41,7 @@ class Measuring:
         self.rtts[peer] = rtt if known is None else known + _GAIN * (rtt - known)
 
     def ping_all(self, peers: Iterable[int], done: Callable[[dict[int, float]], None]) -> None:
-        """Measure each, and tell the RTTs of those that answered; peers that are known are not asked again."""
+        """Measure those that are not known yet, and tell the RTTs of all that are known then."""
         asked = list(dict.fromkeys(peers))
         waiting = set(asked)
 

@@ -30,6 +30,8 @@ _STRANGE: Final = 3
 """Pings after which a mate that is in another clique by its own words is taken out."""
 _MISSES: Final = 4
 """Pings in a row without an answer after which a mate is taken for gone."""
+_REST: Final = 30.0
+"""Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
 _BEATS: Final = 8.0
 """Seconds between two beats of a leader in the directory."""
 
@@ -154,7 +156,7 @@ class Cliques(Membership):
     def _take_given(self, cliques: Sequence[Sequence[int]]) -> None:
         """The cliques that were laid out are there from the start."""
         for members in cliques:
-            since = {peer: 0.0 for peer in members}
+            since = dict.fromkeys(members, 0.0)
             view = View(1, members, since, even_ends(len(members)), {})
             if self.environment.peer in members:
                 self._set(view)
@@ -317,6 +319,7 @@ class Cliques(Membership):
         if view is not None and peer in view.members and peer != self.environment.peer:
             new = view.without(peer, view.number + 1)
             self._change(new)
+            self._tending.rest(_REST)
             self.directory.hurry(new.record(0))
 
     def _on_ping(self, sender: int, ping: CliquePing) -> CliquePong:
@@ -382,7 +385,7 @@ class Cliques(Membership):
     def _tend(self) -> None:
         self.directory.expire(None if self.view is None else self.view.leader)
         view = self._led()
-        if view is None or self.parameters.formed == "hac":
+        if view is None or self.parameters.formed == "hac" or self._tending.resting:
             return
         quiet = self.environment.now - self._changed_at > self.parameters.tending
         if quiet and not self._tending.locked and view.largest_share() > _UNEVEN:

@@ -1,7 +1,8 @@
 """What a leader does for its clique's shape: merge with a near one, or exchange members with it.
 
-The leader that proposes has the other one keep its view meanwhile, has the members of both measure each other,
-and sends the views that come out of it to all members. A member takes a view that replaces the one it has.
+The leader that proposes has the other one keep its view meanwhile, has the members of both measure each
+other, and sends the views that come out of it to all members. A member takes a view that replaces the one
+that it has.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from trellis.v1.cliques import (
     CliqueProposal,
     CliqueRecord,
     CliqueRelease,
-    CliqueView,
 )
 
 _LOCK: Final = 12.0
@@ -72,6 +72,7 @@ class Tending:
         self._publish = publish
         self._locked_until = 0.0
         self._changed_at = environment.now
+        self._rests_until = 0.0
         self._proposing = False
         self._however_far = False
         self._survey: _Survey | None = None
@@ -87,6 +88,14 @@ class Tending:
     def locked(self) -> bool:
         """Whether the view has to stay as it is."""
         return self._proposing or self._environment.now < self._locked_until
+
+    @property
+    def resting(self) -> bool:
+        return self._environment.now < self._rests_until
+
+    def rest(self, seconds: float) -> None:
+        """Neither propose nor consent for so long."""
+        self._rests_until = self._environment.now + seconds
 
     def view_changed(self) -> None:
         """As was proposed, or otherwise."""
@@ -195,7 +204,7 @@ class Tending:
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
         view = self._current()
-        if view is None or self.locked or proposal.record is None:
+        if view is None or self.locked or self.resting or proposal.record is None:
             return CliqueConsent(None)
         self._locked_until = self._environment.now + _LOCK
         return CliqueConsent(view.message())

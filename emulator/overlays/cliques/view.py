@@ -86,7 +86,7 @@ class View:
         return View(number, members, self.since | {peer: since}, ends, self.rtts | rtts)
 
     def without(self, gone: int, number: int) -> View:
-        """Without a member: the neighbour with the smaller share takes over. Raises ValueError for the last."""
+        """Without a member: the neighbour with the smaller share takes over. ValueError for the last."""
         if len(self.members) == 1:
             raise ValueError("a clique has at least one member")
         place = self.members.index(gone)

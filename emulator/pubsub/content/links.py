@@ -1,8 +1,8 @@
 """The links of one server on one tree: it has a parent, or is the root, and has children.
 
 A child attaches to the first of its candidates that answers, and asks it from time to time whether it is
-still there. Candidates lie before a server in an order that all agree on, so there is no cycle, whoever fails.
-While servers do not agree yet, a parent's path to the root shows what would be one.
+still there. Candidates lie before a server in an order that all agree on, so there is no cycle, whoever
+fails. While servers do not agree yet, a parent's path to the root shows what would be one.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ ROOT: Final = -1
 def candidates(parents: Mapping[int, int], server: int) -> list[int]:
     """The parents that a server may have, the best first: its ancestors, then the first of the tree.
 
-    All lie before it in the order of the tree's levels, so that whoever fails, there is never a cycle. A server
-    that was not laid out on the tree comes after all others.
+    All lie before it in the order of the tree's levels, so that whoever fails, there is never a cycle. A
+    server that was not laid out on the tree comes after all others.
     """
     found: list[int] = []
     at = parents.get(server, ROOT)

@@ -1,8 +1,8 @@
 """Zones of equal event rate, by k-d splits (Kyra, III.B, where the text ends: the rule is ours).
 
 A box is split in two at the value that divides the events as the numbers of zones on both sides do, on one
-attribute after the other. The zones are numbered from left to right, so neighbours in number are often neighbours
-in space, and a run of them is a union of few boxes.
+attribute after the other. The zones are numbered from left to right, so neighbours in number are often
+neighbours in space, and a run of them is a union of few boxes.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Multicast groups by clustering event cells (Riabov, Liu, Wolf, Yu, Zhang, ICDCS 2002): a static baseline."""
+"""Multicast groups by clustering event cells (Riabov et al., ICDCS 2002): a static baseline."""

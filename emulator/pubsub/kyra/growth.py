@@ -1,7 +1,8 @@
 """How a server finds its place on a tree that grows: it attaches to the nearest member nearer to the root.
 
-All members agree on the root by its number. Every server measures how far it is from the root, and asks the
-others how far they are; so each has its parent before it in one order, and there is never a cycle.
+Members agree on the root: the first in an order of their numbers when the tree begins or its root is gone,
+and then the one that most of them have. Every server measures how far it is from the root, and asks the
+others how far they are; so each has its parent before it in one order, and there is no cycle.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Growth:
         self._down = down
         self._members: list[int] = []
         self.root = environment.peer
+        self._settled = False
+        """Whether others agree on the root, so that newcomers do not change it."""
         self._round = 0
         self._distances: dict[int, int] = {}
         """From roots. They stay as they were first measured: the order of the members must not change."""
@@ -53,6 +56,8 @@ class Growth:
         """Of members that answered: distance from the root, and RTT from here in units."""
         self._others: dict[int, int] = {}
         """Of those that take another server for the root: RTT from here in units."""
+        self._roots: dict[int, int] = {}
+        """What each takes for the root."""
 
     def update(self, members: Sequence[int]) -> None:
         """The members of the tree, this server among them."""
@@ -63,8 +68,10 @@ class Growth:
     def look_anew(self) -> None:
         """Something changed: find root and parent again."""
         me = self._environment.peer
-        there = [peer for peer in self._members if peer == me or (*self._table, peer) not in self._down]
-        self.root = min(there or [me], key=partial(_rank, self._table))
+        there = self._there()
+        if not self._settled or self.root not in there:
+            self._settled = False
+            self.root = min(there, key=partial(_rank, self._table))
         self._round += 1
         self._links.claims_root = self.root == me
         if not self._links.claims_root:
@@ -73,6 +80,11 @@ class Growth:
             self._links.aim([])
         for delay in _LOOKS:
             self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
+
+    def _there(self) -> list[int]:
+        """The members that are up, as far as is known."""
+        me = self._environment.peer
+        return [p for p in self._members if p == me or (*self._table, p) not in self._down] or [me]
 
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
@@ -98,14 +110,14 @@ class Growth:
         others = [peer for peer in self._members if peer != me]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
-        self._found, self._others = {}, {}
+        self._found, self._others, self._roots = {}, {}, {}
         for peer in others:
             sent = self._environment.now
             self._environment.request(
                 peer,
                 KyraProbe(*self._table),
                 self._patience,
-                partial(self._answered, round, peer, sent),
+                partial(self._answered, round, peer, sent, last),
                 lambda: None,
             )
         self._environment.set_timer(self._patience / 2, partial(self._choose, round))
@@ -115,22 +127,24 @@ class Growth:
         self._down.add((*self._table, self.root))
         self.look_anew()
 
-    def _answered(self, round: int, peer: int, sent: float, answer: Message) -> None:
+    def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
         assert isinstance(answer, KyraDistance)
         self._measuring.note(peer, self._environment.now - sent)
         if round != self._round:
             return
         if not answer.member:
-            if peer == self.root:
+            if peer == self.root and last:
                 self._give_up_root()
-        elif answer.root != self.root:
+            return
+        self._roots[peer] = answer.root
+        if answer.root != self.root:
             self._others[peer] = to_units(self._measuring.rtts[peer])
         elif answer.known:
             self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
 
     def _choose(self, round: int) -> None:
         distance = self._distance()
-        if round != self._round or distance is None:
+        if round != self._round or distance is None or self._follow_others():
             return
         if self._links.claims_root:
             # Until the others know, this server is where they are.
@@ -144,6 +158,20 @@ class Growth:
         self._links.aim(near)
         if self._links.parent != near[0]:
             self._links.switch(near[0])
+
+    def _follow_others(self) -> bool:
+        """Take the root that most members have; whether that is another one than before."""
+        votes = {self.root: 1}
+        for root in self._roots.values():
+            votes[root] = votes.get(root, 0) + 1
+        there = set(self._there())
+        best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
+        self._settled = bool(self._roots)
+        if best == self.root or best not in there:
+            return False
+        self.root = best
+        self.look_anew()
+        return True
 
 
 def _rank(table: tuple[int, int], peer: int) -> tuple[int, int]:

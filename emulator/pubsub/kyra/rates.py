@@ -1,7 +1,7 @@
 """Where events fall, and when zones are drawn anew.
 
-Each server tells its leader the values of events that were published there, leaders tell the first leader of all,
-and that one draws the zones of the next epoch when one zone's load is too far above the mean.
+Each server tells its leader the values of events that were published there, leaders tell the first leader
+of all, and that one draws the zones of the next epoch when one zone's load is too far above the mean.
 """
 
 from __future__ import annotations
