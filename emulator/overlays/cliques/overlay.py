@@ -391,7 +391,9 @@ class Cliques(Membership):
         if quiet and not self._tending.locked and view.largest_share() > _UNEVEN:
             self._change(view.evened(view.number + 1))
             return
-        self._tending.tend()
+        # Two leaders that propose to each other at once would both refuse, again and again if in step.
+        delay = self.environment.random.random() * self.parameters.tending / 2
+        self.environment.set_timer(delay, self._tending.tend)
 
     def _beat_record(self) -> None:
         view = self._led()
