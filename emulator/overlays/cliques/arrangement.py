@@ -14,8 +14,9 @@ from emulator.overlays.cliques.view import Rtts, pair
 
 UNKNOWN: Final = 10.0
 """Seconds between two peers of which it is not known."""
-_LEAST: Final = 1e-6
-"""Seconds of nearness that make a step worth it."""
+_LEAST: Final = 0.02
+"""Nearness that makes a step worth it, as a share of the diameter for each member of the two cliques: what
+builds on cliques has work with each change, and measurements vary."""
 
 
 class Bounds:
@@ -80,8 +81,9 @@ class _Exchange:
             steps += [([a], [], gain[a]) for a in one]
         if len(two) > 1 and len(one) < size:
             steps += [([], [b], gain[b]) for b in two]
+        least = _LEAST * self._bounds.diameter * (len(one) + len(two))
         for left, right, grows in sorted(steps, key=lambda step: -step[2]):
-            if grows < _LEAST:
+            if grows < least:
                 break
             if self._fits(left, right):
                 return left, right

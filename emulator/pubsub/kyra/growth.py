@@ -105,6 +105,8 @@ class Growth:
         if self._distance() is None:
             if last:
                 self._give_up_root()
+            else:
+                self._measuring.ping_all([self.root], lambda rtts: None)
             return
         me = self._environment.peer
         others = [peer for peer in self._members if peer != me]
