@@ -53,6 +53,7 @@ class TreeLinks:
         self._candidates: list[int] = []
         self._trying: int | None = None
         self._request: Timer | None = None
+        self._hopes_until = 0.0
         self._misses = 0
         self._beats = 0
         self._timer = environment.every(beat, self._ask)
@@ -72,11 +73,13 @@ class TreeLinks:
         """From the parent to the root, as far as it is known."""
         return [] if self.parent is None else [self.parent, *self._path][:_LONGEST]
 
-    def aim(self, candidates: Sequence[int]) -> None:
+    def aim(self, candidates: Sequence[int], hope: float = 0.0) -> None:
         """Be the child of one of these, the first if it is there; be the root if there are none.
 
-        A parent that is among them is kept.
+        A parent that is among them is kept. For `hope` seconds only the first is asked: servers that start
+        together need not change their parents when all are there.
         """
+        self._hopes_until = self._environment.now + hope
         self._candidates = list(candidates)
         if self.parent is not None and self.parent not in self._candidates:
             self._leave_parent()
@@ -131,7 +134,8 @@ class TreeLinks:
             self._try(0)
 
     def _try(self, place: int) -> None:
-        if place >= len(self._candidates):
+        hoping = place > 0 and self._environment.now < self._hopes_until
+        if hoping or place >= len(self._candidates):
             self._trying = None
             self._request = self._environment.set_timer(self._patience, self._seek)
             return

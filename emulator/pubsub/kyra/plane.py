@@ -25,6 +25,8 @@ from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 PIECES: Final = 1 << 20
 """Updates for a piece are for the table (epoch, this + the piece's number)."""
+_HOPE: Final = 12.0
+"""Seconds for which a server waits for its parent on a tree that was laid out to start too."""
 _AGAIN: Final = 1.0
 """Seconds after which subscriptions are offered again to a server that did not know that it has the piece."""
 
@@ -222,7 +224,7 @@ class Plane:
             self._environment, table, joined.links, self._measuring, self._patience, self._down
         )
         if self._given_parents is not None:
-            joined.links.aim(candidates(self._given_parents[tree], self._environment.peer))
+            joined.links.aim(candidates(self._given_parents[tree], self._environment.peer), _HOPE)
 
     def _begin_feed(self, number: int, piece: Piece) -> None:
         me, stream = self._environment.peer, None

@@ -15,6 +15,8 @@ from emulator.system import System
 from trellis.v1.filters import FilterUpdate, PlacedEvent
 
 _TREE: Final = (0, 0)
+_HOPE: Final = 12.0
+"""Seconds after its start for which a server waits for its parent to start too."""
 _SUBSCRIBERS: Final = 0
 """The number under which the interests here are kept."""
 
@@ -40,7 +42,7 @@ class Siena(PubSub):
         parents = self._parameters.parents
         if parents is None or self.environment.peer >= len(parents):
             raise ValueError(f"no tree was laid out for server {self.environment.peer}")
-        self.tree.links.aim(candidates(dict(enumerate(parents)), self.environment.peer))
+        self.tree.links.aim(candidates(dict(enumerate(parents)), self.environment.peer), _HOPE)
 
     def stop(self, graceful: bool) -> None:
         self.trees.stop(graceful)
