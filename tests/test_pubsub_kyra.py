@@ -9,7 +9,9 @@ from kyra_example import DOMAIN, NAMES, WANTED, Tally, event, interest, number, 
 from pydantic import ValidationError
 
 from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.view import View, even_ends
 from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
+from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
 from emulator.testing.fake_environment import Lockstep
 from trellis.v1.filters import TreeEvent
@@ -139,7 +141,15 @@ def test_over_the_cliques_trees_the_same_servers_get_each_event() -> None:
     tally = Tally()
     tally.publish_all(example(spread="tree"), KINDS)
     assert tally.wrong == []
-    assert tally.messages["to zone"] == 50 and tally.messages["tree"] == 99
+    assert tally.messages == {"to zone": 50, "tree": 99, "to original": 80}
+    assert tally.uninterested == 107
+
+
+def test_the_tree_over_those_who_want_an_event_is_the_shortest() -> None:
+    rtts = {(1, 2): 0.01, (2, 3): 0.01, (1, 3): 0.03, (1, 4): 0.02, (2, 4): 0.05, (3, 4): 0.05}
+    view = View(1, [1, 2, 3, 4, 5], dict.fromkeys(range(1, 6), 0.0), even_ends(5), rtts)
+    assert ways(view, 1, [2, 3, 4]) == {2: [3], 4: []}
+    assert ways(view, 1, [3, 5]) == {3: [], 5: []}
 
 
 def test_a_subscription_that_is_taken_back_leaves_no_trace() -> None:

@@ -40,7 +40,10 @@ def test_zones_have_equal_shares_of_the_events(seed: int, count: int, skew: floa
 def test_many_events_of_one_value_leave_zones_that_are_sound() -> None:
     events = [(3.0, 0.0)] * 50 + [(7.0, 0.5)] * 10
     zones = draw_zones(SPACE, 8, events)
-    assert {zone_of(zones, event) for event in events} == {zone_of(zones, events[0]), zone_of(zones, events[-1])}
+    assert {zone_of(zones, event) for event in events} == {
+        zone_of(zones, events[0]),
+        zone_of(zones, events[-1]),
+    }
     assert zone_of(zones, events[0]) != zone_of(zones, events[-1])
 
 

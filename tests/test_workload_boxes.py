@@ -61,7 +61,7 @@ def test_peers_of_one_region_want_alike() -> None:
     def apart(interests: str) -> float:
         boxes = bounds(draw_interests(pattern(interests=interests), PEER, REGION, np.random.default_rng(1)))
         centres = boxes.mean(axis=2)[:, 0]
-        return float(np.mean([centres[REGION == region].std() for region in range(4)]))
+        return float(np.mean([centres[region == REGION].std() for region in range(4)]))
 
     assert apart("local") < 0.7 * apart("uniform")
 

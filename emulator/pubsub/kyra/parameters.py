@@ -43,7 +43,7 @@ class KyraParameters(BaseModel):
     )
     spread: Literal["direct", "tree"] = Field(
         "direct",
-        description="how a proxy sends to the servers of its clique: straight, or over a spanning tree",
+        description="how a proxy sends to those of its clique that want an event: straight, or over a tree",
     )
     zones: Literal["rates", "plan"] = Field(
         "rates",

@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from emulator.overlays.cliques.view import View
 
 
-class CliqueTree:
-    """The spanning tree of a clique, as all members find it from the RTTs in the view."""
+def ways(view: View, start: int, targets: Sequence[int]) -> dict[int, list[int]]:
+    """The targets that `start` sends to itself, each with those that it is to send on to.
 
-    def __init__(self, view: View) -> None:
-        self.view = view
-        self._links = _spanning(view)
-
-    def ways(self, start: int, targets: Iterable[int]) -> dict[int, list[int]]:
-        """The neighbours of `start` that targets are reached by, each with the targets behind it."""
-        came_from: dict[int, int] = {start: start}
-        order = [start]
-        for server in order:
-            for other in self._links.get(server, ()):
-                if other not in came_from:
-                    came_from[other] = server
-                    order.append(other)
-        ways: dict[int, list[int]] = {}
-        for target in targets:
-            at = target
-            if at not in came_from:
-                ways.setdefault(target, [])
-                continue
-            while came_from[at] != start:
-                at = came_from[at]
-            behind = ways.setdefault(at, [])
-            if target != at:
-                behind.append(target)
-        return ways
-
-
-def _spanning(view: View) -> dict[int, list[int]]:
-    """Prim's algorithm. Servers whose RTTs are not known stay out."""
-    links: dict[int, list[int]] = {peer: [] for peer in view.members}
-    inside = [view.leader]
-    outside = [peer for peer in view.members if peer != view.leader]
+    They are the links of the spanning tree over these servers, by the round trips in the view (Prim's
+    algorithm). Those of which no round trip is known are reached straight from `start`.
+    """
+    first: dict[int, int] = {start: start}
+    outside = [target for target in targets if target != start]
+    found: dict[int, list[int]] = {}
     while outside:
-        known = [(rtt, a, b) for a in inside for b in outside if (rtt := view.rtt(a, b)) is not None]
-        if not known:
-            break
-        _, a, b = min(known)
-        links[a].append(b)
-        links[b].append(a)
-        inside.append(b)
-        outside.remove(b)
-    return links
+        known = [
+            (rtt, inside, target)
+            for inside in first
+            for target in outside
+            if (rtt := view.rtt(inside, target)) is not None
+        ]
+        _, parent, target = min(known) if known else (0.0, start, outside[0])
+        outside.remove(target)
+        if parent == start:
+            first[target] = target
+            found[target] = []
+        else:
+            first[target] = first[parent]
+            found[first[parent]].append(target)
+    return found

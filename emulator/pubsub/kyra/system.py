@@ -15,7 +15,7 @@ from emulator.pubsub.kyra.epoch import Epoch, Piece, epoch_of, to_box
 from emulator.pubsub.kyra.parameters import KyraParameters
 from emulator.pubsub.kyra.plane import PIECES, Plane
 from emulator.pubsub.kyra.rates import Rates
-from emulator.pubsub.kyra.spreading import CliqueTree
+from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.recent import Recent
 from emulator.system import System
 from trellis.v1.cliques import CliqueRecord
@@ -54,9 +54,7 @@ class Kyra(PubSub):
         self._interests: dict[int, Box] = {}
         self._last_interest = 0
         self._index = BoxIndex(self.space.whole, self.space.lows, self.space.highs)
-        self._clique_tree: CliqueTree | None = None
         self._updating = False
-        self._proxied = 0
         environment.serve(FilterUpdate, self._on_update)
         environment.serve(KyraProbe, self._on_probe)
         environment.handle(KyraZoneEvent, self._on_zone_event)
@@ -124,8 +122,6 @@ class Kyra(PubSub):
     # Cliques and epochs
 
     def clique_changed(self) -> None:
-        view = self.cliques.view
-        self._clique_tree = None if view is None else CliqueTree(view)
         self._update_soon()
 
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
@@ -242,28 +238,19 @@ class Kyra(PubSub):
     def _spread(self, event: PlacedEvent, hops: int, targets: list[int]) -> None:
         if not targets:
             return
-        if self._parameters.spread == "direct" or self._clique_tree is None:
+        view = self.cliques.view
+        if self._parameters.spread == "direct" or view is None:
             message = KyraDelivery(event, hops + 1)
             for target in targets:
                 self.environment.send(target, message)
             return
-        tree = self._clique_tree
-        for way, behind in tree.ways(self.environment.peer, targets).items():
-            others = [*behind, way] if way in targets else behind
-            self.environment.send(way, KyraDelivery(event, hops + 1, tree.view.number, others))
+        for target, others in ways(view, self.environment.peer, targets).items():
+            self.environment.send(target, KyraDelivery(event, hops + 1, others))
 
     def _on_delivery(self, sender: int, message: KyraDelivery) -> None:
-        event, me = message.event, self.environment.peer
-        assert event is not None
-        others = [peer for peer in message.others if peer != me]
-        if not message.others or me in message.others:
-            self._deliver(event, message.hops)
-        tree = self._clique_tree
-        if others and tree is not None and tree.view.number == message.view:
-            self._spread(event, message.hops, others)
-        else:
-            for peer in others:
-                self.environment.send(peer, KyraDelivery(event, message.hops + 1))
+        assert message.event is not None
+        self._deliver(message.event, message.hops)
+        self._spread(message.event, message.hops, message.others)
 
     def _deliver(self, event: PlacedEvent, hops: int) -> None:
         """Hand it over if somebody here wants it, once."""
