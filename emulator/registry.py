@@ -21,6 +21,9 @@ _SYSTEMS = {
     "vitis": "emulator.pubsub.vitis:VITIS",
     "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
     "li": "emulator.pubsub.li.system:LI",
+    "siena": "emulator.pubsub.siena.system:SIENA",
+    "kyra": "emulator.pubsub.kyra.system:KYRA",
+    "groups": "emulator.pubsub.groups.system:GROUPS",
 }
 _OVERLAYS = {
     "pastry": "emulator.overlays.pastry.overlay:PASTRY",

@@ -27,6 +27,10 @@ class System:
     """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
     schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
     """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
+    layout: str = ""
+    """`module:function` that lays out before a trial what the operators of servers would set up, such as a
+    tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
+    parameters that peers are made with. It raises ValueError for what cannot be laid out."""
 
 
 @dataclass(frozen=True, slots=True)

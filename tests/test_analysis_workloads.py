@@ -238,6 +238,16 @@ def test_measures_of_content_are_those_counted_by_hand(
         "piece_within_600_ms": 2 / 3,
         "insert_bytes_per_subscription_and_node": 400 / 2 / 4,
         "insert_bytes_max": 300 / 2,
+        "network_cost_ms": (400 + 550) / 3,
+        "network_cost_ideal_ms": (100 + 100) / 3,
+        "network_cost_over_ideal": 950 / 200,
+        "copies_per_event": 4 / 3,
+        "uninterested_per_event": 0,
+        "interested_per_event": 2,
+        "server_copies": 8 / 4 / 3,
+        "server_copies_max": 4 / 3,
+        "server_copies_max_over_mean": 2,
+        "server_copies_jain": 64 / (4 * 24),
     }
     assert {name: measures[name] for name in expected} == pytest.approx(expected)
     assert "lookup_success" not in measures

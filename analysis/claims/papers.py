@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from analysis.claims.claim import Variants, Verdict, judge_claim
+from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
 from analysis.claims.magnet import MAGNET
 from analysis.claims.pastry import PASTRY
 from analysis.claims.vitis import VITIS
 
-CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY + MAGNET}
+CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY + MAGNET + KYRA}
 
 
 def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.measures.routing import HIGHER_IS_BETTER, NEITHER, ROUTING
 from emulator.system import Workload
 
 STATE_PREFIX = "state."
@@ -228,6 +229,12 @@ _OF_CONTENT = {
     "insert_bytes_p98": _lower("Inserting, 98th percentile", _A_SUBSCRIPTION, "Over peers."),
     "insert_bytes_max": _lower("Inserting, maximum", _A_SUBSCRIPTION, "The peer with the most."),
 }
+_OF_ROUTING = {
+    name: Measure(
+        title, unit, None if name in NEITHER else "higher" if name in HIGHER_IS_BETTER else "lower", about
+    )
+    for name, (title, unit, about) in ROUTING.items()
+}
 _OF_LOOKUPS = {
     "lookup_success": _share(
         "Lookups that succeeded",
@@ -318,10 +325,10 @@ _OF_ALL = {
         "Cut off or damaged parts of the trial's OTLP files.",
     ),
 }
-MEASURES = _OF_EVENTS | _OF_CONTENT | _OF_LOOKUPS | _OF_ALL
+MEASURES = _OF_EVENTS | _OF_CONTENT | _OF_ROUTING | _OF_LOOKUPS | _OF_ALL
 APPLICABLE: dict[Workload, frozenset[str]] = {
     "topics": frozenset(_OF_EVENTS | _OF_ALL),
-    "content": frozenset(_OF_EVENTS | _OF_CONTENT | _OF_ALL),
+    "content": frozenset(_OF_EVENTS | _OF_CONTENT | _OF_ROUTING | _OF_ALL),
     "lookups": frozenset(_OF_LOOKUPS | _OF_ALL),
 }
 """What is measured of a trial, by what its peers were asked for."""

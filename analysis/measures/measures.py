@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from analysis.measures import clustering
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.distributions import rounded
+from analysis.measures.routing import routing_measures
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
@@ -123,6 +124,7 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
     yield _installations(tables)
     yield _pieces(tables)
     yield _costs(tables)
+    yield from routing_measures(tables)
     yield by_trial("clusters", F.avg("clusters").alias("clusters_per_topic"))
     yield _gateways(tables)
     yield _neighbours(tables)

@@ -76,6 +76,13 @@ traffic      one row a peer that was up in the measure phase.
              messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
              maintenance_messages?, maintenance_bytes? (sent; null for peers whose host died)
+routing      one row for each event by content; only of trials with content.
+             event, interested int (servers), copies bigint (messages that carry it), uninterested bigint
+             (copies at peers that had not asked for it), cost_ms (one-way delays of the copies, summed up),
+             ideal_ms? (of the minimum spanning tree over those who want it and the publisher)
+servers      one row a peer that was up in the measure phase; only of trials with content.
+             peer, events bigint (of the trial), copies bigint (sent and received, of all events), entries?
+             (subscriptions of others in its tables), searches?, comparisons? (in them, in the measure phase)
 counters     what each peer sent over the measure phase, as its host counted.
              peer, message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
 messages     sent by all hosts over the measure phase by type and channel.
@@ -113,7 +120,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.progress import READING, TABLES, Stages
-from analysis.tables import content, costs, deliveries, installations, lookups, peers
+from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
@@ -188,6 +195,8 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
         "installations": installations.INSTALLATIONS,
         "pieces": installations.PIECES,
         "costs": costs.COSTS,
+        "routing": routing.ROUTING,
+        "servers": routing.SERVERS,
         "lookups": lookups.LOOKUPS,
     }
     for name, columns in schemas.items():
@@ -210,6 +219,9 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
     write("traffic", lambda: peers.traffic(making), "peer")
     if has_content:
         write("costs", lambda: costs.costs(making), "peer")
+        planned_peers = read_plan(spark, records, "peers")
+        write("routing", lambda: routing.routing(making, planned_peers, records), "event")
+        write("servers", lambda: routing.servers(making), "peer")
 
 
 def write_telemetry(

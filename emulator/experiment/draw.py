@@ -13,15 +13,16 @@ from emulator.churn.sessions import Sessions
 from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.network.build import host_count, place
+from emulator.network.build import build_network, host_count, place
 from emulator.streams import generator, stream
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
+from emulator.workload.boxes import draw_regions
 from emulator.workload.lookups import draw_lookups
 from emulator.workload.model import change_subscriptions, draw_content, draw_subscriptions
 from emulator.workload.participants import Participants, draw_participants
 from emulator.workload.publications import draw_publications
 from emulator.workload.rates import draw_rates
-from emulator.workload.source import ContentSource, Rows, TopicSource
+from emulator.workload.source import ContentSource, PlacedContentSource, Rows, TopicSource
 from emulator.workload.spec import Publications
 from emulator.workload.subscriptions import Subscriptions, begun_after_joins
 
@@ -149,7 +150,9 @@ def _content(spec: TrialSpec, source: ContentSource, who: Participants) -> dict[
     peer, start = draw_arrivals(count, window, who.number, sessions, arrivals, subscribes)
     publications = spec.workload.publications or Publications(events=0)
     streams = _random(spec, "ranges"), _random(spec, "values")
-    ranges, values = draw_content(source, count, publications.events, *streams)
+    own = who.peer(peer)
+    region = _regions(spec, source)[own] if isinstance(source, PlacedContentSource) else None
+    ranges, values = draw_content(source, count, publications.events, *streams, own, region)
     by_subscriber = publications.publisher == "subscriber"
     random = _random(spec, "publications")
     at = np.sort(random.uniform(*_measure(spec), size=publications.events))
@@ -171,6 +174,15 @@ def _content(spec: TrialSpec, source: ContentSource, who: Participants) -> dict[
         ),
         "publications": _publications(publications, who, at, publisher, attributes=values),
     }
+
+
+def _regions(spec: TrialSpec, source: PlacedContentSource) -> NDArray[np.int32]:
+    """The region of each peer."""
+    if source.regions == 1:
+        return np.zeros(spec.peers, np.int32)
+    location = place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
+    network = build_network(spec.network, location.tolist(), spec.seed)
+    return draw_regions(source.regions, spec.peers, network.one_way, _random(spec, "regions"))
 
 
 def _publications(

@@ -85,7 +85,8 @@ def run_trial(
     try:
         watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
         plan_trial(spec, directory)
-        fidelity = (runtime or _runtime(spec))(spec, _read_plan(directory), directory, watch)
+        plan = _read_plan(directory)
+        fidelity = (runtime or _runtime(spec))(_laid_out(spec, plan), plan, directory, watch)
     except KeyboardInterrupt:
         with contextlib.suppress(OSError):  # the disk may be full
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
@@ -150,6 +151,12 @@ def _read_plan(directory: TrialDirectory) -> Any:
     from emulator.experiment.plan import Plan
 
     return Plan.read(directory.plan)
+
+
+def _laid_out(spec: TrialSpec, plan: Any) -> TrialSpec:
+    from emulator.layouts.layout import lay_out
+
+    return lay_out(spec, plan)
 
 
 def _runtime(spec: TrialSpec) -> Runtime:

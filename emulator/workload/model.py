@@ -8,9 +8,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.workload.changes import replace_topics
-from emulator.workload.source import ContentSource, Rows, TopicSource
+from emulator.workload.source import ContentSource, PlacedContentSource, Rows, TopicSource
 from emulator.workload.subscriptions import Subscriptions
 
 
@@ -45,14 +46,25 @@ def change_subscriptions(
 
 
 def draw_content(
-    source: ContentSource, count: int, events: int, ranges: np.random.Generator, values: np.random.Generator
+    source: ContentSource,
+    count: int,
+    events: int,
+    ranges: np.random.Generator,
+    values: np.random.Generator,
+    peer: NDArray[np.int32] | None = None,
+    region: NDArray[np.int32] | None = None,
 ) -> tuple[Rows, Rows]:
     """What each of `count` subscriptions asks for and each of the events has, as columns of the plan.
 
-    `ranges` and `values` are streams of the workload's own. Raises TraceError for a bad file, and ValueError
+    `ranges` and `values` are streams of the workload's own, `peer` and `region` are those of each
+    subscription, for a source to which they matter. Raises TraceError for a bad file, and ValueError
     if a package drew what no plan can have.
     """
-    asked, told = source.draw_interests(count, ranges), source.draw_events(events, values)
+    if isinstance(source, PlacedContentSource) and peer is not None and region is not None:
+        asked = source.draw_interests_of(peer, region, ranges)
+    else:
+        asked = source.draw_interests(count, ranges)
+    told = source.draw_events(events, values)
     these, domains = f"subscriptions of kind {getattr(source, 'kind', '?')}", source.domains()
     for what, rows, number in (("subscriptions", asked, count), ("events", told, events)):
         if len(rows) != number:

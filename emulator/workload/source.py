@@ -18,6 +18,7 @@ from emulator.quantities import Duration
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
+    from numpy.typing import NDArray
 
     from emulator.workload.subscriptions import Subscriptions
 
@@ -104,6 +105,26 @@ class ContentSource(Source):
         """The attributes of each of `count` events: `{"attribute": name, "value": value}`."""
 
 
+class PlacedContentSource(ContentSource):
+    """A kind of subscriptions by content that depend on who asks, and where that is."""
+
+    regions: int = 1
+    """Regions of peers that are near each other."""
+
+    @abstractmethod
+    def draw_interests_of(
+        self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
+    ) -> Rows:
+        """What subscriptions ask for; `peer` and `region` (from 0 on) are those of each one."""
+
+    def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
+        """Of so many peers that are nowhere in particular, one each."""
+        import numpy as np
+
+        peers = np.arange(count, dtype=np.int32)
+        return self.draw_interests_of(peers, peers % self.regions, random)
+
+
 @cache
 def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     """Kinds that packages add, and what is wrong with those that cannot be used, both by name."""
@@ -118,7 +139,7 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
 
 
 OWN_KINDS = (
-    *("random", "low", "high", "edges", "ranges"),
+    *("random", "low", "high", "edges", "ranges", "boxes"),
     *("multi-modal", "spatial", "hierarchical-topics", "editors-file", "editors"),
 )
 """The kinds that `emulator.workload.spec` has."""

@@ -10,10 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
 from emulator.workload.correlated import CORRELATED
-from emulator.workload.source import ContentSource, Problems, Rows, TopicSource, sources_of_packages
+from emulator.workload.source import (
+    ContentSource,
+    PlacedContentSource,
+    Problems,
+    Rows,
+    TopicSource,
+    sources_of_packages,
+)
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from emulator.workload.subscriptions import Subscriptions as DrawnSubscriptions
 
@@ -149,10 +157,55 @@ class RangePattern(ContentSource):
         return range_problems(self)
 
 
+class BoxPattern(PlacedContentSource):
+    """A range of each attribute, as wide that an event interests as many peers as is asked for."""
+
+    kind: Literal["boxes"]
+    attributes: dict[str, tuple[float, float]] = Field(
+        {"a1": (0.0, 1000.0)}, min_length=1, max_length=3, description="name to domain [low, high]"
+    )
+    interested: float = Field(45.0, gt=0, description="peers that an event interests, on average")
+    interests: Literal["uniform", "skewed", "local"] = Field(
+        "uniform",
+        description="where ranges lie: anywhere, by Zipf, or alike for peers that are near each other",
+    )
+    events: Literal["uniform", "skewed"] = Field(
+        "uniform", description="where events lie: anywhere, or by Zipf"
+    )
+    skew: float = Field(1.0, ge=0, le=10, description="of the Zipf distribution over hundredths of a domain")
+    regions: int = Field(10, ge=1, le=1000, description="of peers that want alike, if interests are local")
+
+    def domains(self) -> Mapping[str, tuple[float, float]]:
+        """As the parameters give them."""
+        return self.attributes
+
+    def draw_interests_of(
+        self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
+    ) -> Rows:
+        """Boxes of one width, as wide as `interested` asks for."""
+        from emulator.workload.boxes import draw_interests
+
+        return draw_interests(self, peer, region, random)
+
+    def draw_events(self, count: int, random: np.random.Generator) -> Rows:
+        """Every event has a value of each attribute."""
+        from emulator.workload.boxes import draw_events
+
+        return draw_events(self, count, random)
+
+    def problems(self) -> Problems:
+        """Empty domains."""
+        return [
+            (f"attributes.{name}", f"the domain [{low:g}, {high:g}] is empty. Let it have low < high")
+            for name, (low, high) in self.attributes.items()
+            if not low < high
+        ]
+
+
 if TYPE_CHECKING:
     Subscriptions = TopicSource | ContentSource
 else:
-    _KINDS = (BucketPattern, EdgeList, RangePattern, *CORRELATED, *sources_of_packages()[0].values())
+    _KINDS = (BucketPattern, EdgeList, RangePattern, BoxPattern, *CORRELATED, *sources_of_packages()[0].values())
     Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from emulator.protocol import Environment, Message
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.post import Post
-from emulator.pubsub.li.recent import Recent
+from emulator.pubsub.recent import Recent
 from trellis.v1.content import EventContent, EventDelivery, EventDeliveryAck
 
 _TRIES: Final = 4

@@ -15,9 +15,9 @@ from emulator.pubsub.li.delivery import Deliveries
 from emulator.pubsub.li.node import Name
 from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.probing import region_probe
-from emulator.pubsub.li.recent import Recent
 from emulator.pubsub.li.space import ROOT, Schema, ancestor, level_of
 from emulator.pubsub.li.tree import Tree
+from emulator.pubsub.recent import Recent
 from trellis.v1.content import EventContent, ProbePub, ProbePubMulticast
 
 _MOST_HOPS: Final = 100

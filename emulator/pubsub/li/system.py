@@ -20,10 +20,10 @@ from emulator.pubsub.li.delivery import Deliveries
 from emulator.pubsub.li.parameters import LiParameters, over
 from emulator.pubsub.li.post import Post
 from emulator.pubsub.li.publication import Publication
-from emulator.pubsub.li.recent import Recent
 from emulator.pubsub.li.space import Schema
 from emulator.pubsub.li.subscriber import Subscriber
 from emulator.pubsub.li.tree import Tree
+from emulator.pubsub.recent import Recent
 from emulator.system import OverlayKind, System
 from trellis.v1.content import (
     EventDelivery,

@@ -1,0 +1,115 @@
+"""Measures of content routing: what events cost the network and the servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+Tables = Mapping[str, DataFrame]
+_EACH = "an event and server"
+
+ROUTING: Final = {
+    "network_cost_ms": (
+        "Network cost",
+        "ms an event",
+        "One-way delays of all messages that carry an event, summed up; mean over events.",
+    ),
+    "network_cost_ideal_ms": (
+        "Network cost of ideal multicast",
+        "ms an event",
+        "The minimum spanning tree over the servers that want an event and its publisher; mean over events.",
+    ),
+    "network_cost_over_ideal": (
+        "Network cost over the ideal",
+        "",
+        "The sum over all events of the cost, over that of the ideal. Below 1 only if servers that do not "
+        "want an event lie on short ways.",
+    ),
+    "copies_per_event": ("Copies of an event", "messages", "Messages that carry it; mean over events."),
+    "uninterested_per_event": (
+        "Uninterested receipts",
+        "messages an event",
+        "Copies that peers received who had not asked for them, servers and relays by the plan included.",
+    ),
+    "interested_per_event": ("Interested servers", "servers", "That want an event; mean over events."),
+    "table_entries": (
+        "Table entries",
+        "subscriptions a server",
+        "Of other servers, held for routing at the end of the measure phase; mean over servers.",
+    ),
+    "table_entries_max": ("Table entries, most", "subscriptions", "At the server with the most."),
+    "searches_per_event": (
+        "Matches",
+        f"searches {_EACH}",
+        "Times that a server looked an event up in a table of subscriptions; mean over servers.",
+    ),
+    "searches_per_event_max": ("Matches, most", f"searches {_EACH}", "At the server with the most."),
+    "comparisons_per_event": (
+        "Evaluations",
+        f"subscriptions {_EACH}",
+        "Subscriptions that a server compared an event with one by one; an index spares the others.",
+    ),
+    "comparisons_per_event_max": (
+        "Evaluations, most",
+        f"subscriptions {_EACH}",
+        "At the server with the most.",
+    ),
+    "server_copies": (
+        "Messages a server",
+        f"messages {_EACH}",
+        "Copies of events that a server sends and receives; mean over servers.",
+    ),
+    "server_copies_max": ("Messages a server, most", f"messages {_EACH}", "At the server with the most."),
+    "server_copies_max_over_mean": (
+        "Messages, most over mean",
+        "",
+        "How uneven the load is: the busiest server's over the mean.",
+    ),
+    "server_copies_jain": (
+        "Jain's index of messages",
+        "",
+        "How even the load is: 1 if all servers handle as many copies, 1/n if one of n handles all.",
+    ),
+}
+"""Title, unit and what it is, by name."""
+HIGHER_IS_BETTER: Final = {"server_copies_jain"}
+NEITHER: Final = {"interested_per_event", "network_cost_ideal_ms"}
+
+
+def routing_measures(tables: Tables) -> Iterator[DataFrame]:
+    """Frames of one row a trial, whose columns are these measures."""
+    yield (
+        tables["routing"]
+        .groupBy("trial")
+        .agg(
+            F.avg("cost_ms").alias("network_cost_ms"),
+            F.avg("ideal_ms").alias("network_cost_ideal_ms"),
+            F.try_divide(F.sum("cost_ms"), F.sum("ideal_ms")).alias("network_cost_over_ideal"),
+            F.avg("copies").alias("copies_per_event"),
+            F.avg("uninterested").alias("uninterested_per_event"),
+            F.avg("interested").alias("interested_per_event"),
+        )
+    )
+    events, copies = F.first("events"), F.col("copies")
+    squares = F.sum(copies.cast("double") * copies)
+    yield (
+        tables["servers"]
+        .groupBy("trial")
+        .agg(
+            F.avg("entries").alias("table_entries"),
+            F.max("entries").alias("table_entries_max"),
+            F.try_divide(F.avg("searches"), events).alias("searches_per_event"),
+            F.try_divide(F.max("searches"), events).alias("searches_per_event_max"),
+            F.try_divide(F.avg("comparisons"), events).alias("comparisons_per_event"),
+            F.try_divide(F.max("comparisons"), events).alias("comparisons_per_event_max"),
+            F.try_divide(F.avg("copies"), events).alias("server_copies"),
+            F.try_divide(F.max("copies"), events).alias("server_copies_max"),
+            F.try_divide(F.max("copies"), F.avg("copies")).alias("server_copies_max_over_mean"),
+            F.try_divide(F.sum("copies") * F.sum("copies"), F.count("*") * squares).alias(
+                "server_copies_jain"
+            ),
+        )
+    )

@@ -1,0 +1,77 @@
+"""What is laid out for Kyra: cliques, zones and trees, as far as its parameters ask for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.experiment.plan import Plan
+from emulator.layouts.cliques import cluster
+from emulator.layouts.trees import spanning_tree
+from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.view import even_ends
+from emulator.pubsub.content.space import ABSENT, EventSpace
+from emulator.pubsub.content.zones import draw_zones
+from emulator.pubsub.kyra.epoch import Epoch, to_bounds
+from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
+
+
+def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64]) -> KyraParameters:
+    """With cliques, zones and trees. Raises ValueError for a diameter that no pair of servers meets."""
+    if parameters.layout is not None:
+        return parameters
+    cliques = parameters.cliques
+    if cliques.given is None:
+        cliques = lay_out_cliques(cliques, rtt)
+    layout = None
+    if parameters.zones == "plan":
+        given = cliques.given or cluster(rtt, cliques.diameter, cliques.size, cliques.minimum)
+        layout = _layout(parameters, given, plan, rtt)
+    return parameters.model_copy(update={"cliques": cliques, "layout": layout})
+
+
+def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> CliqueParameters:
+    """With HAC's cliques if they are asked for. Raises ValueError for a diameter that no pair meets."""
+    between = rtt[np.triu_indices(len(rtt), 1)]
+    if len(between) and between.min() > parameters.diameter:
+        raise ValueError(
+            f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
+            f"the nearest are {between.min() * 1e3:.1f} ms apart"
+        )
+    if parameters.formed == "run-time" or parameters.given is not None:
+        return parameters
+    given = cluster(rtt, parameters.diameter, parameters.size, parameters.minimum)
+    return parameters.model_copy(update={"given": given})
+
+
+def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:
+    """The plan's events as points."""
+    points = []
+    for attributes in plan.publications["attributes"].to_pylist():
+        values = {part["attribute"]: part["value"] for part in attributes or ()}
+        points.append([values.get(name, ABSENT) for name in space.names])
+    return points
+
+
+def _layout(
+    parameters: KyraParameters, cliques: list[list[int]], plan: Plan, rtt: NDArray[np.float64]
+) -> KyraLayout:
+    space = EventSpace.of(parameters.attributes)
+    largest = max(map(len, cliques))
+    trees = parameters.trees or largest
+    parts = -(-largest // trees)
+    zones = draw_zones(space, trees * parts, event_values(plan, space))
+    parents = None
+    if parameters.grown == "spanning":
+        epoch = Epoch(1, 0.0, parts, zones)
+        members: list[set[int]] = [set() for _ in range(epoch.trees)]
+        for clique in cliques:
+            for zone, holder in enumerate(epoch.holders(clique, even_ends(len(clique)))):
+                members[zone // parts].add(holder)
+        parents = [_spanning(sorted(servers), rtt) for servers in members]
+    return KyraLayout(parts=parts, zones=[to_bounds(zone, space) for zone in zones], parents=parents)
+
+
+def _spanning(servers: list[int], rtt: NDArray[np.float64]) -> dict[int, int]:
+    tree = spanning_tree(rtt[np.ix_(servers, servers)])
+    return {server: -1 if tree[place] < 0 else servers[tree[place]] for place, server in enumerate(servers)}

@@ -1,0 +1,152 @@
+"""A clique as its members see it: who they are, how far apart, and what share each has.
+
+The shares divide the interval from 0 to `WHOLE` among the members in an order: a newcomer gets half of the
+largest one, and the share of a member that is gone falls to the one before or behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from trellis.v1.cliques import CliqueRecord, CliqueView
+
+WHOLE: Final = 1 << 16
+_UNIT: Final = 0.0001
+"""Seconds: messages carry RTTs in tenths of a millisecond."""
+Rtts = dict[tuple[int, int], float]
+"""Seconds between two peers, the lower number first."""
+
+
+def pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)
+
+
+def to_units(rtt: float) -> int:
+    """At least 1, because 0 says that it is not known."""
+    return max(1, round(rtt / _UNIT))
+
+
+def from_units(units: int) -> float:
+    return units * _UNIT
+
+
+class View:
+    """Nobody changes one, but for what its leader hears of RTTs."""
+
+    __slots__ = ("ends", "leader", "members", "number", "replaces", "rtts", "since")
+
+    def __init__(
+        self,
+        number: int,
+        members: Sequence[int],
+        since: Mapping[int, float],
+        ends: Sequence[int],
+        rtts: Rtts,
+        replaces: Sequence[int] = (),
+    ) -> None:
+        self.number = number
+        self.members = list(members)
+        """In the order of their shares."""
+        self.since = {peer: since[peer] for peer in self.members}
+        self.ends = list(ends)
+        self.rtts = rtts
+        """Of some pairs of members, or others."""
+        self.leader = min(self.members, key=lambda peer: (self.since[peer], peer))
+        self.replaces = [leader for leader in replaces if leader != self.leader]
+        """Leaders of cliques that this one takes the place of."""
+
+    def rtt(self, a: int, b: int) -> float | None:
+        """Seconds, or None if it is not known."""
+        return self.rtts.get(pair(a, b))
+
+    def share(self, peer: int) -> tuple[int, int]:
+        """From where to where the peer's share goes."""
+        place = self.members.index(peer)
+        return (self.ends[place - 1] if place else 0), self.ends[place]
+
+    @property
+    def successors(self) -> list[int]:
+        """The members in the order in which they would lead."""
+        return sorted(self.members, key=lambda peer: (self.since[peer], peer))
+
+    def largest_share(self) -> float:
+        """Over the mean."""
+        return max(b - a for a, b in pairwise([0, *self.ends])) * len(self.members) / WHOLE
+
+    def joined(self, peer: int, since: float, rtts: Rtts, number: int) -> View:
+        """With a newcomer, which gets half of the largest share."""
+        bounds = [0, *self.ends]
+        place = max(range(len(self.members)), key=lambda i: (bounds[i + 1] - bounds[i], -i))
+        middle = (bounds[place] + bounds[place + 1]) // 2
+        members, ends = list(self.members), list(self.ends)
+        members.insert(place + 1, peer)
+        ends.insert(place, middle)
+        return View(number, members, self.since | {peer: since}, ends, self.rtts | rtts)
+
+    def without(self, gone: int, number: int) -> View:
+        """Without a member: the neighbour with the smaller share takes over. ValueError for the last."""
+        if len(self.members) == 1:
+            raise ValueError("a clique has at least one member")
+        place = self.members.index(gone)
+        bounds = [0, *self.ends]
+        before = bounds[place] - bounds[place - 1] if place else WHOLE + 1
+        behind = bounds[place + 2] - bounds[place + 1] if place + 1 < len(self.members) else WHOLE + 1
+        members, ends = list(self.members), list(self.ends)
+        del members[place]
+        del ends[place - 1 if before <= behind else place]
+        return View(number, members, self.since, ends, self.rtts, [self.leader])
+
+    def evened(self, number: int) -> View:
+        """With equal shares."""
+        return View(number, self.members, self.since, even_ends(len(self.members)), self.rtts)
+
+    def record(self, beat: int) -> CliqueRecord:
+        """What the directory has of it."""
+        since = [self.since[peer] for peer in self.members]
+        return CliqueRecord(
+            self.leader, self.number, beat, list(self.members), since, list(self.ends), self.replaces
+        )
+
+    def message(self, beat: int = 0, replaced: Iterable[View] = ()) -> CliqueView:
+        """The view for members, in the place of others."""
+        units = []
+        for place, peer in enumerate(self.members):
+            for other in self.members[:place]:
+                rtt = self.rtts.get(pair(peer, other))
+                units.append(0 if rtt is None else to_units(rtt))
+        before = list(replaced)
+        return CliqueView(
+            self.record(beat), units, [view.leader for view in before], [view.number for view in before]
+        )
+
+
+def even_ends(members: int) -> list[int]:
+    return [WHOLE * (place + 1) // members for place in range(members)]
+
+
+def view_in(message: CliqueView) -> View:
+    """The view that a message carries."""
+    record = message.record
+    assert record is not None
+    rtts: Rtts = {}
+    place = 0
+    for row, peer in enumerate(record.members):
+        for other in record.members[:row]:
+            if place < len(message.rtts) and message.rtts[place]:
+                rtts[pair(peer, other)] = from_units(message.rtts[place])
+            place += 1
+    since = dict(zip(record.members, record.since, strict=True))
+    return View(record.view, record.members, since, record.ends, rtts, record.replaces)
+
+
+def is_sound(record: CliqueRecord) -> bool:
+    """Whether a record makes sense: from members and shares that fit together."""
+    members = record.members
+    return (
+        len(members) > 0
+        and len(members) == len(record.since) == len(record.ends) == len(set(members))
+        and record.leader in members
+        and record.ends[-1] == WHOLE
+    )

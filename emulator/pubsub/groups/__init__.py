@@ -1,0 +1,1 @@
+"""Multicast groups by clustering event cells (Riabov et al., ICDCS 2002): a static baseline."""

@@ -1,0 +1,49 @@
+"""What can be chosen of multicast groups."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from emulator.pubsub.siena.parameters import check_domains
+
+
+class GroupLayout(BaseModel):
+    """Groups with their trees."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group_of_cell: list[int] = Field(description="-1 for a cell that nobody wants")
+    parents: list[dict[int, int]] = Field(description="of each group: member to parent, -1 for the root")
+    entries: list[list[int]] = Field(
+        description="of each group: the member that each server sends an event to, itself if it is one"
+    )
+
+
+class GroupParameters(BaseModel):
+    """Of the paper's clustering algorithms this is Forgy k-means."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    attributes: dict[str, tuple[float, float]] = Field(
+        {"a1": (0.0, 1000.0)}, min_length=1, description="known to all: name to domain [low, high]"
+    )
+    groups: int = Field(20, ge=1, le=1000, description="k")
+    cells: int = Field(
+        1000, ge=1, le=20_000, description="most cells that the event space is divided into, evenly"
+    )
+    layout: GroupLayout | None = Field(None, description="the groups; left out: clustered from the plan")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        check_domains(self.attributes)
+        return self
+
+    @property
+    def cells_each(self) -> int:
+        """Cells of each attribute's domain."""
+        each = 1
+        while (each + 1) ** len(self.attributes) <= self.cells:
+            each += 1
+        return each

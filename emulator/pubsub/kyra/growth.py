@@ -1,0 +1,184 @@
+"""How a server finds its place on a tree that grows: it attaches to the nearest member nearer to the root.
+
+Members agree on the root: the first in an order of their numbers when the tree begins or its root is gone,
+and then the one that most of them have. Every server measures how far it is from the root, and asks the
+others how far they are; so each has its parent before it in one order, and there is no cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from emulator.overlays.cliques.measuring import Measuring
+from emulator.overlays.cliques.view import from_units, to_units
+from emulator.protocol import Environment, Message
+from emulator.pubsub.content.links import TreeLinks
+from emulator.pubsub.recent import Recent
+from trellis.v1.kyra import KyraDistance, KyraProbe
+
+_LOOKS: Final = (0.3, 1.0, 2.0, 4.0)
+"""Seconds after a change of the members at which a server looks for a parent."""
+_MOST: Final = 64
+"""Members that are asked."""
+_KEPT: Final = 6
+"""Candidates for the parent."""
+
+
+class Growth:
+    """One server's search on one tree."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        table: tuple[int, int],
+        links: TreeLinks,
+        measuring: Measuring,
+        patience: float,
+        down: Recent,
+    ) -> None:
+        """`down` has the servers that are known to be down, or not to be on the tree."""
+        self._environment = environment
+        self._table = table
+        self._links = links
+        self._measuring = measuring
+        self._patience = patience
+        self._down = down
+        self._members: list[int] = []
+        self.root = environment.peer
+        self._settled = False
+        """Whether others agree on the root, so that newcomers do not change it."""
+        self._round = 0
+        self._distances: dict[int, int] = {}
+        """From roots. They stay as they were first measured: the order of the members must not change."""
+        self._found: dict[int, tuple[float, int]] = {}
+        """Of members that answered: distance from the root, and RTT from here in units."""
+        self._others: dict[int, int] = {}
+        """Of those that take another server for the root: RTT from here in units."""
+        self._roots: dict[int, int] = {}
+        """What each takes for the root."""
+
+    def update(self, members: Sequence[int]) -> None:
+        """The members of the tree, this server among them."""
+        if list(members) != self._members:
+            self._members = list(members)
+            self.look_anew()
+
+    def look_anew(self) -> None:
+        """Something changed: find root and parent again."""
+        me = self._environment.peer
+        there = self._there()
+        if not self._settled or self.root not in there:
+            self._settled = False
+            self.root = min(there, key=partial(_rank, self._table))
+        self._round += 1
+        self._links.claims_root = self.root == me
+        if not self._links.claims_root:
+            self._measuring.ping_all([self.root], lambda rtts: None)
+        elif self._links.parent is None and not self._links.children:
+            self._links.aim([])
+        for delay in _LOOKS:
+            self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
+
+    def _there(self) -> list[int]:
+        """The members that are up, as far as is known."""
+        me = self._environment.peer
+        return [p for p in self._members if p == me or (*self._table, p) not in self._down] or [me]
+
+    def on_probe(self) -> KyraDistance:
+        """Another member asks."""
+        distance = self._distance()
+        return KyraDistance(True, self.root, distance or 0, distance is not None)
+
+    def _distance(self) -> int | None:
+        """From the root, in units; None if it is not known."""
+        if self.root == self._environment.peer:
+            return 0
+        if self.root not in self._distances and self.root in self._measuring.rtts:
+            self._distances[self.root] = to_units(self._measuring.rtts[self.root])
+        return self._distances.get(self.root)
+
+    def _look(self, round: int, last: bool) -> None:
+        if round != self._round:
+            return
+        if self._distance() is None:
+            if last:
+                self._give_up_root()
+            else:
+                self._measuring.ping_all([self.root], lambda rtts: None)
+            return
+        me = self._environment.peer
+        others = [peer for peer in self._members if peer != me]
+        if len(others) > _MOST:
+            others = self._environment.random.sample(others, _MOST)
+        self._found, self._others, self._roots = {}, {}, {}
+        for peer in others:
+            sent = self._environment.now
+            self._environment.request(
+                peer,
+                KyraProbe(*self._table),
+                self._patience,
+                partial(self._answered, round, peer, sent, last),
+                lambda: None,
+            )
+        self._environment.set_timer(self._patience / 2, partial(self._choose, round))
+
+    def _give_up_root(self) -> None:
+        """It did not answer: let another one be the root."""
+        self._down.add((*self._table, self.root))
+        self.look_anew()
+
+    def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
+        assert isinstance(answer, KyraDistance)
+        self._measuring.note(peer, self._environment.now - sent)
+        if round != self._round:
+            return
+        if not answer.member:
+            if peer == self.root and last:
+                self._give_up_root()
+            return
+        self._roots[peer] = answer.root
+        if answer.root != self.root:
+            self._others[peer] = to_units(self._measuring.rtts[peer])
+        elif answer.known:
+            self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
+
+    def _choose(self, round: int) -> None:
+        distance = self._distance()
+        if round != self._round or distance is None or self._follow_others():
+            return
+        if self._links.claims_root:
+            # Until the others know, this server is where they are.
+            self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
+            return
+        own = from_units(distance), self._environment.peer
+        before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
+        near = [peer for _, peer in sorted(before)[:_KEPT]]
+        if self.root not in near:
+            near.append(self.root)
+        self._links.aim(near)
+        if self._links.parent != near[0]:
+            self._links.switch(near[0])
+
+    def _follow_others(self) -> bool:
+        """Take the root that most members have; whether that is another one than before."""
+        votes = {self.root: 1}
+        for root in self._roots.values():
+            votes[root] = votes.get(root, 0) + 1
+        there = set(self._there())
+        best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
+        self._settled = bool(self._roots)
+        if best == self.root or best not in there:
+            return False
+        self.root = best
+        self.look_anew()
+        return True
+
+
+def _rank(table: tuple[int, int], peer: int) -> tuple[int, int]:
+    """An order of servers that is another one for each tree."""
+    mixed = (peer * 0x9E3779B1 + table[0] * 0x85EBCA77 + table[1] * 0xC2B2AE3D) & 0xFFFFFFFF
+    mixed ^= mixed >> 15
+    mixed = (mixed * 0x2C1B3C6D) & 0xFFFFFFFF
+    return mixed ^ mixed >> 12, peer

@@ -1,0 +1,271 @@
+"""Kyra at one server, which stands for its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from emulator.overlays.cliques.overlay import Cliques
+from emulator.protocol import Environment, Event, Interest, PubSub
+from emulator.pubsub.content.index import BoxIndex
+from emulator.pubsub.content.space import Box, EventSpace
+from emulator.pubsub.content.trees import FilterTree, FilterTrees
+from emulator.pubsub.kyra.epoch import Epoch, Piece, epoch_of, to_box
+from emulator.pubsub.kyra.parameters import KyraParameters
+from emulator.pubsub.kyra.plane import PIECES, Plane
+from emulator.pubsub.kyra.rates import Rates
+from emulator.pubsub.kyra.spreading import ways
+from emulator.pubsub.recent import Recent
+from emulator.system import System
+from trellis.v1.cliques import CliqueRecord
+from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
+from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraProbe, KyraZoneEvent
+
+_GATHERING: Final = 0.3
+"""Seconds that a change of cliques waits for others."""
+_WAIT: Final = 0.5
+_WAITS: Final = 40
+"""How long an event waits for a clique and zones, and how often."""
+_TURNS: Final = 4
+"""Servers that pass an event on because its zone is another one's."""
+_DOWN: Final = 20.0
+"""Seconds for which a server that was unreachable is not asked to be a root."""
+
+
+class Kyra(PubSub):
+    """One server."""
+
+    def __init__(self, environment: Environment, parameters: KyraParameters) -> None:
+        super().__init__(environment)
+        self.space = EventSpace.of(parameters.attributes)
+        self._parameters = parameters
+        self.cliques = Cliques(environment.channel("cliques"), parameters.cliques)
+        self.cliques.listen(self)
+        self.trees = FilterTrees(
+            environment, self.space, parameters.beat, parameters.patience, self._on_tree_event
+        )
+        self.planes: list[Plane] = []
+        """The oldest epoch first."""
+        self._rates = Rates(environment, parameters, self.space, self.cliques, self._newest, self._begin)
+        self._down = Recent(environment, _DOWN)
+        self._seen = Recent(environment, parameters.memory)
+        self._delivered = Recent(environment, parameters.memory)
+        self._interests: dict[int, Box] = {}
+        self._last_interest = 0
+        self._index = BoxIndex(self.space.whole, self.space.lows, self.space.highs)
+        self._updating = False
+        environment.serve(FilterUpdate, self._on_update)
+        environment.serve(KyraProbe, self._on_probe)
+        environment.handle(KyraZoneEvent, self._on_zone_event)
+        environment.handle(KyraDelivery, self._on_delivery)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        if self._parameters.layout is not None:
+            self._begin(epoch_of(self._parameters.layout, self.space))
+        self.cliques.start(contacts)
+        self._rates.start()
+
+    def stop(self, graceful: bool) -> None:
+        self.trees.stop(graceful)
+        self.cliques.stop(graceful)
+
+    def subscribe(self, interest: Interest) -> None:
+        box = self.space.box(interest)
+        self._last_interest += 1
+        self._interests[self._last_interest] = box
+        self._index.add(box, self._last_interest)
+        for plane in self.planes:
+            plane.add(self._last_interest, box)
+
+    def unsubscribe(self, interest: Interest) -> None:
+        box = self.space.box(interest)
+        number = next((number for number, held in self._interests.items() if held == box), None)
+        if number is not None:
+            del self._interests[number]
+            self._index.discard(box, number)
+            for plane in self.planes:
+                plane.remove(number, box)
+
+    def publish(self, event: Event) -> None:
+        placed = self.space.place(event)
+        self._rates.note(placed.values)
+        self._publish(placed, _WAITS)
+
+    def on_unreachable(self, peer: int) -> None:
+        self.trees.lose(peer)
+        for plane in self.planes:
+            for tree, growth in plane.growths.items():
+                self._down.add((plane.epoch.number, tree, peer))
+                if growth.root == peer:
+                    growth.look_anew()
+
+    def gauges(self) -> dict[str, float]:
+        plane = self._active()
+        trees = list(self.trees.trees.values())
+        proxied = sum(each.moved for each in self.planes)
+        return {
+            "table_entries": float(sum(len(tree.routes.table) for tree in trees) + proxied),
+            "table_searches": float(self.trees.searches),
+            "table_comparisons": float(self.trees.compared),
+            "proxy_entries": float(proxied),
+            "trees_joined": float(len(trees)),
+            "trees": float(plane.epoch.trees if plane is not None else 0),
+            "epoch": float(plane.epoch.number if plane is not None else 0),
+            "tree_settled": float(plane is not None and plane.settled),
+        }
+
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
+        parents = [tree.links.parent for tree in self.trees.trees.values()]
+        return {"parent": [parent for parent in parents if parent is not None]}
+
+    # Cliques and epochs
+
+    def clique_changed(self) -> None:
+        self._update_soon()
+
+    def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
+        for plane in self.planes:
+            plane.note_clique(before, now)
+        self._update_soon()
+
+    def _update_soon(self) -> None:
+        if not self._updating:
+            self._updating = True
+            self.environment.set_timer(_GATHERING, self._update)
+
+    def _update(self) -> None:
+        self._updating = False
+        for plane in self.planes:
+            plane.update(self.cliques.view)
+            plane.grow()
+
+    def _newest(self) -> Epoch | None:
+        return self.planes[-1].epoch if self.planes else None
+
+    def _begin(self, epoch: Epoch) -> None:
+        """Prepare for an epoch; the ones before end some time after it has begun."""
+        layout = self._parameters.layout
+        pieces: list[Piece] | None = None
+        if layout is not None and layout.pieces is not None:
+            pieces = [Piece(tree, to_box(box, self.space), holder) for tree, box, holder in layout.pieces]
+        parents = None if layout is None else layout.parents
+        plane = Plane(
+            self.environment,
+            self.space,
+            epoch,
+            self.trees,
+            self.cliques.measuring,
+            self._parameters.patience,
+            self._down,
+            self._interests,
+            (pieces, parents) if epoch.number == 1 else (None, None),
+        )
+        self.planes.append(plane)
+        for record in self.cliques.directory.records.values():
+            plane.note_clique(None, record)
+        self._update_soon()
+        rest = max(0.0, epoch.begins - self.environment.now) + 2 * self._parameters.notice
+        if len(self.planes) > 1:
+            self.environment.set_timer(rest, partial(self._end_before, plane))
+
+    def _end_before(self, plane: Plane) -> None:
+        while self.planes and self.planes[0] is not plane and plane in self.planes:
+            self.planes.pop(0).stop()
+
+    def _plane(self, epoch: int) -> Plane | None:
+        return next((plane for plane in self.planes if plane.epoch.number == epoch), None)
+
+    def _active(self) -> Plane | None:
+        """The newest epoch that has begun."""
+        now = self.environment.now
+        return next((plane for plane in reversed(self.planes) if plane.epoch.begins <= now), None)
+
+    # Subscriptions and trees
+
+    def _on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
+        if update.tree < PIECES:
+            return self.trees.on_update(sender, update)
+        plane = self._plane(update.epoch)
+        return FilterAnswer(False) if plane is None else plane.on_feed(sender, update)
+
+    def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
+        plane = self._plane(probe.epoch)
+        growth = None if plane is None else plane.growths.get(probe.tree)
+        return KyraDistance(False) if growth is None else growth.on_probe()
+
+    # Events
+
+    def _publish(self, event: PlacedEvent, patience: int) -> None:
+        plane = self._active()
+        piece = None if plane is None else plane.piece_of(event.values)
+        if plane is None or piece is None:
+            if patience:
+                self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
+        else:
+            self._to_zone(plane, piece, event, 0, 0)
+
+    def _to_zone(self, plane: Plane, piece: Piece, event: PlacedEvent, hops: int, turns: int) -> None:
+        if piece.holder == self.environment.peer:
+            tree = plane.tree(piece.tree)
+            if tree is not None:
+                self._route(tree, event, hops, None)
+        elif turns < _TURNS:
+            self.environment.send(piece.holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
+
+    def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
+        plane, event = self._plane(message.epoch), message.event
+        assert event is not None
+        piece = None if plane is None else plane.piece_of(event.values)
+        if plane is not None and piece is not None:
+            self._to_zone(plane, piece, event, message.hops, message.turns + 1)
+
+    def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
+        self._route(tree, event, hops, sender)
+
+    def _route(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int | None) -> None:
+        """On along the tree, and to the servers of this clique that want the event."""
+        if not self._seen.add((event.event, tree.table)):
+            return
+        neighbours, originals = self.trees.search(tree, event.values, sender)
+        self.trees.forward(tree, event, hops, neighbours)
+        me = self.environment.peer
+        if me in originals:
+            originals.remove(me)
+            self._deliver(event, hops)
+        self._spread(event, hops, originals)
+
+    def _spread(self, event: PlacedEvent, hops: int, targets: list[int]) -> None:
+        if not targets:
+            return
+        view = self.cliques.view
+        if self._parameters.spread == "direct" or view is None:
+            message = KyraDelivery(event, hops + 1)
+            for target in targets:
+                self.environment.send(target, message)
+            return
+        for target, others in ways(view, self.environment.peer, targets).items():
+            self.environment.send(target, KyraDelivery(event, hops + 1, others))
+
+    def _on_delivery(self, sender: int, message: KyraDelivery) -> None:
+        assert message.event is not None
+        self._deliver(message.event, message.hops)
+        self._spread(message.event, message.hops, message.others)
+
+    def _deliver(self, event: PlacedEvent, hops: int) -> None:
+        """Hand it over if somebody here wants it, once."""
+        if self._index.owners_matching(event.values) and self._delivered.add(event.event):
+            self.environment.deliver(self.space.event(event, hops))
+
+
+KYRA: Final = System(
+    name="kyra",
+    title="Kyra: server cliques and partitioned routing trees",
+    paper="F. Cao, J. P. Singh: Efficient event routing in content-based publish-subscribe service networks, "
+    "INFOCOM 2004",
+    parameters=KyraParameters,
+    create=Kyra,
+    serves="content",
+    schema=lambda parameters: parameters.attributes,
+    layout="emulator.layouts.kyra:lay_out_kyra",
+)

@@ -1,0 +1,127 @@
+"""Boxes and events over one to three attributes: uniform, skewed, or local.
+
+All ranges are about as wide, and so wide that an event interests as many peers on average as is asked for; so
+distributions can be compared. Centres of boxes and events are drawn alike: uniform in the domain, or from
+cells of it whose ranks follow a Zipf distribution, the lowest first. Local centres: peers that are near
+each other (of one region) have a centre of their own, around which their boxes lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.workload.source import Rows
+from emulator.workload.spec import BoxPattern
+
+_CELLS = 100
+_SAMPLE = 400
+"""Events by which the width is found."""
+_STEPS = 24
+_SPREAD = 0.1
+"""Standard deviation of local centres around their region's, as a share of the domain."""
+_SIZES = (0.5, 1.5)
+"""Bounds of a range's width over the mean."""
+
+Numbers = NDArray[np.float64]
+
+
+def draw_interests(
+    pattern: BoxPattern, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
+) -> Rows:
+    """What each subscription asks for; `peer` and `region` are those of its subscriber."""
+    count, names = len(peer), list(pattern.attributes)
+    centres = _centres(pattern, count, region, random)
+    sizes = random.uniform(*_SIZES, size=(count, len(names)))
+    events = points(pattern, _SAMPLE, random)
+    width = _width(centres, sizes, peer, events, pattern.interested)
+    low, high = _bounds(centres, sizes * width)
+    domains = np.array([pattern.attributes[name] for name in names])
+    below, wide = domains[:, 0], domains[:, 1] - domains[:, 0]
+    lows, highs = (below + low * wide).tolist(), (below + high * wide).tolist()
+    return [
+        [
+            {"attribute": name, "low": lows[row][column], "high": highs[row][column]}
+            for column, name in enumerate(names)
+        ]
+        for row in range(count)
+    ]
+
+
+def draw_events(pattern: BoxPattern, count: int, random: np.random.Generator) -> Rows:
+    """The attributes of each event."""
+    found = points(pattern, count, random)
+    rows = []
+    for point in found.tolist():
+        row = []
+        for (name, (low, high)), value in zip(pattern.attributes.items(), point, strict=True):
+            row.append({"attribute": name, "value": low + value * (high - low)})
+        rows.append(row)
+    return rows
+
+
+def points(pattern: BoxPattern, count: int, random: np.random.Generator) -> Numbers:
+    """Events in the unit cube."""
+    return _draw(pattern.events == "skewed", pattern.skew, count, len(pattern.attributes), random)
+
+
+def _draw(skewed: bool, skew: float, count: int, attributes: int, random: np.random.Generator) -> Numbers:
+    if not skewed:
+        return random.random((count, attributes))
+    weights = np.power(np.arange(1.0, _CELLS + 1), -skew)
+    cells = random.choice(_CELLS, size=(count, attributes), p=weights / weights.sum())
+    drawn: Numbers = (cells + random.random((count, attributes))) / _CELLS
+    return drawn
+
+
+def _centres(
+    pattern: BoxPattern, count: int, region: NDArray[np.int32], random: np.random.Generator
+) -> Numbers:
+    attributes = len(pattern.attributes)
+    if pattern.interests != "local":
+        return _draw(pattern.interests == "skewed", pattern.skew, count, attributes, random)
+    homes = random.random((pattern.regions, attributes))
+    around = homes[region] + _SPREAD * random.standard_normal((count, attributes))
+    # Reflected at the domain's ends, so that nothing gathers there.
+    inside: Numbers = 1 - np.abs(1 - np.abs(around) % 2)
+    return inside
+
+
+def _bounds(centres: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers]:
+    """Ranges that reach beyond the domain are moved into it."""
+    sizes = np.minimum(sizes, 1.0)
+    low = np.clip(centres - sizes / 2, 0.0, 1.0 - sizes)
+    return low, low + sizes
+
+
+def _width(
+    centres: Numbers, sizes: Numbers, peer: NDArray[np.int32], events: Numbers, interested: float
+) -> float:
+    """The mean width of a range with which an event interests so many different peers on average."""
+    if not len(peer):
+        return 0.0
+    order = np.argsort(peer, kind="stable")
+    _, first = np.unique(peer[order], return_index=True)
+    low, high = 0.0, 2.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        below, above = _bounds(centres[order], sizes[order] * middle)
+        hits = np.ones((len(events), len(peer)), np.bool_)
+        for column in range(events.shape[1]):
+            value = events[:, column, None]
+            hits &= (below[:, column] <= value) & (value <= above[:, column])
+        mean = np.logical_or.reduceat(hits, first, axis=1).sum(axis=1).mean()
+        low, high = (middle, high) if mean < interested else (low, middle)
+    return (low + high) / 2
+
+
+def draw_regions(
+    regions: int, peers: int, one_way: Callable[[int, int], float], random: np.random.Generator
+) -> NDArray[np.int32]:
+    """The region of each peer: that of the nearest of so many random peers, by one-way delays."""
+    landmarks = random.choice(peers, size=min(regions, peers), replace=False).tolist()
+    delays = [[one_way(peer, landmark) for landmark in landmarks] for peer in range(peers)]
+    nearest: NDArray[np.int32] = np.argmin(delays, axis=1).astype(np.int32)
+    return nearest

@@ -1,0 +1,181 @@
+"""Cliques of servers: shares, what two cliques become, joining, and failures."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from emulator.overlays.cliques.arrangement import Bounds, rearrange
+from emulator.overlays.cliques.overlay import Cliques
+from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
+from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.cliques import CliqueJoin, CliquePing, CliqueRecord, CliqueView, DirectoryNews
+
+BOUNDS = Bounds(size=4, diameter=0.1)
+
+
+def on_a_line(places: dict[int, float]) -> Rtts:
+    return {pair(a, b): abs(places[a] - places[b]) for a in places for b in places if a < b}
+
+
+def view(members: list[int], number: int = 1) -> View:
+    return View(number, members, {p: float(p) for p in members}, even_ends(len(members)), {})
+
+
+@given(st.lists(st.integers(0, 30), max_size=40))
+def test_shares_always_divide_the_whole(steps: list[int]) -> None:
+    clique = view([0])
+    for number, peer in enumerate(steps, 2):
+        if peer not in clique.members:
+            clique = clique.joined(peer, float(peer), {}, number)
+        elif len(clique.members) > 1:
+            clique = clique.without(peer, number)
+        shares = [clique.share(member) for member in clique.members]
+        assert shares[0][0] == 0 and shares[-1][1] == WHOLE
+        assert all(one[1] == two[0] for one, two in pairwise(shares))
+        assert all(low < high for low, high in shares)
+        assert clique.leader == min(clique.members)
+
+
+def test_a_share_falls_to_the_neighbour_with_the_smaller_one() -> None:
+    clique = View(1, [1, 2, 3], {1: 0, 2: 1, 3: 2}, [WHOLE // 2, 3 * WHOLE // 4, WHOLE], {})
+    assert clique.without(2, 2).share(3) == (WHOLE // 2, WHOLE)
+    assert clique.without(3, 2).share(2) == (WHOLE // 2, WHOLE)
+
+
+def test_a_view_is_the_same_after_its_way_in_a_message() -> None:
+    clique = View(7, [3, 1, 2], {1: 5.0, 2: 6.0, 3: 5.5}, even_ends(3), on_a_line({1: 0, 2: 0.01, 3: 0.03}))
+    read = view_in(clique.message())
+    assert (read.number, read.members, read.since, read.ends) == (7, [3, 1, 2], clique.since, clique.ends)
+    assert read.rtts == pytest.approx(clique.rtts)
+
+
+def test_cliques_that_fit_merge_and_those_that_do_not_exchange_members() -> None:
+    near = on_a_line({1: 0.0, 2: 0.02, 3: 0.05})
+    assert rearrange([1], [2, 3], near, BOUNDS) == [[1, 2, 3]]
+    mixed = on_a_line({1: 0.0, 2: 0.01, 3: 0.3, 4: 0.31})
+    assert rearrange([1, 3], [2, 4], mixed, BOUNDS) in ([[1, 2], [4, 3]], [[3, 4], [2, 1]])
+    assert rearrange([1, 2], [3, 4], mixed, BOUNDS) is None
+    assert rearrange([1], [3, 4], mixed, BOUNDS) is None
+    assert rearrange([1], [3, 4], mixed, BOUNDS, however_far=True) == [[1, 3, 4]]
+
+
+@given(st.lists(st.floats(0, 0.4), min_size=2, max_size=8), st.integers(1, 4))
+def test_a_rearrangement_keeps_to_the_bounds_and_loses_nobody(places: list[float], first: int) -> None:
+    rtts = on_a_line(dict(enumerate(places)))
+    members = list(range(len(places)))
+    one, two = members[:first][:4], members[first:][:4]
+    if not two:
+        return
+    made = rearrange(one, two, rtts, BOUNDS)
+    if made is not None:
+        assert sorted(p for clique in made for p in clique) == sorted([*one, *two])
+        assert all(0 < len(clique) <= 4 for clique in made)
+
+
+def servers(count: int, **parameters: object) -> Lockstep:
+    asked = CliqueParameters.model_validate({"size": 4, "minimum": 1} | parameters)
+    return Lockstep(lambda environment: Cliques(environment, asked), range(count))
+
+
+def clique(peers: Lockstep, peer: int) -> Cliques:
+    found = peers.protocols[peer]
+    assert isinstance(found, Cliques)
+    return found
+
+
+def views(peers: Lockstep) -> set[tuple[int, ...]]:
+    """What each server takes for its clique."""
+    found = set()
+    for peer in peers.protocols:
+        seen = clique(peers, peer).view
+        assert seen is not None
+        found.add(tuple(seen.members))
+    return found
+
+
+def test_servers_at_one_place_fill_cliques_and_agree_on_them() -> None:
+    peers = servers(10)
+    peers.start()
+    for _ in range(40):
+        peers.round()
+    found = views(peers)
+    assert sorted(p for members in found for p in members) == list(range(10))
+    assert max(map(len, found)) <= 4
+    assert all(len(one) + len(two) > 4 for one, two in combinations(found, 2))
+    assert all(len(clique(peers, peer).directory.records) == len(found) for peer in peers.protocols)
+
+
+def test_when_the_oldest_crashes_the_next_leads_and_all_know() -> None:
+    peers = servers(8)
+    peers.start()
+    for _ in range(30):
+        peers.round()
+    leaders = {clique(peers, peer).view.leader for peer in peers.protocols}  # type: ignore[union-attr]
+    peers.crash(leaders)
+    for _ in range(55):
+        peers.round()
+    assert sorted(p for members in views(peers) for p in members) == sorted(peers.protocols)
+    for peer in peers.protocols:
+        known = clique(peers, peer).directory.records
+        assert not leaders & {p for record in known.values() for p in record.members}
+
+
+def test_a_server_that_leaves_tells_the_oldest() -> None:
+    peers = servers(3)
+    peers.start()
+    peers.round()
+    leader = clique(peers, 0).view.leader  # type: ignore[union-attr]
+    clique(peers, leader).stop(graceful=True)
+    peers.exchange()
+    gone = peers.protocols.keys() - {leader}
+    assert all(leader not in clique(peers, peer).view.members for peer in gone)  # type: ignore[union-attr]
+
+
+def test_a_leader_refuses_who_is_too_far_or_has_not_measured_all() -> None:
+    environment = FakeEnvironment(0)
+    alone = Cliques(environment, CliqueParameters.model_validate({"diameter": "100 ms"}))
+    alone.start([])
+    for units, members in ((2000, [0]), (500, [])):
+        environment.outbox.clear()
+        environment.hand_over(9, CliqueJoin(1.0, members, [units] * len(members)), "", 5)
+        ((_, answer),) = environment.take(CliqueView)
+        assert answer.record is not None and answer.record.members == [0]
+    environment.hand_over(9, CliqueJoin(1.0, [0], [500]), "", 6)
+    assert alone.view is not None and alone.view.members == [0, 9] and alone.view.rtt(0, 9) == 0.05
+
+
+def test_records_that_make_no_sense_or_are_older_are_not_taken() -> None:
+    environment = FakeEnvironment(0)
+    alone = Cliques(environment, CliqueParameters())
+    alone.start([])
+    good = CliqueRecord(5, 3, 0, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
+    for record in (good, CliqueRecord(5, 2, 9, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, 0, [7], [], [WHOLE])):
+        environment.hand_over(5, DirectoryNews([record]))
+    assert alone.directory.records[5] is good and 7 not in alone.directory.records
+    later = CliqueRecord(4, 9, 0, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
+    environment.hand_over(4, DirectoryNews([later]))
+    assert 5 not in alone.directory.records
+    environment.hand_over(5, DirectoryNews([good]))
+    assert 5 not in alone.directory.records
+
+
+def test_a_ping_is_answered_with_the_clique() -> None:
+    environment = FakeEnvironment(0)
+    alone = Cliques(environment, CliqueParameters())
+    alone.start([])
+    environment.hand_over(3, CliquePing(), "", 1)
+    sent = environment.outbox[-1]
+    assert sent.peer == 3 and not sent.message.member  # type: ignore[attr-defined]
+
+
+def test_sizes_that_contradict_each_other_are_told() -> None:
+    with pytest.raises(ValidationError, match=r"minimum is 5, but a clique has at most 4 members"):
+        CliqueParameters(size=4, minimum=5)
+    with pytest.raises(ValidationError, match="a peer in two cliques"):
+        CliqueParameters(given=[[1, 2], [2]])

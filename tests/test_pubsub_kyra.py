@@ -1,0 +1,178 @@
+"""Kyra: the tables and the messages of figure 4, and what happens when servers fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kyra_example import DOMAIN, NAMES, WANTED, Tally, event, interest, number, span, spans, values_in
+from pydantic import ValidationError
+
+from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.view import View, even_ends
+from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
+from emulator.pubsub.kyra.spreading import ways
+from emulator.pubsub.kyra.system import Kyra
+from emulator.testing.fake_environment import Lockstep
+from trellis.v1.filters import TreeEvent
+from trellis.v1.kyra import KyraDelivery, KyraZoneEvent
+
+CLIQUES = ["ABC", "DE", "FGH"]
+TREE_ZONES = [(0.0, 3.0), (4.0, 6.0), (7.0, 9.0)]
+PIECES = {
+    "A": [(0, 0, 3)],
+    "B": [(1, 4, 6)],
+    "C": [(2, 7, 9)],
+    "D": [(0, 0, 3), (1, 4, 4)],
+    "E": [(1, 5, 6), (2, 7, 9)],
+    "F": [(0, 0, 3)],
+    "G": [(1, 4, 6)],
+    "H": [(2, 7, 9)],
+}
+"""Tree and values of each part of a server's zone."""
+PARENTS = [
+    {"D": "", "A": "D", "F": "D"},
+    {"B": "", "E": "B", "G": "B", "D": "E"},
+    {"C": "", "E": "C", "H": "C"},
+]
+PROXIES = {
+    "A": "1,2",
+    "B": "5",
+    "C": "7,8",
+    "D": "0,3",
+    "E": "5,6",
+    "F": "2",
+    "G": "4-6",
+    "H": "7,9",
+}
+"""Figure 4 has none for B; by the rules value 5 of A belongs there."""
+TABLES: dict[str, dict[int, dict[str, str]]] = {
+    "A": {0: {"D": "0,2,3"}},
+    "B": {1: {"E": "5,6", "G": "4-6"}},
+    "C": {2: {"E": "", "H": "7,9"}},
+    "D": {0: {"A": "1,2", "F": "2"}, 1: {"E": "4-6"}},
+    "E": {1: {"B": "4-6", "D": ""}, 2: {"C": "7-9"}},
+    "F": {0: {"D": "0-3"}},
+    "G": {1: {"B": "5,6"}},
+    "H": {2: {"C": "7,8"}},
+}
+"""Figure 4, by tree and neighbour. It names G's neighbour on t1 "G", which is B."""
+KINDS = {KyraZoneEvent: "to zone", TreeEvent: "tree", KyraDelivery: "to original"}
+
+
+def example(**others: Any) -> Lockstep:
+    layout = KyraLayout(
+        zones=[[zone] for zone in TREE_ZONES],
+        parents=[
+            {number(child): number(parent) if parent else -1 for child, parent in tree.items()}
+            for tree in PARENTS
+        ],
+        pieces=[
+            (tree, [(float(low), float(high))], number(name))
+            for name in NAMES
+            for tree, low, high in PIECES[name]
+        ],
+    )
+    cliques = CliqueParameters(formed="hac", given=[[number(name) for name in clique] for clique in CLIQUES])
+    parameters = KyraParameters(
+        attributes=DOMAIN, cliques=cliques, zones="plan", grown="spanning", layout=layout, **others
+    )
+    peers = Lockstep(lambda environment: Kyra(environment, parameters), range(len(NAMES)))
+    for name in NAMES:
+        server(peers, name).subscribe(interest(WANTED[name]))
+    peers.start()
+    settle(peers)
+    return peers
+
+
+def settle(peers: Lockstep, rounds: int = 15) -> None:
+    for _ in range(rounds):
+        peers.round()
+
+
+def server(peers: Lockstep, name: str) -> Kyra:
+    found = peers.protocols[number(name)]
+    assert isinstance(found, Kyra)
+    return found
+
+
+def test_proxies_and_routing_tables_are_those_of_figure_4() -> None:
+    peers = example()
+    proxies, tables = {}, {}
+    for name in NAMES:
+        trees = server(peers, name).trees.trees
+        proxies[name] = set().union(
+            *(values_in([box]) for tree in trees.values() for box, _ in tree.routes.own.items())
+        )
+        tables[name] = {
+            number: {
+                NAMES[neighbour]: values_in(tree.routes.table.boxes_of(neighbour))
+                for neighbour in tree.routes.neighbours
+            }
+            for (_, number), tree in trees.items()
+        }
+    assert proxies == spans(PROXIES)
+    assert tables == {name: {tree: spans(rows) for tree, rows in TABLES[name].items()} for name in TABLES}
+
+
+def test_event_9_from_a_goes_to_c_and_on_tree_2_to_h() -> None:
+    peers = example()
+    server(peers, "A").publish(event(9, "A", 1))
+    peers.sent = []
+    peers.exchange()
+    ways = [
+        (NAMES[sender], NAMES[receiver], KINDS[type(message)])
+        for sender, receiver, message in peers.sent
+        if type(message) in KINDS
+    ]
+    assert ways == [("A", "C", "to zone"), ("C", "H", "tree")]
+    assert [outcome.hops for outcome in peers.environments[number("H")].delivered] == [2]
+
+
+def test_all_80_pairs_of_event_and_publisher_take_229_messages() -> None:
+    tally = Tally()
+    tally.publish_all(example(), KINDS)
+    assert tally.wrong == []
+    assert tally.messages == {"to zone": 50, "tree": 99, "to original": 80}
+    assert tally.uninterested == 107
+
+
+def test_over_the_cliques_trees_the_same_servers_get_each_event() -> None:
+    tally = Tally()
+    tally.publish_all(example(spread="tree"), KINDS)
+    assert tally.wrong == []
+    assert tally.messages == {"to zone": 50, "tree": 99, "to original": 80}
+    assert tally.uninterested == 107
+
+
+def test_the_tree_over_those_who_want_an_event_is_the_shortest() -> None:
+    rtts = {(1, 2): 0.01, (2, 3): 0.01, (1, 3): 0.03, (1, 4): 0.02, (2, 4): 0.05, (3, 4): 0.05}
+    view = View(1, [1, 2, 3, 4, 5], dict.fromkeys(range(1, 6), 0.0), even_ends(5), rtts)
+    assert ways(view, 1, [2, 3, 4]) == {2: [3], 4: []}
+    assert ways(view, 1, [3, 5]) == {3: [], 5: []}
+
+
+def test_a_subscription_that_is_taken_back_leaves_no_trace() -> None:
+    peers = example()
+    for name in NAMES:
+        if name != "H":
+            server(peers, name).unsubscribe(interest(WANTED[name]))
+    settle(peers)
+    for name in NAMES:
+        for tree in server(peers, name).trees.trees.values():
+            held = {*tree.routes.own.items(), *tree.routes.table.items()}
+            assert values_in(box for box, _ in held) <= span("2,9")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"attributes": {"x": (1.0, 1.0)}}, "low < high"),
+        ({"grown": "spanning"}, "zones: plan"),
+        ({"cliques": {"size": 2, "minimum": 3}}, "at most 2 members"),
+        ({"layout": {"zones": [[(0, 1), (0, 1)]]}}, "has 2 attributes, not 1"),
+    ],
+)
+def test_parameters_that_cannot_be_met_are_told(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        KyraParameters.model_validate(fields)

@@ -1,0 +1,92 @@
+"""Kyra and filter-based routing on links that lose, delay and reorder, and with servers that crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from content_world import ContentWorld, content_world
+
+KYRA: dict[str, Any] = {
+    "cliques": {"size": 6, "diameter": "200 ms", "expiry": "20 s"},
+    "formation": "40 s",
+    "notice": "5 s",
+}
+SETTLED = 70.0
+NETWORKS = {
+    "quiet": {},
+    "jitter": {"jitter": "20 ms"},
+    "loss": {"jitter": "20 ms", "loss": 0.01},
+}
+
+
+def world(system: str, path: Path, network: str = "quiet", **others: Any) -> ContentWorld:
+    parameters = (KYRA if system == "kyra" else {}) | others
+    made = content_world(system, path, network=NETWORKS[network], **parameters)
+    made.run_until(10.0)
+    for _ in range(60):
+        made.ask(made.draw.choice(made.up))
+    made.run_until(SETTLED)
+    return made
+
+
+def crash_a_fifth(made: ContentWorld) -> None:
+    made.crash(made.draw.sample(made.up, len(made.up) // 5))
+
+
+@pytest.mark.parametrize("system", ["siena", "kyra"])
+def test_every_event_is_handed_over_once_before_and_10_s_after_a_fifth_crashed(
+    system: str, tmp_path: Path
+) -> None:
+    made = world(system, tmp_path)
+    expected = made.publish(range(80))
+    made.run_for(2.0)
+    assert sorted(made.handed) == sorted(expected)
+    crash_a_fifth(made)
+    made.run_for(10.0)
+    made.handed.clear()
+    expected = made.publish(range(100, 180))
+    made.run_for(2.0)
+    assert sorted(made.handed) == sorted(expected)
+
+
+@pytest.mark.parametrize("system", ["siena", "kyra"])
+def test_with_jitter_what_is_asked_for_and_taken_back_is_what_arrives(system: str, tmp_path: Path) -> None:
+    made = world(system, tmp_path, "jitter")
+    for peer in [peer for peer, asked in made.asked.items() if len(asked) > 1]:
+        made.take_back(peer)
+    for _ in range(10):
+        made.ask(made.draw.choice(made.up))
+    made.run_for(8.0)
+    expected = made.publish(range(60))
+    made.run_for(3.0)
+    assert sorted(made.handed) == sorted(expected)
+
+
+@pytest.mark.parametrize("system", ["siena", "kyra"])
+def test_with_loss_only_lost_copies_are_missed_and_none_comes_twice(system: str, tmp_path: Path) -> None:
+    made = world(system, tmp_path, "loss")
+    expected = made.publish(range(80))
+    made.run_for(3.0)
+    handed = set(made.handed)
+    assert len(handed) == len(made.handed) and handed <= expected
+    assert len(handed) > 0.9 * len(expected)
+
+
+def test_events_over_the_cliques_trees_are_handed_over_once(tmp_path: Path) -> None:
+    made = world("kyra", tmp_path, spread="tree")
+    expected = made.publish(range(60))
+    made.run_for(2.0)
+    assert sorted(made.handed) == sorted(expected)
+
+
+def test_zones_are_drawn_anew_for_skewed_events_and_nothing_is_missed_meanwhile(tmp_path: Path) -> None:
+    made = world("kyra", tmp_path)
+    before = {made.server(peer).gauges()["epoch"] for peer in made.up}
+    expected = made.publish(range(900), every=0.06, skewed=True)
+    made.run_for(30.0)
+    assert sorted(made.handed) == sorted(expected)
+    after = {made.server(peer).gauges()["epoch"] for peer in made.up}
+    assert len(before) == len(after) == 1 and min(after) > max(before)
+    assert all(len(made.server(peer).planes) == 1 for peer in made.up)
