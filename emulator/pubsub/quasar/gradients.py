@@ -159,8 +159,8 @@ class Gradients:
         entries.append(self._hashing.of_peer(self._environment.peer))
         levels = [home_level(self._level_bytes, entries)]
         fresh = [found for link in self.links.values() if (found := self.levels(link)) is not None]
-        for level in range(1, self._depth):
-            levels.append(merged(self._level_bytes, [each[level - 1] for each in fresh]))
+        size = self._level_bytes
+        levels += [merged(size, [each[level] for each in fresh]) for level in range(self._depth - 1)]
         if self._version and levels == self.own.levels:
             return
         former, self.own = self.own, shared(self._environment.peer, AttenuatedFilter(levels))

@@ -35,14 +35,11 @@ def has_group(surroundings: Surroundings, depth: int, group: Sequence[int]) -> b
 
 
 def _has_any(level: bytes, entries: Collection[Sequence[int]]) -> bool:
-    for positions in entries:
-        if contains(level, positions):
-            return True
-    return False
+    return any(contains(level, positions) for positions in entries)
 
 
 def choose_branches(neighbours: Sequence[int], count: int, draw: random.Random) -> Sequence[int]:
-    """The neighbours that get a copy of what is (re-)published: all, or `count` random ones if it is not 0."""
+    """The neighbours that get a copy of what is (re-)published: `count` random ones, or all if it is 0."""
     if count == 0 or count >= len(neighbours):
         return neighbours
     return draw.sample(neighbours, count)
