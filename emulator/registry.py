@@ -20,6 +20,7 @@ from emulator.system import MembershipKind, OverlayKind, System
 _SYSTEMS = {
     "vitis": "emulator.pubsub.vitis:VITIS",
     "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
+    "opt": "emulator.pubsub.opt.system:OPT",
     "li": "emulator.pubsub.li.system:LI",
 }
 _OVERLAYS = {
