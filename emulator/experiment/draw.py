@@ -99,6 +99,7 @@ def _topics(spec: TrialSpec, source: TopicSource, who: Participants) -> dict[str
         publications.events,
         spec.phases.measure,
         _random(spec, "rates"),
+        subscriptions.topic,
     )
     drawn = draw_publications(
         publications.events,

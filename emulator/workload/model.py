@@ -11,7 +11,7 @@ import numpy as np
 
 from emulator.workload.changes import replace_topics
 from emulator.workload.source import ContentSource, Rows, TopicSource
-from emulator.workload.spec import PowerLaw, WorkloadSpec
+from emulator.workload.spec import Popularity, PowerLaw, WorkloadSpec
 from emulator.workload.subscriptions import Subscriptions
 
 
@@ -125,7 +125,7 @@ def _content_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
     problems = []
     if workload.changes.share > 0:
         problems.append(("workload.changes.share", "ranges are not changed, only topics are. Remove it"))
-    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw):
+    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw | Popularity):
         text = "only topics differ in rate, and these subscriptions are ranges. Remove it"
         problems.append(("workload.publications.rates", text))
     return problems

@@ -117,7 +117,7 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     return found, broken
 
 
-OWN_KINDS = ("random", "low", "high", "edges", "ranges")
+OWN_KINDS = ("random", "low", "high", "edges", "groups", "followers", "ranges")
 """The kinds that `emulator.workload.spec` has."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
+from emulator.workload.social import Followers, Groups
 from emulator.workload.source import ContentSource, Problems, Rows, TopicSource, sources_of_packages
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class RangePattern(ContentSource):
 if TYPE_CHECKING:
     Subscriptions = TopicSource | ContentSource
 else:
-    _KINDS = (BucketPattern, EdgeList, RangePattern, *sources_of_packages()[0].values())
+    _KINDS = (BucketPattern, EdgeList, Groups, Followers, RangePattern, *sources_of_packages()[0].values())
     Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
 
 
@@ -183,7 +184,13 @@ class PowerLaw(_Model):
     alpha: float = Field(ge=0, le=5)
 
 
-Rates = Annotated[Uniform | PowerLaw, Field(discriminator="kind")]
+class Popularity(_Model):
+    """A topic is published to at a rate proportional to its subscribers in the plan."""
+
+    kind: Literal["popularity"]
+
+
+Rates = Annotated[Uniform | PowerLaw | Popularity, Field(discriminator="kind")]
 
 
 class Publications(_Model):

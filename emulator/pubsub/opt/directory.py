@@ -1,7 +1,7 @@
 """Full knowledge: a directory at one peer, which tells everybody of all peers with a common topic.
 
-It is a device of experiments that ask what gossip costs. Peers learn from it by messages alone, and it is down
-when its peer is.
+It is a device of experiments that ask what gossip costs. Peers learn from it by messages alone, and it is
+down when its peer is.
 """
 
 from __future__ import annotations
