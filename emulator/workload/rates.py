@@ -19,8 +19,8 @@ def draw_rates(
     """Events/s of each topic, with `events` expected on all topics together in `duration` seconds.
 
     Without publications the rates are those of one event, so that they can still be compared. A power
-    law gives the topics ranks at random (Vitis, section IV.D). `subscribed` are the topics of all subscriptions,
-    for rates by popularity.
+    law gives the topics ranks at random (Vitis, section IV.D). `subscribed` are the topics of all
+    subscriptions, for rates by popularity.
     """
     weight: NDArray[np.float64] = np.ones(topics)
     if isinstance(rates, PowerLaw):

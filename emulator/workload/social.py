@@ -35,7 +35,7 @@ class Groups(TopicSource):
     )
     smallest: int = Field(2, ge=1)
     largest: int = Field(1055, ge=1)
-    exponent: float = Field(1.57, ge=0, le=10, description="of the power law of sizes")
+    exponent: float = Field(1.53, ge=0, le=10, description="of the power law of sizes")
 
     @field_validator("size")
     @classmethod
