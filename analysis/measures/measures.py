@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
+from analysis.measures.coverage import coverage
 from analysis.measures.distributions import rounded
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
@@ -108,6 +109,7 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
         F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
         (F.sum("up_s") / phase_s).alias("peers_up"),
     )
+    yield from coverage(tables)
     yield _events(tables)
     yield _lookups(tables)
     yield _installations(tables)
