@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from analysis.claims.evidence import Measured, Variants
 from analysis.claims.li import LI
 from analysis.claims.pastry import PASTRY
+from analysis.claims.quasar import QUASAR
+from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
 
-CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY}
+CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + QUASAR + LI + PASTRY}
 
 
 @dataclass(frozen=True, slots=True)
