@@ -146,6 +146,17 @@ def test_who_missed_a_delta_asks_for_the_whole_filter() -> None:
     assert message.filter is world.quasars[1]._gradients.own
 
 
+def test_a_delta_of_bits_that_no_filter_has_is_refused() -> None:
+    world = QuasarWorld(PATH, {})
+    world.rounds(5)
+    link = world.quasars[0]._gradients.links[1]
+    before, environment = link.filter, world.environment(0)
+    environment.outbox.clear()
+    environment.hand_over(1, FilterUpdate(0, link.version + 1, True, None, vec[i64]([i64(8 * 1536)])))
+    assert [to for to, _ in environment.take(FilterRequest)] == [1]
+    assert link.filter is before
+
+
 def test_an_update_that_was_overtaken_changes_nothing() -> None:
     world = QuasarWorld(PATH, {})
     world.rounds(5)

@@ -211,7 +211,7 @@ class Gradients:
             link.filter = shared(link.peer, message.filter)
         elif same_session and message.version == link.version:
             return
-        elif same_session and message.version == link.version + 1 and len(message.flipped):
+        elif same_session and message.version == link.version + 1 and self._are_bits(message.flipped):
             assert link.filter is not None
             link.filter = shared(link.peer, flipped(link.filter, message.flipped))
         else:
@@ -223,6 +223,11 @@ class Gradients:
         """Whether the filter has the size that all peers were told."""
         sizes: Iterable[int] = [len(level) for level in filter_.levels]
         return list(sizes) == [self._level_bytes] * self._depth
+
+    def _are_bits(self, numbers: vec[i64]) -> bool:
+        """Whether these are bits of a filter, and there are any."""
+        size = 8 * self._depth * self._level_bytes
+        return len(numbers) > 0 and all(0 <= number < size for number in numbers)
 
     def _on_request(self, sender: int, message: FilterRequest) -> None:
         link = self.links.get(sender)
