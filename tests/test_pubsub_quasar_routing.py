@@ -147,6 +147,13 @@ def test_a_random_step_may_go_back_unless_copies_do_not_return() -> None:
     assert [to for to, _ in handled(member, 0, 1, event(negated=[2]))] == [3, 4]
 
 
+def test_without_negation_only_the_sender_is_kept_out() -> None:
+    world = QuasarWorld(STAR, {}, returns=False, negation=False)
+    world.rounds(4)
+    script(world, 0, 0)
+    assert [to for to, _ in handled(world, 0, 1, event(negated=[2]))] == [2]
+
+
 def test_a_dead_end_sends_back_even_if_copies_do_not_return() -> None:
     world = QuasarWorld(LINE, {}, returns=False)
     world.rounds(4)

@@ -33,7 +33,7 @@ class QuasarParameters(BaseModel):
     drop_duplicates: Literal["members", "all"] = Field(
         "members", description="who drops a copy of an event that it has handled: members, or relays too"
     )
-    negation: bool = Field(True, description="negative information (section 2.2)")
+    negation: bool = Field(True, description="whether PUB, the negative information, is heeded (section 2.2)")
     negate_stale: bool = Field(
         True, description="whether a peer that finds a gradient stale or false joins PUB (section 3.4)"
     )

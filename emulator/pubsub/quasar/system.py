@@ -149,7 +149,8 @@ class Quasar(PubSub):
                 negated = [*negated, self.environment.peer]
         choices = surroundings
         if not self._returns:
-            choices = [each for each in surroundings if each[0] != sender and each[0] not in negated]
+            kept_out = self._kept_out(sender, negated)
+            choices = [each for each in surroundings if each[0] not in kept_out]
             if not choices:
                 choices = surroundings
         if not choices:
@@ -170,10 +171,14 @@ class Quasar(PubSub):
         """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
         neighbours = list(self._gradients.links)
         if not self._returns:
-            negated = copy.negated
-            neighbours = [peer for peer in neighbours if peer != sender and peer not in negated]
+            kept_out = self._kept_out(sender, copy.negated)
+            neighbours = [peer for peer in neighbours if peer not in kept_out]
         for peer in choose_branches(neighbours, self._branch, self.environment.random):
             self.environment.send(peer, copy)
+
+    def _kept_out(self, sender: int, negated: list[int]) -> list[int]:
+        """The peers that a copy does not go back to: its sender and PUB, which is negative information."""
+        return [sender, *negated] if self._negates else [sender]
 
     def _deliver(self, message: QuasarEvent) -> None:
         self.environment.deliver(
