@@ -23,7 +23,7 @@ from types import ModuleType
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(__file__).parent / "_compiled"
 """The extension modules, and `manifest.json`: the digest of each module's source when it was compiled."""
-ROOMS = ("gossip", "overlays", "pubsub")
+ROOMS = ("gossip", "memberships", "overlays", "pubsub")
 """Whole folders of `emulator/`."""
 MODULES = (
     "emulator.bit_sets",

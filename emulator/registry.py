@@ -15,11 +15,12 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from emulator.packages import BadPackage, Offer, offers
-from emulator.system import OverlayKind, System
+from emulator.system import MembershipKind, OverlayKind, System
 
 _SYSTEMS = {
     "vitis": "emulator.pubsub.vitis:VITIS",
     "rvr": "emulator.pubsub.rvr:RVR_SYSTEM",
+    "opt": "emulator.pubsub.opt.system:OPT",
     "li": "emulator.pubsub.li.system:LI",
     "siena": "emulator.pubsub.siena.system:SIENA",
     "kyra": "emulator.pubsub.kyra.system:KYRA",
@@ -38,10 +39,19 @@ _OVER_ANY_OVERLAY = {
 
 With an overlay `x` there is a system `scribe-x`.
 """
+_MEMBERSHIPS = {
+    "random-graph": "emulator.memberships.random_graph:RANDOM_GRAPH",
+}
+_OVER_ANY_MEMBERSHIP = {
+    "quasar": "emulator.pubsub.quasar.system:over",
+}
+"""Systems that only need neighbours: a function that makes the system over a `MembershipKind` or an
+`OverlayKind`.
+"""
 _LOOKUPS = "emulator.overlays.lookups:lookups"
 """Makes the system that looks keys up in an `OverlayKind`."""
 
-V = TypeVar("V", bound=System | OverlayKind)
+V = TypeVar("V", bound=System | OverlayKind | MembershipKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +149,11 @@ def _systems() -> dict[str, _Entry[System]]:
     for overlay in OVERLAYS:
         package = OVERLAYS.package_of(overlay)
         found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
-        for name, place in _OVER_ANY_OVERLAY.items():
+        for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
             found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
+    for membership, where in _MEMBERSHIPS.items():
+        for name, place in _OVER_ANY_MEMBERSHIP.items():
+            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, where))
     own = {name: entry.package for name, entry in found.items()}
     for offer in offers("systems", own).values():
         found[offer.name] = _Entry(partial(_offered, offer, System), offer.package)
@@ -149,6 +162,11 @@ def _systems() -> dict[str, _Entry[System]]:
 
 def _over(place: str, overlay: str) -> System:
     made: System = _load(place)(OVERLAYS[overlay])
+    return made
+
+
+def _over_membership(place: str, membership: str) -> System:
+    made: System = _load(place)(_load(membership))
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from emulator.protocol import Application, Environment, Overlay
+from emulator.protocol import Application, Environment, Membership, Overlay
 
 Workload = Literal["topics", "content", "lookups"]
 
@@ -42,4 +42,16 @@ class OverlayKind:
     paper: str
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Overlay]
+    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipKind:
+    """An unstructured membership: a part of systems that only need neighbours."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Membership]
     """Makes one peer's part from the environment of its channel and an instance of `parameters`."""

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 SANS_IO = (
     "emulator.gossip",
+    "emulator.memberships",
     "emulator.overlays",
     "emulator.pubsub",
     "emulator.protocol",
@@ -57,6 +58,7 @@ FLOORS: list[set[str]] = [
     },
     {"emulator.system", "emulator.trace_lines"},
     {"emulator.gossip"},
+    {"emulator.memberships"},
     {"emulator.overlays"},
     {"emulator.pubsub"},
     {"emulator.registry"},

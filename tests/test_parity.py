@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from small_trial import Outcome, expected, run
@@ -15,8 +16,11 @@ from emulator.experiment.spec import TrialSpec
 from emulator.fleet.processes import run_processes
 from emulator.telemetry import names
 
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "vitis": {},
+    "quasar-random-graph": {"period": "2 s", "freshness": "6 s"},
+}
 SPEC = {
-    "system": {"name": "vitis"},
     "peers": 60,
     "workload": {
         "subscriptions": {"kind": "high", "topics": 200, "buckets": 20, "per_peer": 20},
@@ -41,13 +45,13 @@ def mean_hops(outcome: Outcome) -> float:
     )
 
 
-def in_real_time(plan: Plan, path: Path) -> Outcome:
+def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
     """The outcome of the first valid trial between two processes, or of the last one."""
     for scale in TIME_SCALES:
         runtime = {"kind": "processes", "hosts": 2, "time_scale": scale}
         directory = TrialDirectory(path / f"processes-{scale}" / "trials" / "vitis-1")
         directory.path.mkdir(parents=True)
-        spec = TrialSpec.model_validate(SPEC | {"runtime": runtime})
+        spec = TrialSpec.model_validate(given | {"runtime": runtime})
         outcome = Outcome(directory, run_processes(spec, plan, directory, lambda progress: None))
         if outcome.fidelity.valid:
             break
@@ -55,11 +59,13 @@ def in_real_time(plan: Plan, path: Path) -> Outcome:
 
 
 @pytest.mark.timeout(300)
-def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(tmp_path: Path) -> None:
-    spec = TrialSpec.model_validate(SPEC)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(system: str, tmp_path: Path) -> None:
+    given = SPEC | {"system": {"name": system, "parameters": SYSTEMS[system]}}
+    spec = TrialSpec.model_validate(given)
     plan = draw_plan(spec)
     virtual = run(spec, plan, tmp_path / "virtual")
-    over_grpc = in_real_time(plan, tmp_path)
+    over_grpc = in_real_time(given, plan, tmp_path)
 
     assert virtual.deliveries().keys() == expected(plan)
     assert over_grpc.deliveries().keys() == expected(plan)

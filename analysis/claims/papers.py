@@ -9,9 +9,11 @@ from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
 from analysis.claims.magnet import MAGNET
 from analysis.claims.pastry import PASTRY
+from analysis.claims.quasar import QUASAR
+from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
 
-CLAIMS = {claim.id: claim for claim in VITIS + LI + PASTRY + MAGNET + KYRA}
+CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR}
 
 
 def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:

@@ -165,6 +165,51 @@ _OF_EVENTS = {
     "published": Measure("Events published", "events", None, "In the measure phase."),
     "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
 }
+_OF_TOPICS = {
+    "coverage": _share("Coverage", "Of each event's expected deliveries, those made; mean over events."),
+    "coverage_sd": _lower("Coverage, standard deviation", "share", "Over events."),
+    "coverage_failed": _lower("Events that reached almost nobody", "share", "Coverage below 5 %."),
+    "last_hop": _lower("Hops to the last subscriber", "hops", "Of each event; mean over events."),
+    "last_hop_sd": _lower("Hops to the last subscriber, standard deviation", "hops", "Over events."),
+    "hit_ratio_by_topic": _share("Hit ratio by topic", "As the hit ratio, of each topic; mean over topics."),
+    **{
+        f"hit_ratio_after_{begin}_s": _share(
+            f"Hit ratio from {begin} s after a join",
+            f"At peers that had joined {begin} s "
+            + (f"to {end} s before the publication." if end else "before the publication or longer ago."),
+        )
+        for begin, end in ((10, 20), (20, 30), (30, 60), (60, None))
+    },
+    "copies_per_delivery": _lower(
+        "Copies a delivery", "copies", "Received by anybody, for each delivery made."
+    ),
+    "messages_per_delivery": _lower(
+        "Messages a delivery", "messages", "About events, for each delivery made."
+    ),
+    "neighbours_sd": Measure("Neighbours, standard deviation", "peers", None, "Over peers that have any."),
+    "neighbours_above_15": _lower("Peers with more than 15 neighbours", "share", "Of those that have any."),
+    "neighbours_above_200": _lower("Peers with more than 200 neighbours", "share", "Of those that have any."),
+    "filter_bytes_max": _lower(
+        "Filters kept, maximum", "bytes", "Of neighbours' filters; the peer with the most."
+    ),
+    "filter_bytes_per_s": _lower("Filters sent", "bytes/s a peer", "Updates in the measure phase."),
+    "gradients_false": _lower(
+        "False or stale gradients",
+        "share",
+        "Of copies that came by a gradient, those for which it ended there.",
+    ),
+    **{
+        f"gradients_false_{level}": _lower(
+            f"False or stale gradients, level {level}",
+            "share",
+            "Of copies that came by a gradient of this level.",
+        )
+        for level in range(3)
+    },
+    "gradients_recovered": _share(
+        "Recovered by another gradient", "Of the false or stale ones; the others went on at random."
+    ),
+}
 _OF_CONTENT = {
     "delay_within_400_ms": _share("Deliveries within 400 ms", "Of those made, since the publication."),
     "delay_within_1_s": _share("Deliveries within 1 s", "Of those made, since the publication."),
@@ -325,9 +370,9 @@ _OF_ALL = {
         "Cut off or damaged parts of the trial's OTLP files.",
     ),
 }
-MEASURES = _OF_EVENTS | _OF_CONTENT | _OF_ROUTING | _OF_LOOKUPS | _OF_ALL
+MEASURES = _OF_EVENTS | _OF_TOPICS | _OF_CONTENT | _OF_ROUTING | _OF_LOOKUPS | _OF_ALL
 APPLICABLE: dict[Workload, frozenset[str]] = {
-    "topics": frozenset(_OF_EVENTS | _OF_ALL),
+    "topics": frozenset(_OF_EVENTS | _OF_TOPICS | _OF_ALL),
     "content": frozenset(_OF_EVENTS | _OF_CONTENT | _OF_ROUTING | _OF_ALL),
     "lookups": frozenset(_OF_LOOKUPS | _OF_ALL),
 }

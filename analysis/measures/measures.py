@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from analysis.measures import clustering
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
+from analysis.measures.coverage import coverage
 from analysis.measures.distributions import rounded
 from analysis.measures.routing import routing_measures
 from analysis.tables.build import Tables
@@ -119,6 +120,7 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
         F.try_divide(F.sum("maintenance_bytes"), counted_s).alias("maintenance_bytes_per_s"),
         (F.sum("up_s") / phase_s).alias("peers_up"),
     )
+    yield from coverage(tables)
     yield _events(tables)
     yield _lookups(tables)
     yield _installations(tables)

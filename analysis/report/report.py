@@ -20,12 +20,13 @@ from emulator.experiment.rundir import RunDirectory, write_whole
 
 _GROUPS = {
     "Lookups": ("lookup_", "delay_penalty"),
-    "Delivery": ("hit_ratio", "duplicates", "repeated"),
+    "Delivery": ("hit_ratio", "coverage", "duplicates", "repeated"),
     "Traffic overhead": ("overhead", "relay"),
-    "Delay": ("delay",),
+    "Delay": ("delay", "last_hop"),
     "Installing subscriptions": ("install", "piece_", "insert_"),
     "Traffic of publications": ("publish_", "matching_"),
-    "Traffic": ("messages", "bytes", "maintenance"),
+    "Traffic": ("messages", "copies", "bytes", "maintenance"),
+    "Gradients": ("filter_", "gradients_"),
     "Overlay": ("clusters", "gateways", "neighbours", "wrong_successors", "state."),
 }
 """Groups of measures and how the names of their measures begin."""

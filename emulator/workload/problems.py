@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.workload.source import ContentSource
-from emulator.workload.spec import PowerLaw, RangePattern, WorkloadSpec
+from emulator.workload.spec import Popularity, PowerLaw, RangePattern, WorkloadSpec
 
 _MOST_RANKS = 1_000_000
 
@@ -56,7 +56,7 @@ def _content_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
     problems = []
     if workload.changes.share > 0:
         problems.append(("workload.changes.share", "ranges are not changed, only topics are. Remove it"))
-    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw):
+    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw | Popularity):
         text = "only topics differ in rate, and these subscriptions are ranges. Remove it"
         problems.append(("workload.publications.rates", text))
     return problems

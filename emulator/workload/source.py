@@ -139,7 +139,7 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
 
 
 OWN_KINDS = (
-    *("random", "low", "high", "edges", "ranges", "boxes"),
+    *("random", "low", "high", "edges", "groups", "followers", "ranges", "boxes"),
     *("multi-modal", "spatial", "hierarchical-topics", "editors-file", "editors"),
 )
 """The kinds that `emulator.workload.spec` has."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
 from emulator.workload.correlated import CORRELATED
+from emulator.workload.social import Followers, Groups
 from emulator.workload.source import (
     ContentSource,
     PlacedContentSource,
@@ -205,7 +206,8 @@ class BoxPattern(PlacedContentSource):
 if TYPE_CHECKING:
     Subscriptions = TopicSource | ContentSource
 else:
-    _KINDS = (BucketPattern, EdgeList, RangePattern, BoxPattern, *CORRELATED, *sources_of_packages()[0].values())
+    _OWN = (BucketPattern, EdgeList, Groups, Followers, RangePattern, BoxPattern, *CORRELATED)
+    _KINDS = (*_OWN, *sources_of_packages()[0].values())
     Subscriptions = Annotated[Union[_KINDS], Field(discriminator="kind")]  # noqa: UP007
 
 
@@ -242,7 +244,13 @@ class PowerLaw(_Model):
     )
 
 
-Rates = Annotated[Uniform | PowerLaw, Field(discriminator="kind")]
+class Popularity(_Model):
+    """A topic is published to at a rate proportional to its subscribers in the plan."""
+
+    kind: Literal["popularity"]
+
+
+Rates = Annotated[Uniform | PowerLaw | Popularity, Field(discriminator="kind")]
 
 
 class Publications(_Model):

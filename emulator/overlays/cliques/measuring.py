@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from emulator.protocol import Environment, Message
 from trellis.v1.cliques import CliquePing, CliquePong
+
+from emulator.protocol import Environment, Message
 
 _GAIN: Final = 0.125
 """Weight of a new measurement beside earlier ones (RFC 6298)."""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from emulator.protocol import Environment, Message, Timer
 from trellis.v1.filters import TreeAnswer, TreeAttachment, TreeBeat, TreeDetachment
+
+from emulator.protocol import Environment, Message, Timer
 
 _SILENT_BEATS: Final = 3.5
 """Beats after which a child that says nothing is given up."""

@@ -1,0 +1,134 @@
+"""Full knowledge: a directory at one peer, which tells everybody of all peers with a common topic.
+
+It is a device of experiments that ask what gossip costs. Peers learn from it by messages alone, and it is
+down when its peer is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from trellis.v1.opt import DirectoryAnswer, DirectoryQuery
+
+from emulator.bit_sets import bits
+from emulator.messages.message import Message
+from emulator.protocol import Environment
+from emulator.pubsub.opt.knowledge import Knowledge
+from trellis.v1.overlay import Profile
+
+
+class Directory:
+    """The server's part: all peers that have asked lately, and what has changed since when."""
+
+    def __init__(self, lifetime: float) -> None:
+        """A peer that does not ask for `lifetime` seconds is gone."""
+        self._lifetime = lifetime
+        self._serial = 0
+        self._profiles: dict[int, Profile] = {}
+        self._asked: dict[int, float] = {}
+        """When each peer asked last (s of trial time), the longest ago first."""
+        self._came: dict[int, list[tuple[int, int]]] = {}
+        """(serial number, peer) of those that came to each topic, ascending."""
+        self._gone: list[tuple[int, int]] = []
+        """(serial number, peer) of those that are gone, ascending."""
+
+    def answer(self, query: DirectoryQuery, now: float) -> DirectoryAnswer | None:
+        """Take the asker up, and tell it what is new; `now` in seconds."""
+        asker = query.profile
+        if asker is None:
+            return None
+        self._drop_silent(now)
+        self._asked.pop(asker.peer, None)
+        self._asked[asker.peer] = now
+        if self._profiles.get(asker.peer) != asker:
+            self._serial += 1
+            self._profiles[asker.peer] = asker
+            for topic in bits(asker.topics):
+                self._came.setdefault(topic, []).append((self._serial, asker.peer))
+        news: dict[int, Profile] = {}
+        for topic in bits(asker.topics):
+            for serial, peer in reversed(self._came[topic]):
+                if serial <= query.since:
+                    break
+                profile = self._profiles.get(peer)
+                if profile is not None and peer != asker.peer:
+                    news[peer] = profile
+        gone = [peer for serial, peer in self._gone if serial > query.since and peer not in self._profiles]
+        return DirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
+
+    def _drop_silent(self, now: float) -> None:
+        for peer, asked in list(self._asked.items()):
+            if asked >= now - self._lifetime:
+                break
+            del self._asked[peer], self._profiles[peer]
+            self._serial += 1
+            self._gone.append((self._serial, peer))
+
+
+class FullKnowledge(Knowledge):
+    """The client's part, and the directory itself at the peer that keeps it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        own: Callable[[], Profile],
+        *,
+        directory: int,
+        lifetime: float,
+        timeout: float,
+    ) -> None:
+        """`directory` is the peer that keeps it, `timeout` of a question in seconds."""
+        self._environment = environment
+        self._own = own
+        self._keeper = directory
+        self._timeout = timeout
+        self._serial = 0
+        self._known: dict[int, Profile] = {}
+        self._waits = False
+        if environment.peer == directory:
+            self._directory = Directory(lifetime)
+            environment.serve(DirectoryQuery, self._on_query)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self.learn()
+
+    def learn(self) -> None:
+        if self._waits:
+            return
+        query = DirectoryQuery(self._own(), self._serial)
+        if self._environment.peer == self._keeper:
+            answer = self._directory.answer(query, self._environment.now)
+            assert answer is not None
+            self._take_over(answer)
+            return
+        self._waits = True
+        self._environment.request(self._keeper, query, self._timeout, self._on_answer, self._on_silence)
+
+    def candidates(self) -> Collection[Profile]:
+        return self._known.values()
+
+    def forget(self, peer: int) -> None:
+        self._known.pop(peer, None)
+
+    def describe(self) -> None:
+        """Ask for everything, because other topics are new to this peer."""
+        self._serial = 0
+        self._known = {}
+
+    def _on_query(self, sender: int, query: DirectoryQuery) -> DirectoryAnswer | None:
+        return self._directory.answer(query, self._environment.now)
+
+    def _on_answer(self, reply: Message) -> None:
+        self._waits = False
+        if isinstance(reply, DirectoryAnswer):
+            self._take_over(reply)
+
+    def _on_silence(self) -> None:
+        self._waits = False
+
+    def _take_over(self, answer: DirectoryAnswer) -> None:
+        self._serial = answer.serial
+        for peer in answer.gone:
+            self._known.pop(peer, None)
+        for profile in answer.profiles:
+            self._known[profile.peer] = profile

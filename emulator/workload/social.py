@@ -1,0 +1,143 @@
+"""Subscriptions of social networks: groups of given or skewed sizes (Quasar, section 4), and followers by a
+power law (Vitis, section IV.E)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from emulator.workload.source import Problems, TopicSource
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from emulator.workload.subscriptions import Subscriptions
+
+
+class Groups(TopicSource):
+    """Groups of random members. The size of each is drawn from a power law, or all have the same.
+
+    The defaults stand for Quasar's crawl of MySpace, of which the paper tells the least and the largest group
+    and the mean number of friends who are online, 37: this exponent gives that mean.
+    """
+
+    kind: Literal["groups"]
+    per_peer: float = Field(
+        5.0,
+        gt=0,
+        le=10_000,
+        description="groups that a peer is in, on average: says how many groups there are",
+    )
+    size: float | None = Field(
+        None, gt=0, description="members of every group: a share of all peers if it is below 1, else how many"
+    )
+    smallest: int = Field(2, ge=1)
+    largest: int = Field(1055, ge=1)
+    exponent: float = Field(1.53, ge=0, le=10, description="of the power law of sizes")
+
+    @field_validator("size")
+    @classmethod
+    def _share_or_number(cls, value: float | None) -> float | None:
+        if value is not None and value > 1 and not value.is_integer():
+            raise ValueError("has to be a share below 1 or a whole number of peers")
+        return value
+
+    def problems(self) -> Problems:
+        """Sizes in the wrong order."""
+        if self.smallest > self.largest:
+            return [("smallest", f"{self.smallest} members, but the largest group has {self.largest}")]
+        return []
+
+    def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
+        """A group as large as all peers together is the largest that there is."""
+        import numpy as np
+
+        from emulator.workload.subscriptions import held_throughout
+
+        wanted = self.per_peer * peers
+        if self.size is not None:
+            each = min(peers, max(1, round(self.size * peers) if self.size < 1 else int(self.size)))
+            sizes = np.full(max(1, round(wanted / each)), each)
+        else:
+            low, high = min(self.smallest, peers), min(self.largest, peers)
+            mean = power_law_mean(low, high, self.exponent)
+            sizes = draw_power_law(max(1, round(wanted / mean)), low, high, self.exponent, random)
+        members = [random.choice(peers, size, replace=False, shuffle=False) for size in sizes.tolist()]
+        groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return held_throughout(len(sizes), np.concatenate(members).astype(np.int32), groups, trial_end)
+
+
+class Followers(TopicSource):
+    """A follower graph: peer p follows peers, and topic t is what peer t publishes.
+
+    How many a peer follows is drawn from a power law, and so is each peer's popularity: those whom it follows
+    are drawn by theirs. `largest` cuts both off, and decides much: it has no default.
+    """
+
+    topics_are_peers: ClassVar[bool] = True
+
+    kind: Literal["followers"]
+    exponent: float = Field(1.65, ge=0, le=10, description="of both power laws")
+    smallest: int = Field(1, ge=1, description="peers that one follows, at least")
+    largest: int = Field(ge=1, description="peers that one follows, at most; popularity spans as much")
+
+    def problems(self) -> Problems:
+        """Bounds in the wrong order."""
+        if self.smallest > self.largest:
+            return [("smallest", f"{self.smallest}, but largest is {self.largest}")]
+        return []
+
+    def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
+        """Nobody follows itself, nor more peers than there are."""
+        import numpy as np
+
+        from emulator.workload.subscriptions import held_throughout
+
+        most = max(1, peers - 1)
+        follows = draw_power_law(peers, self.smallest, self.largest, self.exponent, random)
+        follows = np.minimum(follows, most if peers > 1 else 0)
+        cumulative = np.cumsum(draw_power_law(peers, self.smallest, self.largest, self.exponent, random))
+        followed = [_draw_distinct(peer, int(follows[peer]), cumulative, random) for peer in range(peers)]
+        follower = np.repeat(np.arange(peers, dtype=np.int32), follows)
+        return held_throughout(peers, follower, np.concatenate(followed).astype(np.int32), trial_end)
+
+
+def power_law_mean(smallest: int, largest: int, exponent: float) -> float:
+    """The mean of `draw_power_law`."""
+    import numpy as np
+
+    numbers = np.arange(smallest, largest + 1, dtype=np.float64)
+    weights = numbers**-exponent
+    return float((numbers * weights).sum() / weights.sum())
+
+
+def draw_power_law(
+    count: int, smallest: int, largest: int, exponent: float, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Whole numbers n from `smallest` to `largest`, each as likely as n ** -exponent is large."""
+    import numpy as np
+
+    numbers = np.arange(smallest, largest + 1)
+    cumulative = np.cumsum(numbers.astype(np.float64) ** -exponent)
+    drawn = np.searchsorted(cumulative[:-1], random.random(count) * cumulative[-1], side="right")
+    found: NDArray[np.int64] = numbers[drawn]
+    return found
+
+
+def _draw_distinct(
+    peer: int, count: int, cumulative: NDArray[np.int64], random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Different peers other than `peer`, one after the other by weights of this running sum."""
+    import numpy as np
+
+    if count >= len(cumulative) - 1:
+        return np.delete(np.arange(len(cumulative)), peer)
+    found: dict[int, None] = {}
+    while len(found) < count:
+        draws = random.random(2 * (count - len(found))) * cumulative[-1]
+        for number in np.searchsorted(cumulative, draws, side="right").tolist():
+            if number != peer and len(found) < count:
+                found[number] = None
+    return np.fromiter(found, dtype=np.int64, count=count)

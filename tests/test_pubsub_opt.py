@@ -1,0 +1,162 @@
+"""OPT: coverage, links that full peers refuse, and flooding among subscribers alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+from fake_environment import FakeEnvironment, Lockstep
+from hypothesis import given
+from hypothesis import strategies as st
+from trellis.v1.opt import DirectoryQuery, TopicLinkAnswer, TopicLinkHeartbeat, TopicLinkRequest
+
+from emulator.bit_sets import bit_set, bits
+from emulator.gossip.profiles import make_profile
+from emulator.protocol import Event, TopicInterest
+from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_randomly
+from emulator.pubsub.opt.directory import Directory
+from emulator.pubsub.opt.parameters import OptParameters
+from emulator.pubsub.opt.system import Opt
+from trellis.v1.overlay import Profile
+from trellis.v1.pubsub import Notification
+
+PEERS = 40
+TOPICS = 12
+
+
+def profile(peer: int, *topics: int) -> Profile:
+    return make_profile(peer, 0, 1, 0, dict.fromkeys(topics, 1.0))
+
+
+def opt(environment: FakeEnvironment, topics: Sequence[int], **parameters: object) -> Opt:
+    made = Opt(environment, OptParameters.model_validate(parameters))
+    for topic in topics:
+        made.subscribe(TopicInterest(topic))
+    return made
+
+
+def interests() -> dict[int, list[int]]:
+    draw = random.Random(3)
+    return {peer: sorted(draw.sample(range(TOPICS), 4)) for peer in range(PEERS)}
+
+
+def settled(rounds: int = 25, **parameters: object) -> Lockstep:
+    asked = interests()
+    world = Lockstep(lambda each: opt(each, asked[each.peer], **parameters), range(PEERS))
+    world.start()
+    for _ in range(rounds):
+        world.round()
+    return world
+
+
+def links(world: Lockstep) -> dict[int, set[int]]:
+    return {peer: set(one.neighbours()["topic"]) for peer, one in world.protocols.items()}
+
+
+def component(found: Mapping[int, set[int]], members: set[int], start: int) -> set[int]:
+    seen, new = {start}, {start}
+    while new:
+        new = {n for peer in new for n in found[peer] & members} - seen
+        seen |= new
+    return seen
+
+
+@given(st.lists(st.sets(st.integers(0, 9)), max_size=12), st.integers(1, 4))
+def test_a_topic_lacks_until_it_is_covered_often_enough(neighbours: list[set[int]], wanted: int) -> None:
+    own = set(range(6))
+    coverage = Coverage(bit_set(own), wanted)
+    for those in neighbours:
+        coverage.add(bit_set(those))
+    counts = {topic: sum(topic in those for those in neighbours) for topic in own}
+    assert set(bits(coverage.lacking)) == {topic for topic in own if counts[topic] < wanted}
+    for those in neighbours:
+        coverage.remove(bit_set(those))
+    assert set(bits(coverage.lacking)) == own
+
+
+def test_greedy_choice_takes_the_peer_that_brings_most_of_what_lacks() -> None:
+    draw = random.Random(1)
+    known = [profile(1, 0, 1, 2, 9), profile(2, 3, 4, 5, 6), profile(3, 3)]
+    assert choose_greedily(known, bit_set([3, 4, 0]), draw) is known[1]
+    assert choose_greedily(known, bit_set([7]), draw) is None
+    assert {choose_greedily(known, bit_set([0, 3]), draw).peer for _ in range(50)} == {1, 2, 3}  # type: ignore[union-attr]
+    assert {choose_randomly(known, bit_set([3, 4]), draw).peer for _ in range(50)} == {2, 3}  # type: ignore[union-attr]
+    assert choose_randomly(known, bit_set([7]), draw) is None
+
+
+@pytest.mark.parametrize("knowledge", ["full", "gossip"])
+def test_without_a_bound_every_topic_is_one_overlay(knowledge: str) -> None:
+    world = settled(knowledge=knowledge)
+    found, asked = links(world), interests()
+    assert all(peer in found[n] for peer, those in found.items() for n in those)
+    for topic in range(TOPICS):
+        members = {peer for peer in asked if topic in asked[peer]}
+        assert component(found, members, min(members)) == members
+        for peer in members:
+            assert len(found[peer] & members) >= min(3, len(members) - 1)
+
+
+def test_a_full_peer_refuses() -> None:
+    world = settled(knowledge="full", degree=4)
+    degrees = [len(those) for those in links(world).values()]
+    assert max(degrees) == 4
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1], degree=1)
+    environment.hand_over(5, TopicLinkRequest(profile(5, 1)), request=1)
+    environment.hand_over(6, TopicLinkRequest(profile(6, 1)), request=2)
+    environment.hand_over(7, TopicLinkRequest(profile(7, 2)), request=3)
+    accepted = [answer.profile is not None for _, answer in environment.take(TopicLinkAnswer)]
+    assert accepted == [True, False, False]
+    assert list(tested.neighbours()["topic"]) == [5]
+
+
+def test_an_event_floods_among_its_subscribers_alone() -> None:
+    world = settled(knowledge="full")
+    asked = interests()
+    publisher = next(peer for peer in asked if 7 in asked[peer])
+    world.protocols[publisher].publish(Event(1, publisher, 7))  # type: ignore[attr-defined]
+    world.sent = []
+    world.exchange()
+    members = {peer for peer in asked if 7 in asked[peer]}
+    got = {peer for peer, each in world.environments.items() if each.delivered}
+    assert got - {publisher} == members - {publisher}
+    assert {to for _, to, message in world.sent if isinstance(message, Notification)} <= members
+
+
+def test_a_silent_neighbour_is_dropped_and_replaced() -> None:
+    world = settled(knowledge="gossip")
+    world.crash(range(0, PEERS, 4))
+    for _ in range(20):
+        world.round()
+    found, asked = links(world), interests()
+    assert all(n in found for those in found.values() for n in those)
+    for topic in range(TOPICS):
+        members = {peer for peer in found if topic in asked[peer]}
+        assert component(found, members, min(members)) == members
+
+
+def test_a_neighbour_that_changes_its_topics_covers_others() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1, 2], greedy=1, random=0)
+    environment.hand_over(5, TopicLinkRequest(profile(5, 1)), request=1)
+    assert tested.gauges()["uncovered_topics"] == 1
+    environment.hand_over(5, TopicLinkHeartbeat(profile(5, 1, 2)))
+    assert tested.gauges()["uncovered_topics"] == 0
+    tested.subscribe(TopicInterest(3))
+    assert tested.gauges()["uncovered_topics"] == 1
+
+
+def test_the_directory_tells_what_is_new_and_who_is_gone() -> None:
+    directory = Directory(lifetime=5.0)
+    assert directory.answer(DirectoryQuery(profile(1, 0)), 0.0).profiles == []  # type: ignore[union-attr]
+    first = directory.answer(DirectoryQuery(profile(2, 0, 1)), 1.0)
+    assert first is not None
+    assert [each.peer for each in first.profiles] == [1]
+    directory.answer(DirectoryQuery(profile(3, 1)), 2.0)
+    second = directory.answer(DirectoryQuery(profile(2, 0, 1), first.serial), 5.5)
+    assert second is not None
+    assert ([each.peer for each in second.profiles], second.gone) == ([3], [1])
+    third = directory.answer(DirectoryQuery(profile(2, 0, 1), second.serial), 6.0)
+    assert third is not None
+    assert (third.profiles, third.gone) == ([], [])

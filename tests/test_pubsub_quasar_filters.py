@@ -1,0 +1,224 @@
+"""Quasar's attenuated filters: bit by bit, as versions and deltas, and as soft state."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from fake_environment import FakeEnvironment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i64
+from pydantic import ValidationError
+from quasar_world import PARAMETERS, Graph, QuasarWorld
+from trellis.v1.quasar import AttenuatedFilter, FilterRequest, FilterUpdate
+
+from emulator.protocol import TopicInterest
+from emulator.pubsub.quasar.bloom import difference, flipped, hashing_of
+
+POSITIONS = {
+    "topic 0": [0x228, 0xE29, 0x99A, 0x57D],  # SHA-1: 228e2999a57d...
+    "peer 0": [0xB49, 0x652, 0xB87, 0xC78],  # b49652b87c78...
+    "peer 1": [0x1D4, 0xDF5, 0x2B4, 0xCA4],  # 1d4df52b4ca4...
+    "peer 2": [0x289, 0xB63, 0x383, 0xFA1],  # 289b63383fa1...
+}
+PATH: Graph = {0: [1], 1: [0, 2], 2: [1]}
+
+
+def reference(graph: Graph, topics: dict[int, set[int]], depth: int = 3) -> dict[int, list[bytes]]:
+    """The levels at each peer by what a level is: what can be reached over so many links, back and forth."""
+    hashing = hashing_of(512, 4)
+    at = {peer: {peer} for peer in graph}
+    found: dict[int, list[bytes]] = {peer: [] for peer in graph}
+    for _ in range(depth):
+        for peer, reached in at.items():
+            level = bytearray(512)
+            for other in reached:
+                for positions in [hashing.of_peer(other), *map(hashing.of_group, topics.get(other, ()))]:
+                    for position in positions:
+                        level[position // 8] |= 1 << position % 8
+            found[peer].append(bytes(level))
+        at = {peer: {n for other in graph[peer] for n in at[other]} for peer in graph}
+    return found
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    peers = draw(st.integers(2, 8))
+    links = draw(st.sets(st.sampled_from(list(combinations(range(peers), 2))), min_size=1))
+    return {n: sorted({a + b - n for a, b in links if n in (a, b)}) for n in range(peers)}
+
+
+def test_positions_are_the_first_48_bits_of_the_sha1_of_a_name() -> None:
+    hashing = hashing_of(512, 4)
+    assert hashing.of_group(0) == POSITIONS["topic 0"]
+    assert hashing.of_peer(1) == POSITIONS["peer 1"]
+    assert len(hashing_of(512, 7).of_group(0)) == 7
+    assert hashing_of(512, 7).of_group(0)[:4] == hashing.of_group(0)
+
+
+def test_on_a_path_level_two_of_an_end_has_the_other_end_and_itself() -> None:
+    world = QuasarWorld(PATH, {2: [0]})
+    world.rounds(4)
+    group, ends = POSITIONS["topic 0"], [*POSITIONS["peer 0"], *POSITIONS["peer 2"]]
+    assert set_bits(world.levels(0)[0]) == set(POSITIONS["peer 0"])
+    assert set_bits(world.levels(0)[1]) == set(POSITIONS["peer 1"])
+    assert set_bits(world.levels(0)[2]) == {*ends, *group}
+
+
+def set_bits(level: bytes) -> set[int]:
+    return {n for n in range(8 * len(level)) if level[n // 8] >> n % 8 & 1}
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 5)), max_size=8), st.data())
+def test_filters_are_right_k_rounds_after_any_change(
+    graph: Graph, topics: dict[int, set[int]], data: st.DataObject
+) -> None:
+    topics = {peer: those for peer, those in topics.items() if peer in graph}
+    world = QuasarWorld(graph, {peer: sorted(those) for peer, those in topics.items()})
+    world.rounds(4)
+    expected = reference(graph, topics)
+    assert {peer: world.levels(peer) for peer in graph} == expected
+    changed = data.draw(st.sampled_from(sorted(graph)))
+    world.quasars[changed].subscribe(TopicInterest(9))
+    topics[changed] = topics.get(changed, set()) | {9}
+    world.rounds(3)
+    expected = reference(graph, topics)
+    assert {peer: world.levels(peer) for peer in graph} == expected
+    world.rounds(1)
+    assert {peer: world.levels(peer) for peer in graph} == expected
+
+
+@given(st.sets(st.integers(0, 12287), max_size=60), st.sets(st.integers(0, 12287), max_size=60))
+def test_a_delta_leads_from_one_version_to_the_next(one: set[int], other: set[int]) -> None:
+    def made(bits: set[int]) -> AttenuatedFilter:
+        whole = sum(1 << bit for bit in bits).to_bytes(1536, "little")
+        return AttenuatedFilter([whole[:512], whole[512:1024], whole[1024:]])
+
+    changes = difference(made(one), made(other))
+    assert sorted(changes) == sorted(one ^ other)
+    assert flipped(made(one), changes).levels == made(other).levels
+
+
+def test_the_whole_filter_is_sent_once_and_then_only_what_changes() -> None:
+    world = QuasarWorld(PATH, {2: [0]})
+    world.rounds(5)
+    environment = world.environment(1)
+    environment.advance(10.0)
+    sent = environment.take(FilterUpdate)
+    assert [(to, message.filter, len(message.flipped)) for to, message in sent] == [
+        (0, None, 0),
+        (2, None, 0),
+    ]
+    assert sent[0][1] is sent[1][1]
+    assert sent[0][1].byte_size() <= 4
+    world.quasars[1].subscribe(TopicInterest(0))
+    environment.advance(10.0)
+    sent = environment.take(FilterUpdate)
+    assert [message.filter for _, message in sent] == [None, None]
+    assert set(sent[0][1].flipped) == set(POSITIONS["topic 0"])
+    assert sent[0][1] is sent[1][1]
+
+
+def test_neighbours_keep_one_object() -> None:
+    world = QuasarWorld({0: [1, 2], 1: [0], 2: [0]}, {0: [0]})
+    world.rounds(4)
+    filters = [world.quasars[peer]._gradients.links[0].filter for peer in (1, 2)]
+    assert filters[0] is filters[1] is world.quasars[0]._gradients.own
+
+
+def test_who_missed_a_delta_asks_for_the_whole_filter() -> None:
+    world = QuasarWorld(PATH, {})
+    world.rounds(5)
+    link = world.quasars[0]._gradients.links[1]
+    known = link.version
+    environment = world.environment(0)
+    environment.outbox.clear()
+    environment.hand_over(1, FilterUpdate(0, known + 2, True, None, vec[i64]([i64(5)])))
+    assert [to for to, _ in environment.take(FilterRequest)] == [1]
+    assert link.version == known
+    other = world.environment(1)
+    other.hand_over(0, FilterRequest())
+    ((to, message),) = other.take(FilterUpdate)
+    assert to == 0
+    assert message.filter is world.quasars[1]._gradients.own
+
+
+def test_a_delta_of_bits_that_no_filter_has_is_refused() -> None:
+    world = QuasarWorld(PATH, {})
+    world.rounds(5)
+    link = world.quasars[0]._gradients.links[1]
+    before, environment = link.filter, world.environment(0)
+    environment.outbox.clear()
+    environment.hand_over(1, FilterUpdate(0, link.version + 1, True, None, vec[i64]([i64(8 * 1536)])))
+    assert [to for to, _ in environment.take(FilterRequest)] == [1]
+    assert link.filter is before
+
+
+def test_an_update_that_was_overtaken_changes_nothing() -> None:
+    world = QuasarWorld(PATH, {})
+    world.rounds(5)
+    link = world.quasars[0]._gradients.links[1]
+    before, known = link.filter, link.version
+    empty = AttenuatedFilter([bytes(512)] * 3)
+    world.environment(0).hand_over(1, FilterUpdate(0, known - 1, True, empty))
+    assert link.filter is before
+    world.environment(0).hand_over(1, FilterUpdate(1, 1, True, empty))
+    assert link.filter == empty
+
+
+def test_a_filter_of_another_size_is_refused() -> None:
+    world = QuasarWorld(PATH, {})
+    world.environment(0).hand_over(1, FilterUpdate(0, 99, True, AttenuatedFilter([bytes(4)] * 3)))
+    assert world.quasars[0]._gradients.links[1].filter is None
+
+
+def test_a_silent_neighbour_counts_no_more_after_the_freshness_time() -> None:
+    world = QuasarWorld(PATH, {2: [0]})
+    world.rounds(4)
+    alone = world.environment(0)
+    alone.advance(29.0)
+    assert set(POSITIONS["topic 0"]) <= set_bits(world.levels(0)[2])
+    alone.advance(20.0)
+    assert not any(world.levels(0)[1])
+    assert not any(world.levels(0)[2])
+
+
+def test_a_link_that_one_side_makes_serves_both() -> None:
+    world = QuasarWorld({0: [1], 1: []}, {0: [0], 1: [1]})
+    world.rounds(3)
+    hashing = hashing_of(512, 4)
+    assert set(hashing.of_group(0)) <= set_bits(world.levels(1)[1])
+    assert set(hashing.of_group(1)) <= set_bits(world.levels(0)[1])
+    world.graphs[0].links.clear()
+    world.rounds(5)
+    assert not world.quasars[0]._gradients.links
+    assert not world.quasars[1]._gradients.links
+
+
+def test_a_new_neighbour_is_told_at_once() -> None:
+    world = QuasarWorld({0: [], 1: []}, {0: [0]})
+    world.rounds(1)
+    world.graphs[0].add(1)
+    world.lockstep.exchange()
+    assert world.quasars[1]._gradients.links[0].filter is world.quasars[0]._gradients.own
+    assert world.quasars[0]._gradients.links[1].filter is world.quasars[1]._gradients.own
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"filter_bytes": 500}, "power of two"), ({"hashes": 11}, "hashes"), ({"freshness": 5}, "freshness")],
+)
+def test_parameters_that_cannot_be(given: dict[str, int], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        PARAMETERS.model_validate(given)
+
+
+def test_a_peer_that_is_gone_is_forgotten() -> None:
+    world = QuasarWorld(PATH, {})
+    world.rounds(2)
+    environment: FakeEnvironment = world.environment(1)
+    environment.fail(0)
+    assert list(world.quasars[1]._gradients.links) == [2]
