@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -100,4 +101,10 @@ def _type_name(annotation: Any) -> str:
             return f"[{', '.join(map(_type_name, parts))}]"
         case origin if origin is dict:
             return f"{{{': '.join(map(_type_name, parts))}}}"
+        case origin if origin is list:
+            return f"[{_type_name(parts[0])}, ...]"
+        case origin if origin is UnionType and annotation not in _TYPES:
+            return " or ".join(_type_name(part) for part in parts if part is not NoneType)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "a mapping of its own"
     return _TYPES.get(annotation, str(annotation))
