@@ -10,7 +10,7 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trellis.v1.oscar import LinkReply, LinkRequest, RingJoin, RingPlace
+from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingPlace
 
 from emulator.identifiers import ClockwiseRing, hash_of_peer, skewed
 from emulator.overlays.lookups import Lookups
@@ -137,10 +137,10 @@ def test_a_peer_refuses_links_beyond_twice_its_own() -> None:
     oscar = Oscar(environment, OscarParameters(long_links=3), space=HUNDREDTHS)
     oscar.settle_at(1, [], lambda: None)
     for sender in range(1, 9):
-        environment.hand_over(sender, LinkRequest(Contact(sender, sender)), request=sender)
+        environment.hand_over(sender, LongLinkRequest(Contact(sender, sender)), request=sender)
     replies = [sent.message for sent in environment.outbox if isinstance(sent.message, LinkReply)]
     assert [reply.accepted for reply in replies] == [True] * 6 + [False] * 2
-    environment.hand_over(3, LinkRequest(Contact(3, 3)), request=20)
+    environment.hand_over(3, LongLinkRequest(Contact(3, 3)), request=20)
     assert environment.outbox[-1].message == LinkReply(True, 1)
 
 

@@ -12,7 +12,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from pydantic import ValidationError
 from quasar_world import PARAMETERS, Graph, QuasarWorld
-from trellis.v1.quasar import AttenuatedFilter, FilterRequest, FilterUpdate
+from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 from emulator.protocol import TopicInterest
 from emulator.pubsub.quasar.bloom import difference, flipped, hashing_of
@@ -107,7 +107,7 @@ def test_the_whole_filter_is_sent_once_and_then_only_what_changes() -> None:
     world.rounds(5)
     environment = world.environment(1)
     environment.advance(10.0)
-    sent = environment.take(FilterUpdate)
+    sent = environment.take(GradientUpdate)
     assert [(to, message.filter, len(message.flipped)) for to, message in sent] == [
         (0, None, 0),
         (2, None, 0),
@@ -116,7 +116,7 @@ def test_the_whole_filter_is_sent_once_and_then_only_what_changes() -> None:
     assert sent[0][1].byte_size() <= 4
     world.quasars[1].subscribe(TopicInterest(0))
     environment.advance(10.0)
-    sent = environment.take(FilterUpdate)
+    sent = environment.take(GradientUpdate)
     assert [message.filter for _, message in sent] == [None, None]
     assert set(sent[0][1].flipped) == set(POSITIONS["topic 0"])
     assert sent[0][1] is sent[1][1]
@@ -136,12 +136,12 @@ def test_who_missed_a_delta_asks_for_the_whole_filter() -> None:
     known = link.version
     environment = world.environment(0)
     environment.outbox.clear()
-    environment.hand_over(1, FilterUpdate(0, known + 2, True, None, vec[i64]([i64(5)])))
+    environment.hand_over(1, GradientUpdate(0, known + 2, True, None, vec[i64]([i64(5)])))
     assert [to for to, _ in environment.take(FilterRequest)] == [1]
     assert link.version == known
     other = world.environment(1)
     other.hand_over(0, FilterRequest())
-    ((to, message),) = other.take(FilterUpdate)
+    ((to, message),) = other.take(GradientUpdate)
     assert to == 0
     assert message.filter is world.quasars[1]._gradients.own
 
@@ -152,7 +152,7 @@ def test_a_delta_of_bits_that_no_filter_has_is_refused() -> None:
     link = world.quasars[0]._gradients.links[1]
     before, environment = link.filter, world.environment(0)
     environment.outbox.clear()
-    environment.hand_over(1, FilterUpdate(0, link.version + 1, True, None, vec[i64]([i64(8 * 1536)])))
+    environment.hand_over(1, GradientUpdate(0, link.version + 1, True, None, vec[i64]([i64(8 * 1536)])))
     assert [to for to, _ in environment.take(FilterRequest)] == [1]
     assert link.filter is before
 
@@ -163,15 +163,15 @@ def test_an_update_that_was_overtaken_changes_nothing() -> None:
     link = world.quasars[0]._gradients.links[1]
     before, known = link.filter, link.version
     empty = AttenuatedFilter([bytes(512)] * 3)
-    world.environment(0).hand_over(1, FilterUpdate(0, known - 1, True, empty))
+    world.environment(0).hand_over(1, GradientUpdate(0, known - 1, True, empty))
     assert link.filter is before
-    world.environment(0).hand_over(1, FilterUpdate(1, 1, True, empty))
+    world.environment(0).hand_over(1, GradientUpdate(1, 1, True, empty))
     assert link.filter == empty
 
 
 def test_a_filter_of_another_size_is_refused() -> None:
     world = QuasarWorld(PATH, {})
-    world.environment(0).hand_over(1, FilterUpdate(0, 99, True, AttenuatedFilter([bytes(4)] * 3)))
+    world.environment(0).hand_over(1, GradientUpdate(0, 99, True, AttenuatedFilter([bytes(4)] * 3)))
     assert world.quasars[0]._gradients.links[1].filter is None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_environment import FakeEnvironment
 from quasar_world import Graph, QuasarWorld
-from trellis.v1.quasar import AttenuatedFilter, FilterUpdate, QuasarEvent
+from trellis.v1.quasar import AttenuatedFilter, GradientUpdate, QuasarEvent
 
 from emulator.protocol import Event, TopicInterest
 from emulator.pubsub.quasar.bloom import hashing_of, home_level
@@ -198,11 +198,11 @@ def test_a_false_positive_is_found_at_the_next_hop() -> None:
     world = QuasarWorld(LINE, {})
     world.rounds(4)
     lie = AttenuatedFilter([bytes(512), b"\xff" * 512, bytes(512)])
-    world.environment(3).hand_over(4, FilterUpdate(0, 99, True, lie))
+    world.environment(3).hand_over(4, GradientUpdate(0, 99, True, lie))
     script(world, 3, 0)
     assert [c.directed for _, c in handled(world, 3, 2, event())] == [0]  # the whole level negates itself
     full = AttenuatedFilter([bytes(512), entry(topics=[GROUP]), bytes(512)])
-    world.environment(3).hand_over(4, FilterUpdate(0, 100, True, full))
+    world.environment(3).hand_over(4, GradientUpdate(0, 100, True, full))
     ((to, passed),) = handled(world, 3, 2, event())
     assert (to, passed.directed) == (4, 2)
     script(world, 4, 1)

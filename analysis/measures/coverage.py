@@ -128,7 +128,7 @@ def _updates(tables: Tables) -> DataFrame:
     up = tables["traffic"].groupBy("trial").agg(F.sum("up_s").alias("up_s"))
     return (
         tables["messages"]
-        .where("message = 'FilterUpdate'")
+        .where("message = 'GradientUpdate'")
         .groupBy("trial")
         .agg(F.sum("bytes").alias("bytes"))
         .join(up, "trial")

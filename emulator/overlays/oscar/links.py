@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.oscar import LinkEnd, LinkReply, LinkRequest
+from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
 
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
@@ -69,8 +69,8 @@ class LongLinks:
         self._missed: set[int] = set()
         """Linked peers that have left one question unanswered."""
         self._partitions = Partitions()
-        environment.serve(LinkRequest, self._on_request)
-        environment.handle(LinkEnd, self._on_end)
+        environment.serve(LongLinkRequest, self._on_request)
+        environment.handle(LongLinkEnd, self._on_end)
 
     def contacts(self) -> list[Contact]:
         """The peers that routes may lead over."""
@@ -128,7 +128,7 @@ class LongLinks:
         gone = [*self.out.values(), *self._retiring.values()]
         self.clear()
         for peer in ended:
-            self._environment.send(peer, LinkEnd())
+            self._environment.send(peer, LongLinkEnd())
         for contact in gone:
             self._changed(None, contact)
 
@@ -193,7 +193,7 @@ class LongLinks:
             return
         timer = self._environment.request(
             contact.peer,
-            LinkRequest(own),
+            LongLinkRequest(own),
             self._timeout,
             lambda reply: self._replied(contact, reply),
             lambda: self._unanswered(contact),
@@ -239,7 +239,7 @@ class LongLinks:
         gone = list(self._retiring.values())
         self._retiring = {}
         for contact in gone:
-            self._environment.send(contact.peer, LinkEnd())
+            self._environment.send(contact.peer, LongLinkEnd())
             self._changed(None, contact)
 
     def _forget_asked(self) -> None:
@@ -247,7 +247,7 @@ class LongLinks:
             timer.cancel()
         self._asked = {}
 
-    def _on_request(self, sender: int, message: LinkRequest) -> LinkReply:
+    def _on_request(self, sender: int, message: LongLinkRequest) -> LinkReply:
         own = self._own()
         contact = message.own
         if own is None or contact is None:
@@ -258,7 +258,7 @@ class LongLinks:
         self.version += 1
         return LinkReply(True, own.identifier)
 
-    def _on_end(self, sender: int, message: LinkEnd) -> None:
+    def _on_end(self, sender: int, message: LongLinkEnd) -> None:
         self._forget(sender)
         self._lose(sender)
 

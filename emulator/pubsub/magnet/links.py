@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trellis.v1.magnet import TreeBeat, TreeBound
+from trellis.v1.magnet import TreeBound, RingTreeHeartbeat
 
 
 class TreeLink:
@@ -21,19 +21,19 @@ class TreeLink:
         """Topics of `below` that the other's last heartbeat did not name."""
         self.heard = now
         """The time at which the other was last heard from (s of trial time)."""
-        self._beat: TreeBeat | None = None
-        self._last: TreeBeat | None = None
+        self._beat: RingTreeHeartbeat | None = None
+        self._last: RingTreeHeartbeat | None = None
 
     def change(self) -> None:
         """Note that the link changed: heartbeats are to be composed and read anew."""
         self._beat = self._last = None
 
-    def beat(self, bounds: dict[int, int]) -> TreeBeat:
+    def beat(self, bounds: dict[int, int]) -> RingTreeHeartbeat:
         """Compose what this peer tells the other; `bounds` has the topics by the end of the interval."""
         beat = self._beat
         if beat is None:
             told = [TreeBound(topics, end) for end, topics in bounds.items()]
-            beat = self._beat = TreeBeat(self.above, told)
+            beat = self._beat = RingTreeHeartbeat(self.above, told)
         return beat
 
     @property
@@ -41,7 +41,7 @@ class TreeLink:
         """Whether the heartbeat says the same as the last one."""
         return self._beat is not None
 
-    def repeats(self, beat: TreeBeat) -> bool:
+    def repeats(self, beat: RingTreeHeartbeat) -> bool:
         """Whether the other says what it said before, and nothing has changed here since."""
         if beat is self._last:
             return True

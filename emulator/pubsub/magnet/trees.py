@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from trellis.v1.magnet import TreeBeat, TreePart, TreePath, TreeSearch
+from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
 
 from emulator.bit_sets import bits
 from emulator.identifiers import hash_of_topic
@@ -65,7 +65,7 @@ class PathTrees:
         environment.handle(TreeSearch, self._on_search)
         environment.handle(TreePath, self._on_path)
         environment.handle(TreePart, self._on_part)
-        environment.handle(TreeBeat, self._on_beat)
+        environment.handle(RingTreeHeartbeat, self._on_beat)
 
     def start(self) -> None:
         """Begin to send heartbeats."""
@@ -412,7 +412,7 @@ class PathTrees:
                 if link.above >> topic & 1:
                     self._lose_parent(topic)
 
-    def _on_beat(self, sender: int, message: TreeBeat) -> None:
+    def _on_beat(self, sender: int, message: RingTreeHeartbeat) -> None:
         link = self._link(sender)
         link.heard = self._environment.now
         if link.repeats(message):

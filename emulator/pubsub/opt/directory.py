@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from trellis.v1.opt import DirectoryAnswer, DirectoryQuery
+from trellis.v1.opt import DirectoryQuery, TopicDirectoryAnswer
 
 from emulator.bit_sets import bits
 from emulator.messages.message import Message
@@ -32,7 +32,7 @@ class Directory:
         self._gone: list[tuple[int, int]] = []
         """(serial number, peer) of those that are gone, ascending."""
 
-    def answer(self, query: DirectoryQuery, now: float) -> DirectoryAnswer | None:
+    def answer(self, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer | None:
         """Take the asker up, and tell it what is new; `now` in seconds."""
         asker = query.profile
         if asker is None:
@@ -54,7 +54,7 @@ class Directory:
                 if profile is not None and peer != asker.peer:
                     news[peer] = profile
         gone = [peer for serial, peer in self._gone if serial > query.since and peer not in self._profiles]
-        return DirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
+        return TopicDirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
 
     def _drop_silent(self, now: float) -> None:
         for peer, asked in list(self._asked.items()):
@@ -115,18 +115,18 @@ class FullKnowledge(Knowledge):
         self._serial = 0
         self._known = {}
 
-    def _on_query(self, sender: int, query: DirectoryQuery) -> DirectoryAnswer | None:
+    def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
         return self._directory.answer(query, self._environment.now)
 
     def _on_answer(self, reply: Message) -> None:
         self._waits = False
-        if isinstance(reply, DirectoryAnswer):
+        if isinstance(reply, TopicDirectoryAnswer):
             self._take_over(reply)
 
     def _on_silence(self) -> None:
         self._waits = False
 
-    def _take_over(self, answer: DirectoryAnswer) -> None:
+    def _take_over(self, answer: TopicDirectoryAnswer) -> None:
         self._serial = answer.serial
         for peer in answer.gone:
             self._known.pop(peer, None)

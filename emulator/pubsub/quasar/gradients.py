@@ -16,7 +16,7 @@ from typing import Final
 
 from librt.vecs import vec
 from mypy_extensions import i64
-from trellis.v1.quasar import AttenuatedFilter, FilterRequest, FilterUpdate
+from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 from emulator.protocol import Environment, Membership
 from emulator.pubsub.quasar.bloom import Hashing, difference, fill, flipped, home_level, merged, shared
@@ -74,9 +74,9 @@ class Gradients:
         self._version = 0
         self._changes: vec[i64] | None = None
         """The bits in which the last version differs from the one before it; None: tell it whole."""
-        self._messages: dict[tuple[bool, int], FilterUpdate] = {}
+        self._messages: dict[tuple[bool, int], GradientUpdate] = {}
         """The updates of the last version, each one object for all who get it."""
-        environment.handle(FilterUpdate, self._on_update)
+        environment.handle(GradientUpdate, self._on_update)
         environment.handle(FilterRequest, self._on_request)
 
     def clear(self) -> None:
@@ -180,16 +180,16 @@ class Gradients:
             message = self._messages[key] = self._message(link.is_neighbour, base)
         self._environment.send(link.peer, message)
 
-    def _message(self, linked: bool, base: int) -> FilterUpdate:
+    def _message(self, linked: bool, base: int) -> GradientUpdate:
         """For a neighbour that was told version `base` last; 0 if it needs all."""
         session = self._environment.session
         if base == self._version:
-            return FilterUpdate(session, self._version, linked)
+            return GradientUpdate(session, self._version, linked)
         if base and self._changes is not None:
-            return FilterUpdate(session, self._version, linked, None, self._changes)
-        return FilterUpdate(session, self._version, linked, self.own)
+            return GradientUpdate(session, self._version, linked, None, self._changes)
+        return GradientUpdate(session, self._version, linked, self.own)
 
-    def _on_update(self, sender: int, message: FilterUpdate) -> None:
+    def _on_update(self, sender: int, message: GradientUpdate) -> None:
         link = self.links.get(sender)
         if link is None:
             if not message.linked:
@@ -201,7 +201,7 @@ class Gradients:
         if link.sent == 0 and self._version:
             self._tell(link)
 
-    def _take_over(self, link: Link, message: FilterUpdate) -> None:
+    def _take_over(self, link: Link, message: GradientUpdate) -> None:
         same_session = message.session == link.session
         if message.session < link.session or (same_session and message.version < link.version):
             return
