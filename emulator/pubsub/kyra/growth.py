@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from trellis.v1.kyra import KyraDistance, KyraProbe
-
 from emulator.overlays.cliques.measuring import Measuring
 from emulator.overlays.cliques.view import from_units, to_units
 from emulator.protocol import Environment, Message
 from emulator.pubsub.content.links import TreeLinks
 from emulator.pubsub.recent import Recent
+from trellis.v1.kyra import KyraDistance, KyraProbe
 
-_LOOKS: Final = (0.3, 1.0, 2.0, 4.0)
+_LOOKS = (0.3, 1.0, 2.0, 4.0)
 """Seconds after a change of the members at which a server looks for a parent."""
 _MOST: Final = 64
 """Members that are asked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trellis.v1.magnet import TreeBound, RingTreeHeartbeat
+from trellis.v1.magnet import RingTreeHeartbeat, TreeBound
 
 
 class TreeLink:

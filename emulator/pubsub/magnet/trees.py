@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
-
 from emulator.bit_sets import bits
 from emulator.identifiers import hash_of_topic
 from emulator.overlays.oscar.overlay import Oscar
@@ -17,6 +15,7 @@ from emulator.protocol import Contact, Environment, Message, Overlay, Timer
 from emulator.pubsub.magnet.branch import NOBODY, Branch
 from emulator.pubsub.magnet.links import TreeLink
 from emulator.pubsub.magnet.parameters import MagnetParameters
+from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
 
 _MOST_HOPS: Final = 200
 """A search that has gone this far runs in a circle: trees are being mended."""
