@@ -79,7 +79,7 @@ def test_a_rearrangement_keeps_to_the_bounds_and_loses_nobody(places: list[float
 
 
 def servers(count: int, **parameters: object) -> Lockstep:
-    asked = CliqueParameters.model_validate({"size": 4, "minimum": 1} | parameters)
+    asked = CliqueParameters.model_validate({"size": 4, "minimum": 1, "diameter": "5 s"} | parameters)
     return Lockstep(lambda environment: Cliques(environment, asked), range(count))
 
 
@@ -102,7 +102,7 @@ def views(peers: Lockstep) -> set[tuple[int, ...]]:
 def test_servers_at_one_place_fill_cliques_and_agree_on_them() -> None:
     peers = servers(10)
     peers.start()
-    for _ in range(40):
+    for _ in range(60):
         peers.round()
     found = views(peers)
     assert sorted(p for members in found for p in members) == list(range(10))
@@ -118,7 +118,7 @@ def test_when_the_oldest_crashes_the_next_leads_and_all_know() -> None:
         peers.round()
     leaders = {clique(peers, peer).view.leader for peer in peers.protocols}  # type: ignore[union-attr]
     peers.crash(leaders)
-    for _ in range(55):
+    for _ in range(90):
         peers.round()
     assert sorted(p for members in views(peers) for p in members) == sorted(peers.protocols)
     for peer in peers.protocols:
