@@ -119,7 +119,8 @@ def test_a_run_is_resumed_with_its_file_only_if_it_is_the_same(trellis, file):
     assert trellis("run", file, "--resume", the_run()).exit_code == 0
     result = trellis("run", file, "--resume", the_run(), "--set", "peers=20")
     assert result.exit_code == 2
-    assert "was made from another experiment: peers" in result.stderr
+    assert "was made from another experiment than" in result.stderr
+    assert "peers was 10, is 20" in result.stderr
 
 
 def test_a_plan_is_drawn_and_then_run(trellis, file):

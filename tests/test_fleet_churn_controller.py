@@ -353,9 +353,11 @@ def test_the_program_refuses_what_it_cannot_work_with(
 
 
 def test_the_program_without_credentials_says_where_it_looked(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret")
     program = (
         *(sys.executable, "-m", "services.churn", "--coordinator", "127.0.0.1:1"),
-        *("--pods", "demo-peers", "--collector", "http://127.0.0.1:1"),
+        *("--pods", "demo-peers", "--collector", "http://127.0.0.1:1", "--token", str(token)),
     )
     environment = os.environ | {"KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}
     ended = subprocess.run(

@@ -220,8 +220,8 @@ def test_an_analysis_that_cannot_start_is_told_and_not_waited_for(world, release
 
 
 def test_answers_that_are_none_of_ours_are_no_standing(world, release):
-    world.answer = lambda path, query, table: (
-        (200, b"[]") if "/proxy/" in path else World.answer(world, path, query, table)
+    world.answer = lambda path, *asked: (
+        (200, b"[]") if "/proxy/" in path else World.answer(world, path, *asked)
     )
     assert release.standing() is None
     with pytest.raises(ReleaseError, match="does not answer"):

@@ -171,7 +171,7 @@ def test_a_damaged_experiment_is_told_and_not_a_broken_connection(run, ask):
     begin(run)
     run.experiment.write_text("name: [")
     assert "is not YAML" in standing(ask).problem
-    assert "cannot be read" in ask("/")[2].decode()
+    assert "is not YAML" in ask("/")[2].decode()
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_what_is_refused_for_good_is_counted_as_lost() -> None:
         sink.write(spans().SerializeToString(), 1)
         with pytest.raises(ExportError, match="UNAUTHENTICATED"):
             sink.close()
-        assert sink.lost_spans == 1 and not collector.traces.messages
+        assert sink.lost == 1 and not collector.traces.messages
 
 
 def test_files_need_no_ticket() -> None:

@@ -112,10 +112,12 @@ class TrialDirectory:
     def read_fidelity(self) -> dict[str, Any]:
         """Empty if the trial did not come to its end. Raises DamagedFile."""
         fidelity = read_fields(self.fidelity, _MEND)
+        checks = fidelity.get("checks", [])
         sound = all(isinstance(fidelity.get(key, []), list) for key in ("checks", "hosts", "reasons"))
         if not (sound and all(_has(host, "host", str) for host in fidelity.get("hosts", []))):
             raise DamagedFile(f"{self.fidelity} is damaged: it lacks checks or hosts. {_MEND}")
-        if not all(_has(check, "measured", int | float) for check in fidelity.get("checks", [])):
+        measured = int | float | None  # None was not measured
+        if not all("measured" in check and _has(check, "measured", measured) for check in checks):
             raise DamagedFile(f"{self.fidelity} is damaged: a check has no figures. {_MEND}")
         return fidelity
 
