@@ -82,7 +82,7 @@ KYRA = (
     Claim(
         "K1",
         "Events cost the network about as much as with filter-based routing, and servers much less; the load "
-        "is balanced. The text that we have gives no numbers.",
+        "is balanced. The text that we have gives neither numbers nor a setting.",
         lambda variants: members(_pairs(variants)),
         "pairs of Kyra and filter-based routing (siena)",
         {},
@@ -110,7 +110,7 @@ KYRA = (
     Claim(
         "K2",
         "The effect is independent of how subscriptions and events are distributed; that of multicast groups "
-        "is not. The text that we have gives no numbers.",
+        "is not. The text that we have gives neither numbers nor a setting.",
         _of_both_systems,
         "variants of both Kyra and multicast groups with several distributions",
         {},

@@ -1,0 +1,84 @@
+"""Kyra's claims on made-up runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.claims.claim import Verdict
+from analysis.claims.papers import judge
+from analysis.measures.variants import VariantResult, estimate
+
+SIENA = {
+    "network_cost_ms": 1000.0,
+    "table_entries": 100.0,
+    "table_entries_max": 200.0,
+    "searches_per_event": 0.2,
+    "searches_per_event_max": 1.0,
+    "server_copies": 0.4,
+    "server_copies_max": 5.0,
+    "server_copies_jain": 0.3,
+}
+GOOD = {
+    **{name: value / 2 for name, value in SIENA.items()},
+    "network_cost_ms": 1050.0,
+    "server_copies_jain": 0.9,
+}
+
+
+def variant(
+    system: str, interests: str = "uniform", churn: str = "static", **measures: float
+) -> VariantResult:
+    subscriptions = {"kind": "boxes", "interests": interests, "events": "uniform"}
+    setting = {
+        "system": {"name": system, "parameters": {}},
+        "workload": {"subscriptions": subscriptions},
+        "churn": {"model": {"kind": churn}, "flash_crowd": None},
+        "seed": 1,
+    }
+    trials: dict[int, Any] = {1: measures, 2: measures}
+    estimates = {k: estimate([v, v]) for k, v in measures.items()}
+    return VariantResult(f"{system}.{interests}", {}, setting, estimates, trials)
+
+
+def verdict(name: str, *variants: VariantResult) -> Verdict:
+    return judge([name], variants)[0]
+
+
+def test_kyra_has_to_cost_the_network_as_much_as_filter_based_routing_and_servers_less() -> None:
+    siena = variant("siena", **SIENA)
+    assert verdict("K1", variant("kyra", **GOOD), siena).outcome == "yes"
+    costly = verdict("K1", variant("kyra", **GOOD | {"network_cost_ms": 1300.0}), siena)
+    assert costly.outcome == "no"
+    assert costly.why == (
+        "missed: network cost, to filter-based routing's 1.3 times instead of about 1 times (± 0.1 times)"
+    )
+
+
+@pytest.mark.parametrize("measure", [name for name in SIENA if name != "network_cost_ms"])
+def test_each_load_of_servers_is_judged(measure: str) -> None:
+    as_bad = variant("kyra", **GOOD | {measure: SIENA[measure]})
+    found = verdict("K1", as_bad, variant("siena", **SIENA))
+    assert [number.outcome for number in found.numbers].count("missed") == 1
+
+
+def test_kyra_is_compared_with_filter_based_routing_of_the_same_workload() -> None:
+    assert verdict("K1", variant("kyra", **GOOD), variant("siena", "local", **SIENA)).outcome == "not decided"
+    churning = [variant(s, churn="skype", **m) for s, m in (("kyra", GOOD), ("siena", SIENA))]
+    assert verdict("K1", *churning).outcome == "not decided"
+
+
+def test_cost_over_the_ideal_may_not_depend_on_the_distribution_as_that_of_groups_does() -> None:
+    def run(kyra: float, groups: float) -> list[VariantResult]:
+        costs = (("kyra", kyra), ("groups", groups))
+        return [
+            variant(system, interests, network_cost_over_ideal=cost)
+            for system, most in costs
+            for interests, cost in (("uniform", 2.0), ("skewed", 2.0 * most), ("local", 2.0))
+        ]
+
+    assert verdict("K2", *run(1.05, 1.5)).outcome == "yes"
+    assert [n.outcome for n in verdict("K2", *run(1.3, 1.5)).numbers] == ["missed", "held"]
+    assert [n.outcome for n in verdict("K2", *run(1.05, 1.02)).numbers] == ["held", "missed"]
+    assert verdict("K2", *run(1.05, 1.5)[:4]).outcome == "not decided", "one distribution of groups"
