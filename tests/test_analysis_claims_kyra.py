@@ -10,7 +10,7 @@ from analysis.claims.claim import Verdict
 from analysis.claims.papers import judge
 from analysis.measures.variants import VariantResult, estimate
 
-SIENA = {
+SIENA: dict[str, Any] = {
     "network_cost_ms": 1000.0,
     "table_entries": 100.0,
     "table_entries_max": 200.0,
@@ -20,7 +20,7 @@ SIENA = {
     "server_copies_max": 5.0,
     "server_copies_jain": 0.3,
 }
-GOOD = {
+GOOD: dict[str, Any] = {
     **{name: value / 2 for name, value in SIENA.items()},
     "network_cost_ms": 1050.0,
     "server_copies_jain": 0.9,

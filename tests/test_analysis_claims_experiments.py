@@ -1,0 +1,72 @@
+"""The experiments of a paper have all that its claims ask for, and its setting where they are set to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.claims.papers import CLAIMS, judge
+from analysis.measures.variants import VariantResult, estimate
+from emulator.experiment.load import load
+from emulator.experiment.variants import variants
+
+PAPERS = Path(__file__).parents[1] / "experiments" / "papers"
+MEASURES = (
+    *("relays_per_event", "overhead_popular", "network_cost_ms", "network_cost_over_ideal", "table_entries"),
+    *("table_entries_max", "searches_per_event", "searches_per_event_max", "server_copies"),
+    *("server_copies_max", "server_copies_jain", "coverage", "coverage_sd", "last_hop", "filter_bytes_max"),
+    *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
+    *("neighbours_above_15", "neighbours_above_200", "neighbours_max"),
+)
+LARGE, SIZES = "peers=10000", "vary.peers=[1024,2048,4096,8192,16384,32768]"
+OF_TWITTER = [
+    "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
+    "workload.publications.rates.kind is popularity, the paper's uniform",
+]
+
+
+def results(file: str, *options: str) -> list[VariantResult]:
+    """As if everything had been measured to be 1."""
+    values: dict[str, float | None] = dict.fromkeys(MEASURES, 1.0)
+    estimates = {name: estimate([1.0]) for name in MEASURES}
+    spec = load(PAPERS / file, options, check_files=False)
+    return [
+        VariantResult(v.name, v.values, v.spec.model_dump(mode="json"), estimates, {1: values})
+        for v in variants(spec)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "options", "differs"),
+    [
+        ("M1", "magnet/correlation.yaml", [LARGE], []),
+        ("M3", "magnet/spatial.yaml", [LARGE], []),
+        ("M4", "magnet/hierarchical-topics.yaml", ["peers=16384"], [
+            "workload.subscriptions.height is 10, the paper's 14",
+        ]),
+        ("M5", "magnet/editors-trace.yaml", [LARGE, "workload.subscriptions.articles=3000"], []),
+        ("M6", "magnet/uncorrelated.yaml", [LARGE], []),
+        ("M7", "magnet/samples.yaml", [LARGE], []),
+        ("K1", "kyra/interest.yaml", [], []),
+        ("K2", "kyra/distributions.yaml", [], []),
+        *((name, "quasar/coverage.yaml", [SIZES], []) for name in ("Q1", "Q2", "Q3", "Q4", "Q5")),
+        ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
+        ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
+    ],
+)  # fmt: skip
+def test_experiments_have_every_number_of_their_claims(
+    name: str, file: str, options: list[str], differs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRELLIS_DATA", "/data")
+    (found,) = judge([name], results(file, *options))
+    assert found.differs == differs
+    assert [n.what for n in found.numbers if n.outcome == "not measured"] == []
+
+
+def test_both_parts_of_figure_4_are_run() -> None:
+    files = ("topic-popularity", "subscription-size")
+    of_alpha, of_sizes = (results(f"magnet/{file}.yaml", "peers=5000") for file in files)
+    by_alpha, by_size = CLAIMS["M2"].numbers
+    assert by_alpha.find(of_alpha) and by_size.find(of_sizes)
+    assert [judge(["M2"], run)[0].differs for run in (of_alpha, of_sizes)] == [[], []]
