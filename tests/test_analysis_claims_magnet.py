@@ -42,6 +42,7 @@ def variant(
     peers: int = 10_000,
     links: int = 17,
     popular: float = 0.03,
+    churn: str = "static",
 ) -> VariantResult:
     parameters = {"placement": placement, "samples": samples, "interest": {"long_links": links}}
     setting = {
@@ -49,7 +50,7 @@ def variant(
         "peers": peers,
         "network": {"jitter": "0 s", "loss": 0.0},
         "workload": {"subscriptions": subscriptions, "publications": {"rates": rates}},
-        "churn": {"model": {"kind": "static"}, "flash_crowd": None},
+        "churn": {"model": {"kind": churn}, "flash_crowd": None},
         "seed": 1,
     }
     measures = {"relays_per_event": relays, "overhead_popular": popular}
@@ -183,6 +184,8 @@ def test_the_strawman_must_have_the_papers_surplus_of_relays_with_editors() -> N
 def test_the_strawman_may_not_have_fewer_relays_without_correlation() -> None:
     assert verdict("M6", *pair(RANDOM, 0.0)).outcome == "yes"
     assert verdict("M6", *pair(RANDOM, -0.01)).outcome == "no"
+    churning = verdict("M6", *pair(RANDOM, 0.5, churn="skype"))
+    assert churning.why == "the run has no pair of Magnet and strawman with random interests"
 
 
 def test_more_samples_than_ten_may_not_save_much_more() -> None:
