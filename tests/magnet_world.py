@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fake_environment import FakeEnvironment, Lockstep
-from trellis.v1.magnet import TreePath, TreeSearch
 
 from emulator.identifiers import RING, ClockwiseRing
 from emulator.messages.message import Message
@@ -15,6 +14,7 @@ from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Component, Environment, Overlay
 from emulator.pubsub.magnet.parameters import MagnetParameters
 from emulator.pubsub.magnet.trees import PathTrees
+from trellis.v1.magnet import TreePath, TreeSearch
 from trellis.v1.overlay import Contact, Routed
 
 TOPIC = 3

@@ -8,12 +8,12 @@ from statistics import fmean
 import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from pydantic import ValidationError
-from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
 
 from emulator.memberships.random_graph import RandomGraph
 from emulator.memberships.random_graph_parameters import RandomGraphParameters
 from emulator.protocol import Contact
 from trellis.v1.overlay import Goodbye
+from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
 
 PEERS = 60
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from trellis.v1.cliques import CliqueJoin, CliquePing, CliqueRecord, CliqueView, DirectoryNews
 
 from emulator.overlays.cliques.arrangement import Bounds, rearrange
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.cliques import CliqueJoin, CliquePing, CliqueRecord, CliqueView, DirectoryNews
 
 BOUNDS = Bounds(size=4, diameter=0.1)
 

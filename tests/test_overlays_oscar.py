@@ -10,7 +10,6 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingPlace
 
 from emulator.identifiers import ClockwiseRing, hash_of_peer, skewed
 from emulator.overlays.lookups import Lookups
@@ -19,6 +18,7 @@ from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Lookup
+from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingPlace
 from trellis.v1.overlay import Contact, Routed
 
 PEERS = 40

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from kyra_example import DOMAIN, EVENTS, NAMES, WANTED, Tally, event, interest, number
-from trellis.v1.groups import GroupEvent
 
 from emulator.layouts.groups import forgy
 from emulator.pubsub.groups.parameters import GroupLayout, GroupParameters
 from emulator.pubsub.groups.system import Groups
 from emulator.testing.fake_environment import Lockstep
+from trellis.v1.groups import GroupEvent
 
 FIGURE_3 = [({5, 8}, "ABEF"), ({0, 1, 4, 6}, "ACDG"), ({2, 3, 7, 9}, "BCEFH")]
 """Events and servers; the groups are no fixed point of k-means, and are taken as they are."""

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from kyra_example import DOMAIN, NAMES, WANTED, Tally, event, interest, number, span, spans, values_in
 from pydantic import ValidationError
-from trellis.v1.filters import TreeEvent
-from trellis.v1.kyra import KyraDelivery, KyraZoneEvent
 
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import View, even_ends
@@ -16,6 +14,8 @@ from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
 from emulator.testing.fake_environment import Lockstep
+from trellis.v1.filters import TreeEvent
+from trellis.v1.kyra import KyraDelivery, KyraZoneEvent
 
 CLIQUES = ["ABC", "DE", "FGH"]
 TREE_ZONES = [(0.0, 3.0), (4.0, 6.0), (7.0, 9.0)]

@@ -6,8 +6,6 @@ import random
 
 import pytest
 from fake_environment import FakeEnvironment
-from trellis.v1.magnet import InterestSample
-from trellis.v1.oscar import RingJoin, RingPlace
 
 from emulator.gossip.profiles import make_profile, utility
 from emulator.identifiers import hash_of_peer
@@ -15,6 +13,8 @@ from emulator.protocol import TopicInterest
 from emulator.pubsub.magnet.magnet import Magnet
 from emulator.pubsub.magnet.placement import most_similar
 from emulator.registry import SYSTEMS
+from trellis.v1.magnet import InterestSample
+from trellis.v1.oscar import RingJoin, RingPlace
 from trellis.v1.overlay import Contact, Profile
 
 

@@ -7,8 +7,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magnet_world import TOPIC, TreeWorld
-from trellis.v1.magnet import TreePart
 
+from trellis.v1.magnet import TreePart
 from trellis.v1.pubsub import EventData
 
 CHORD = {peer: [(peer + step) % 16 for step in (1, 2, 4, 8)] for peer in range(16)}

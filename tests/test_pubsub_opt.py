@@ -9,7 +9,6 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given
 from hypothesis import strategies as st
-from trellis.v1.opt import DirectoryQuery, TopicLinkAnswer, TopicLinkHeartbeat, TopicLinkRequest
 
 from emulator.bit_sets import bit_set, bits
 from emulator.gossip.profiles import make_profile
@@ -18,6 +17,7 @@ from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_rando
 from emulator.pubsub.opt.directory import Directory
 from emulator.pubsub.opt.parameters import OptParameters
 from emulator.pubsub.opt.system import Opt
+from trellis.v1.opt import DirectoryQuery, TopicLinkAnswer, TopicLinkHeartbeat, TopicLinkRequest
 from trellis.v1.overlay import Profile
 from trellis.v1.pubsub import Notification
 

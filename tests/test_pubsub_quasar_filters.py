@@ -12,10 +12,10 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from pydantic import ValidationError
 from quasar_world import PARAMETERS, Graph, QuasarWorld
-from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 from emulator.protocol import TopicInterest
 from emulator.pubsub.quasar.bloom import difference, flipped, hashing_of
+from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 POSITIONS = {
     "topic 0": [0x228, 0xE29, 0x99A, 0x57D],  # SHA-1: 228e2999a57d...

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from fake_environment import FakeEnvironment
 from quasar_world import Graph, QuasarWorld
-from trellis.v1.quasar import AttenuatedFilter, GradientUpdate, QuasarEvent
 
 from emulator.protocol import Event, TopicInterest
 from emulator.pubsub.quasar.bloom import hashing_of, home_level
 from emulator.pubsub.quasar.routing import find_gradient
+from trellis.v1.quasar import AttenuatedFilter, GradientUpdate, QuasarEvent
 
 GROUP = 0
 LINE: Graph = {0: [1], 1: [0, 2], 2: [1, 3], 3: [2, 4], 4: [3, 5], 5: [4, 6], 6: [5, 7], 7: [6]}

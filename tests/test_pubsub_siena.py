@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from kyra_example import DOMAIN, NAMES, WANTED, Tally, interest, number, spans, values_in
-from trellis.v1.filters import FilterUpdate, TreeEvent
 
 from emulator.protocol import Event, RangeInterest
 from emulator.pubsub.content.order import candidates
@@ -12,6 +11,7 @@ from emulator.pubsub.content.space import filter_of
 from emulator.pubsub.siena.parameters import SienaParameters
 from emulator.pubsub.siena.system import Siena
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.filters import FilterUpdate, TreeEvent
 
 FIGURE_2 = {
     "A": {"C": "0-9"},

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
-from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
 
 from emulator.gossip.newscast import Newscast
 from emulator.memberships.random_graph_parameters import RandomGraphParameters
@@ -20,6 +19,7 @@ from emulator.messages.message import Message
 from emulator.protocol import Environment, Membership
 from emulator.system import MembershipKind
 from trellis.v1.overlay import Contact, Goodbye, Profile
+from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

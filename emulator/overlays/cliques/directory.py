@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from trellis.v1.cliques import CliqueRecord, DirectoryAnswer, DirectoryDigest, DirectoryNews
-
 from emulator.overlays.cliques.view import is_sound
 from emulator.protocol import Environment, Message
+from trellis.v1.cliques import CliqueRecord, DirectoryAnswer, DirectoryDigest, DirectoryNews
 
 _FORGOTTEN: Final = 3.0
 """Lifetimes for which a record that has ended is not taken again."""

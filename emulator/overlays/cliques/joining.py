@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
-
 from emulator.overlays.cliques.directory import Directory
 from emulator.overlays.cliques.measuring import Measuring
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import to_units, view_in
 from emulator.protocol import Environment, Message
+from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
 _ATTEMPTS: Final = 4
 """Leaders that are asked before the server begins a clique of its own."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from trellis.v1.cliques import CliquePing, CliquePong
-
 from emulator.protocol import Environment, Message
+from trellis.v1.cliques import CliquePing, CliquePong
 
 _GAIN: Final = 0.125
 """Weight of a new measurement beside earlier ones (RFC 6298)."""

@@ -6,6 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
+from emulator.overlays.cliques.directory import Directory
+from emulator.overlays.cliques.joining import Joining
+from emulator.overlays.cliques.measuring import Measuring
+from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.tending import Tending
+from emulator.overlays.cliques.view import View, even_ends, from_units, pair, to_units, view_in
+from emulator.protocol import Contact, Environment, Membership, Message
 from trellis.v1.cliques import (
     CliqueDeparture,
     CliqueJoin,
@@ -16,14 +23,6 @@ from trellis.v1.cliques import (
     CliqueReportAnswer,
     CliqueView,
 )
-
-from emulator.overlays.cliques.directory import Directory
-from emulator.overlays.cliques.joining import Joining
-from emulator.overlays.cliques.measuring import Measuring
-from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.overlays.cliques.tending import Tending
-from emulator.overlays.cliques.view import View, even_ends, from_units, pair, to_units, view_in
-from emulator.protocol import Contact, Environment, Membership, Message
 
 _UNEVEN: Final = 1.5
 """Largest share over the mean above which a leader makes all equal."""

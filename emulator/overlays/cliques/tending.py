@@ -11,6 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from emulator.overlays.cliques.arrangement import UNKNOWN, Bounds, rearrange
+from emulator.overlays.cliques.directory import Directory
+from emulator.overlays.cliques.measuring import Measuring
+from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.view import Rtts, View, even_ends, from_units, pair, to_units, view_in
+from emulator.protocol import Environment, Message, Timer
 from trellis.v1.cliques import (
     CliqueConsent,
     CliqueMeasure,
@@ -19,13 +25,6 @@ from trellis.v1.cliques import (
     CliqueRecord,
     CliqueRelease,
 )
-
-from emulator.overlays.cliques.arrangement import UNKNOWN, Bounds, rearrange
-from emulator.overlays.cliques.directory import Directory
-from emulator.overlays.cliques.measuring import Measuring
-from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.overlays.cliques.view import Rtts, View, even_ends, from_units, pair, to_units, view_in
-from emulator.protocol import Environment, Message, Timer
 
 _LOCK: Final = 12.0
 """Seconds for which a leader that consented keeps its view."""

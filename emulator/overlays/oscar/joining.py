@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.oscar import RingJoin, RingPlace
-
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Contact, Environment, Message, Timer
+from trellis.v1.oscar import RingJoin, RingPlace
 
 _MOST_ASKED: Final = 200
 """Peers that are asked one after the other before the newcomer begins again."""

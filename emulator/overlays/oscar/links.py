@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
-
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.protocol import Contact, Environment, Message, Timer
+from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
 from trellis.v1.overlay import Profile
 
 _MOST_INCOMING: Final = 2

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
-from trellis.v1.oscar import RingPlace
 
 from emulator.identifiers import BITS, ClockwiseRing, hash_of_peer, skewed
 from emulator.overlays.oscar.joining import Joining
@@ -24,6 +23,7 @@ from emulator.overlays.oscar.sampling import Sampling
 from emulator.overlays.oscar.stabilising import Stabilising
 from emulator.protocol import Environment, Message, Overlay
 from emulator.system import OverlayKind
+from trellis.v1.oscar import RingPlace
 from trellis.v1.overlay import Contact, Profile, Routed
 
 _AGAIN: Final = 1.0

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.oscar import Sampled, Walk
-
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.protocol import Environment, Timer
+from trellis.v1.oscar import Sampled, Walk
 from trellis.v1.overlay import Contact, Profile
 
 _FIRST_LEVELS: Final = 8

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.oscar import RingLeave, Stabilise, Stabilised
-
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.protocol import Contact, Environment, Message
+from trellis.v1.oscar import RingLeave, Stabilise, Stabilised
 
 _SILENT_PERIODS: Final = 4
 _AVOIDED: Final = 10.0

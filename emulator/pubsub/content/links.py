@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from trellis.v1.filters import TreeAnswer, TreeAttachment, TreeBeat, TreeDetachment
-
 from emulator.protocol import Environment, Message, Timer
+from trellis.v1.filters import TreeAnswer, TreeAttachment, TreeBeat, TreeDetachment
 
 _SILENT_BEATS: Final = 3.5
 """Beats after which a child that says nothing is given up."""

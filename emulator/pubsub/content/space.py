@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from trellis.v1.filters import Filter, PlacedEvent, ValueSet
-
 from emulator.protocol import Event, Interest, RangeInterest
+from trellis.v1.filters import Filter, PlacedEvent, ValueSet
 
 ABSENT: Final = -math.inf
 _LEAST: Final = -1.7976931348623157e308

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.filters import FilterAnswer, FilterUpdate
-
 from emulator.protocol import Environment, Message
 from emulator.pubsub.content.space import Box, box_of, filter_of
+from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 _MOST: Final = 1000
 """Boxes in one update."""

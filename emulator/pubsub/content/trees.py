@@ -9,6 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from emulator.protocol import Environment
+from emulator.pubsub.content.links import TreeLinks
+from emulator.pubsub.content.routes import FilterRoutes
+from emulator.pubsub.content.space import Box, EventSpace, Values
+from emulator.pubsub.content.streams import BoxStream, Inflow
 from trellis.v1.filters import (
     FilterAnswer,
     FilterUpdate,
@@ -19,12 +24,6 @@ from trellis.v1.filters import (
     TreeDetachment,
     TreeEvent,
 )
-
-from emulator.protocol import Environment
-from emulator.pubsub.content.links import TreeLinks
-from emulator.pubsub.content.routes import FilterRoutes
-from emulator.pubsub.content.space import Box, EventSpace, Values
-from emulator.pubsub.content.streams import BoxStream, Inflow
 
 _GATHERING: Final = 0.1
 """Seconds that a change of what a neighbour is told waits for others."""

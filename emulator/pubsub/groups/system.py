@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from trellis.v1.filters import PlacedEvent
-from trellis.v1.groups import GroupEvent
-
 from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.content.index import BoxIndex
 from emulator.pubsub.content.space import Box, EventSpace, Values
 from emulator.pubsub.groups.parameters import GroupParameters
 from emulator.system import System
+from trellis.v1.filters import PlacedEvent
+from trellis.v1.groups import GroupEvent
 
 
 class Groups(PubSub):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trellis.v1.kyra import KyraEpoch
-
 from emulator.overlays.cliques.view import WHOLE
 from emulator.pubsub.content.space import Box, EventSpace, box_of, filter_of
 from emulator.pubsub.kyra.parameters import Bounds, KyraLayout
+from trellis.v1.kyra import KyraEpoch
 
 
 class Piece:

@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from trellis.v1.cliques import CliqueRecord
-from trellis.v1.filters import FilterAnswer, FilterUpdate
-
 from emulator.overlays.cliques.measuring import Measuring
 from emulator.overlays.cliques.view import View
 from emulator.protocol import Environment
@@ -23,6 +20,8 @@ from emulator.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.pubsub.kyra.epoch import Epoch, Piece
 from emulator.pubsub.kyra.growth import Growth
 from emulator.pubsub.recent import Recent
+from trellis.v1.cliques import CliqueRecord
+from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 PIECES: Final = 1 << 20
 """Updates for a piece are for the table (epoch, this + the piece's number)."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.kyra import KyraEpochNews, KyraRates
-
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.protocol import Environment, Message
 from emulator.pubsub.content.space import EventSpace, Values
 from emulator.pubsub.content.zones import draw_zones, imbalance
 from emulator.pubsub.kyra.epoch import Epoch, epoch_in
 from emulator.pubsub.kyra.parameters import KyraParameters
+from trellis.v1.kyra import KyraEpochNews, KyraRates
 
 _SAMPLES: Final = 4096
 """Events that the first leader judges by, the latest ones."""

@@ -6,10 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from trellis.v1.cliques import CliqueRecord
-from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
-from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraProbe, KyraZoneEvent
-
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.content.index import BoxIndex
@@ -22,6 +18,9 @@ from emulator.pubsub.kyra.rates import Rates
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.recent import Recent
 from emulator.system import System
+from trellis.v1.cliques import CliqueRecord
+from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
+from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraProbe, KyraZoneEvent
 
 _GATHERING: Final = 0.3
 """Seconds that a change of cliques waits for others."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from trellis.v1.magnet import TreeSearch
-
 from emulator.gossip.profiles import make_profile, utility
 from emulator.identifiers import ClockwiseRing, hash_of_topic
 from emulator.overlays.oscar.overlay import Oscar
@@ -31,6 +29,7 @@ from emulator.pubsub.magnet.parameters import MagnetParameters, parameters_over
 from emulator.pubsub.magnet.seat import Seat
 from emulator.pubsub.magnet.trees import PathTrees
 from emulator.system import OverlayKind, System
+from trellis.v1.magnet import TreeSearch
 from trellis.v1.overlay import Profile
 from trellis.v1.pubsub import EventData
 from trellis.v1.scribe import Multicast, RootAddress

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from trellis.v1.magnet import InterestSample, InterestsDown, InterestsUp
-
 from emulator.protocol import Contact, Environment, Message, Overlay
 from emulator.pubsub.scribe.parameters import ScribeParameters
 from emulator.pubsub.scribe.trees import Trees
+from trellis.v1.magnet import InterestSample, InterestsDown, InterestsUp
 from trellis.v1.overlay import Profile
 from trellis.v1.scribe import TreeJoin
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from trellis.v1.opt import DirectoryQuery, TopicDirectoryAnswer
-
 from emulator.bit_sets import bits
 from emulator.messages.message import Message
 from emulator.protocol import Environment
 from emulator.pubsub.opt.knowledge import Knowledge
+from trellis.v1.opt import DirectoryQuery, TopicDirectoryAnswer
 from trellis.v1.overlay import Profile
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
-from trellis.v1.opt import InterestExchange
 
 from emulator.gossip.newscast import Newscast
 from emulator.gossip.profiles import newer
 from emulator.protocol import Environment
+from trellis.v1.opt import InterestExchange
 from trellis.v1.overlay import Profile
 
 _TOLD: Final = 50

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from trellis.v1.opt import TopicLinkAnswer, TopicLinkEnd, TopicLinkHeartbeat, TopicLinkRequest
-
 from emulator.messages.message import Message
 from emulator.protocol import Environment
 from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_randomly
 from emulator.pubsub.opt.knowledge import Knowledge
 from emulator.pubsub.opt.parameters import OptParameters
+from trellis.v1.opt import TopicLinkAnswer, TopicLinkEnd, TopicLinkHeartbeat, TopicLinkRequest
 from trellis.v1.overlay import Profile
 
 _AT_ONCE: Final = 8

@@ -7,10 +7,10 @@ from typing import Final
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
-from trellis.v1.quasar import AttenuatedFilter
 
 from emulator.bit_sets import bits
 from emulator.identifiers import BITS, hash_of_peer, hash_of_topic
+from trellis.v1.quasar import AttenuatedFilter
 
 _REMEMBERED: Final = 1 << 17
 

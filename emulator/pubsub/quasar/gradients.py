@@ -16,10 +16,10 @@ from typing import Final
 
 from librt.vecs import vec
 from mypy_extensions import i64
-from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 from emulator.protocol import Environment, Membership
 from emulator.pubsub.quasar.bloom import Hashing, difference, fill, flipped, home_level, merged, shared
+from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 _BYTES_OF_A_FLIP: Final = 2
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from trellis.v1.quasar import QuasarEvent
-
 from emulator.protocol import (
     Application,
     Contact,
@@ -22,6 +20,7 @@ from emulator.pubsub.quasar.gradients import Gradients
 from emulator.pubsub.quasar.parameters import QuasarParameters, parameters_over
 from emulator.pubsub.quasar.routing import Surroundings, choose_branches, find_gradient, has_group
 from emulator.system import MembershipKind, OverlayKind, System
+from trellis.v1.quasar import QuasarEvent
 
 _PAPER: Final = "Wong, Guha: Quasar, IPTPS 2008"
 _REMEMBERED_EVENTS: Final = 10_000

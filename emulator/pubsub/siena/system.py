@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from trellis.v1.filters import FilterUpdate, PlacedEvent
-
 from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.content.order import candidates
 from emulator.pubsub.content.space import Box, EventSpace
@@ -14,6 +12,7 @@ from emulator.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.pubsub.recent import Recent
 from emulator.pubsub.siena.parameters import SienaParameters
 from emulator.system import System
+from trellis.v1.filters import FilterUpdate, PlacedEvent
 
 _TREE: Final = (0, 0)
 _HOPE: Final = 12.0
