@@ -277,7 +277,11 @@ def test_any_spec_survives_being_written_and_loaded(tmp_path_factory, values):
 
 
 def _yaml(value: object) -> str:
-    return value if isinstance(value, str) and value.startswith("{kind") else json.dumps(value)
+    return (
+        value
+        if isinstance(value, str) and value.startswith("{kind")
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_followers_are_skewed_on_both_sides_and_nobody_follows_itself() -> None:
 
 
 def test_rates_by_popularity_follow_the_subscribers() -> None:
-    subscribed = np.array([0, 0, 0, 2], dtype=np.int32)
-    rates = draw_rates(Popularity(kind="popularity"), 3, 40, 10.0, np.random.default_rng(1), subscribed)
+    subscribers = np.array([3, 0, 1])
+    rates = draw_rates(Popularity(kind="popularity"), 3, 40, 10.0, np.random.default_rng(1), subscribers)
     assert rates.tolist() == pytest.approx([3.0, 0.0, 1.0])
 
 

@@ -21,7 +21,8 @@ from emulator.experiment.draw import draw_plan
 from emulator.experiment.fidelity import Fidelity
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.spec import SystemSpec, TrialSpec
+from emulator.layouts.layout import lay_out
 from emulator.registry import SYSTEMS
 from emulator.telemetry import names
 
@@ -43,15 +44,24 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "content": CONTENT,
     "lookups": {"lookups": {"rate": 12.0}},
 }
+DOMAINS = {"price": [0.0, 100.0], "size": [0.0, 100.0]}
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "li": {"attributes": {"price": [0.0, 100.0], "size": [0.0, 100.0]}, "capacity": [5, 9]}
+    "li": {"attributes": DOMAINS, "capacity": [5, 9]},
+    "kyra": {"attributes": DOMAINS},
+    "siena": {"attributes": DOMAINS},
+    "groups": {"attributes": DOMAINS},
 }
 """Of systems that need some."""
 
 
-def spec_of(system: str, ledger: Path, peers: int, **fields: Any) -> TrialSpec:
+SLOW = {"kyra", "magnet-pastry"}
+"""Systems that hardly deliver to peers that stay for 20 s, so that there would be nothing to compare."""
+
+
+def spec_of(system: str, ledger: Path, peers: int, measure: str = "30 s", **fields: Any) -> TrialSpec:
     """A trial under churn, with some loss and messages that overtake each other."""
     ledger.mkdir()
+    stay, settle = ("60 s", "60 s") if system in SLOW else ("20 s", "6 s")
     witness = {"of": system, "parameters": PARAMETERS.get(system, {}), "ledger": str(ledger)}
     return TrialSpec.model_validate(
         {
@@ -60,10 +70,10 @@ def spec_of(system: str, ledger: Path, peers: int, **fields: Any) -> TrialSpec:
             "network": {"jitter": "20 ms", "loss": 0.01, "unreachable_after": "2 s"},
             "workload": WORKLOADS[SYSTEMS[system].serves],
             "churn": {
-                "model": {"kind": "poisson", "mean_session": "20 s", "mean_gap": "5 s"},
+                "model": {"kind": "poisson", "mean_session": stay, "mean_gap": "5 s"},
                 "graceful": 0.7,
             },
-            "phases": {"join": "2 s", "settle": "6 s", "measure": "30 s", "drain": "10 s"},
+            "phases": {"join": "2 s", "settle": settle, "measure": measure, "drain": "10 s"},
         }
         | fields
     )
@@ -97,9 +107,18 @@ def run_trial(
     directory.path.mkdir(parents=True)
     plan = draw_plan(spec)
     plan.write(directory.plan)
-    fidelity = execute(spec, plan, directory)
+    fidelity = execute(_laid_out(spec, plan), plan, directory)
     fidelity.write(directory.fidelity)
     return Trial(spec, Outcome(directory, fidelity), read_ledger(Path(parameters["ledger"])))
+
+
+def _laid_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
+    """The spec with what is laid out for the system that the witness runs."""
+    witness = spec.system.parameters
+    own = {"name": witness["of"], "parameters": witness["parameters"]}
+    inner = lay_out(spec.model_copy(update={"system": SystemSpec.model_validate(own)}), plan)
+    parameters = witness | {"parameters": inner.system.parameters}
+    return spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
 
 
 def told(outcome: Outcome) -> list[Handed]:

@@ -40,7 +40,8 @@ def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRec
         _copies(tables).groupBy(*keys).agg(F.count("*").alias("copies"), F.sum("delay_ms").alias("cost_ms"))
     )
     unwanted = tables["handled"].groupBy(*keys).agg(F.sum("unwanted_copies").alias("uninterested"))
-    ends = wanted.union(tables["publications"].select(*keys, F.col("publisher").alias("peer"))).distinct()
+    published = tables["publications"].join(some, "trial")
+    ends = wanted.union(published.select(*keys, F.col("publisher").alias("peer"))).distinct()
     networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "content"}
     ideal = (
         ends.groupBy("trial")
