@@ -31,6 +31,7 @@ from emulator.experiment.load import load
 from emulator.experiment.variants import trials
 from emulator.network.build import build_network
 from emulator.network.netem.shaper import why_unavailable
+from emulator.trust.credentials import new_token
 
 PEERS = 8
 COORDINATOR_PORT = 7000
@@ -59,7 +60,11 @@ def matrix(experiment: Path) -> list[list[float]]:
 
 @contextmanager
 def program(place: str, module: str, *arguments: str, log: Path, **environment: str) -> Iterator[None]:
-    """A service in a namespace, told to end at the end. It has 30 s for that."""
+    """A service in a namespace, told to end at the end. It has 30 s for that.
+
+    The token that it shows is in the log's folder.
+    """
+    environment["TRELLIS_TOKEN_FILE"] = str(log.parent / "token")
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -104,6 +109,7 @@ def main(folder: Path) -> dict[str, Any]:
     experiment.write_text(EXPERIMENT)
     wanted = matrix(experiment)
     run = folder / "run"
+    (folder / "token").write_text(new_token())
     with ExitStack() as stack:
         places = stack.enter_context(hosts(PEERS + 1))
         *peers, coordinator = places
