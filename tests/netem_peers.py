@@ -60,11 +60,7 @@ def matrix(experiment: Path) -> list[list[float]]:
 
 @contextmanager
 def program(place: str, module: str, *arguments: str, log: Path, **environment: str) -> Iterator[None]:
-    """A service in a namespace, told to end at the end. It has 30 s for that.
-
-    The token that it shows is in the log's folder.
-    """
-    environment["TRELLIS_TOKEN_FILE"] = str(log.parent / "token")
+    """A service in a namespace, told to end at the end. It has 30 s for that."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -109,7 +105,9 @@ def main(folder: Path) -> dict[str, Any]:
     experiment.write_text(EXPERIMENT)
     wanted = matrix(experiment)
     run = folder / "run"
-    (folder / "token").write_text(new_token())
+    token = folder / "token"
+    token.write_text(new_token())
+    os.environ["TRELLIS_TOKEN_FILE"] = str(token)
     with ExitStack() as stack:
         places = stack.enter_context(hosts(PEERS + 1))
         *peers, coordinator = places

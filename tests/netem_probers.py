@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import grpc.aio
 from pyroute2 import netns
 
 from emulator.network.echo import measure_round_trips, serve_echo
+from emulator.trust.credentials import Metadata, bearer, read_token
 from trellis.v1 import wire_pb2_grpc
 
 PORT = 7001
@@ -112,12 +115,18 @@ async def _call(address: str) -> float:
         best = float("inf")
         for _ in range(_CALLS):
             began = time.perf_counter()
-            call = stub.Exchange(timeout=_LIMIT)
+            call = stub.Exchange(timeout=_LIMIT, metadata=_metadata())
             await call.done_writing()
             async for _ in call:
                 pass
             best = min(best, time.perf_counter() - began)
     return best * 1e3
+
+
+def _metadata() -> Metadata:
+    """Shows the token of the peers, if they ask for one."""
+    file = os.environ.get("TRELLIS_TOKEN_FILE")
+    return bearer(read_token(Path(file))) if file else ()
 
 
 def _receive(line: Connection) -> Any:
