@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.messages.catalogue import decode
@@ -57,6 +57,12 @@ def test_a_box_holds_the_events_that_its_interest_asks_for(
 
 
 @settings(max_examples=40)
+@example(SPACE.box(RangeInterest({"a": (2.0, 2.0)})), SPACE.box(RangeInterest({}, {"a": frozenset({2.0})})))
+@given(boxes, boxes)
+def test_boxes_that_cover_each_other_are_equal(one: Box, other: Box) -> None:
+    assert (one.covers(other) and other.covers(one)) == (one == other)
+
+
 @given(boxes, boxes)
 def test_a_box_that_covers_another_one_holds_all_that_is_in_it(one: Box, other: Box) -> None:
     inside = all(one.has(point) for point in points() if other.has(point))

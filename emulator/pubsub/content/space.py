@@ -33,7 +33,14 @@ class Box:
         highs: tuple[float, ...],
         sets: tuple[frozenset[float] | None, ...] | None = None,
     ) -> None:
-        """`lows` and `highs` are those of the sets too; `sets` is None if there is none."""
+        """`lows` and `highs` are those of the sets too; `sets` is None if there is none.
+
+        A set of one value is kept as a range, so that boxes that hold the same points are equal.
+        """
+        if sets is not None:
+            sets = tuple([None if each is None or len(each) == 1 else each for each in sets])
+            if not any(sets):
+                sets = None
         self.lows = lows
         self.highs = highs
         self.sets = sets
