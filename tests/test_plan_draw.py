@@ -121,6 +121,19 @@ def test_the_last_peers_are_the_flash_crowd() -> None:
     assert plan.subscriptions.num_rows == 600
 
 
+def test_a_crash_ends_a_share_of_the_sessions_at_one_moment_without_goodbye() -> None:
+    churn = {"model": {"kind": "poisson", "mean_session": "40 s", "mean_gap": "5 s"}, "graceful": 1.0}
+    before = draw_plan(spec(("churn", churn))).sessions.to_pylist()
+    after = draw_plan(spec(("churn", churn | {"crash": {"at": "45 s", "share": 0.25}}))).sessions.to_pylist()
+    up = {row["peer"] for row in before if row["start_s"] < 45 < row["end_s"]}
+    hit = {row["peer"] for row in after if row["end_s"] == 45}
+    assert hit < up and len(hit) == round(0.25 * len(up))
+    assert not any(row["graceful"] for row in after if row["end_s"] == 45)
+    assert not any(row["start_s"] >= 45 for row in after if row["peer"] in hit)
+    others = {row["peer"] for row in before} - hit
+    assert [row for row in after if row["peer"] in others] == [r for r in before if r["peer"] in others]
+
+
 def starts(*changes: tuple[str, Any]) -> dict[int, set[float]]:
     """When each peer's subscriptions begin, in s of trial time."""
     found: dict[int, set[float]] = {}
@@ -197,6 +210,11 @@ def test_publishers_are_up_and_subscribed() -> None:
         (
             [("churn.flash_crowd", {"at": "90 s", "peers": 6})],
             "churn.flash_crowd.at",
+            "the trial ends at 80 s",
+        ),
+        (
+            [("churn.crash", {"at": "900 s", "share": 0.1})],
+            "churn.crash.at",
             "the trial ends at 80 s",
         ),
         ([("workload.subscriptions.per_peer", 11)], "workload.subscriptions.per_peer", "do not divide"),

@@ -247,7 +247,8 @@ def ratio(ours: float, theirs: float) -> float:
 
 def is_static(variant: VariantResult) -> bool:
     """All peers join and stay."""
-    return variant.get("churn.model.kind") == "static" and variant.get("churn.flash_crowd") is None
+    events = (variant.get("churn.flash_crowd"), variant.get("churn.crash"))
+    return variant.get("churn.model.kind") == "static" and not any(events)
 
 
 def of_system(variants: Iterable[VariantResult], name: str) -> list[VariantResult]:

@@ -54,7 +54,7 @@ def series_charts(results: Results) -> list[Chart]:
                 if row.get(column) is not None
             ]
             series.append(Series(label, points))
-    time, marks = Quantity("trial time", "s"), _flash_crowd(results.experiment)
+    time, marks = Quantity("trial time", "s"), _moments(results.experiment)
     return drawn(
         *(
             line_chart(
@@ -65,6 +65,7 @@ def series_charts(results: Results) -> list[Chart]:
     )
 
 
-def _flash_crowd(experiment: Mapping[str, Any]) -> list[Mark]:
-    crowd = (experiment.get("churn") or {}).get("flash_crowd")
-    return [Mark(parse_duration(crowd["at"]), "flash crowd")] if crowd else []
+def _moments(experiment: Mapping[str, Any]) -> list[Mark]:
+    churn = experiment.get("churn") or {}
+    named = (("flash_crowd", "flash crowd"), ("crash", "crash"))
+    return [Mark(parse_duration(churn[key]["at"]), name) for key, name in named if churn.get(key)]

@@ -124,6 +124,9 @@ def _churn(churn: Mapping[str, Any]) -> str:
     crowd = _part(churn, "flash_crowd")
     if crowd:
         text += f"; a flash crowd of {_plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
+    crash = _part(churn, "crash")
+    if crash:
+        text += f"; {quantity(float(crash.get('share', 0)), 'share')} crash at {crash.get('at', '?')}"
     return text
 
 

@@ -108,14 +108,15 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
 
 def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """One row a trial: trial, serves, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s,
-    calm_until_s (a flash crowd, or the end of the measure phase).
+    calm_until_s (a flash crowd or a crash, or the end of the measure phase).
     """
     rows = []
     for record in records:
         phases = record.spec.phases
-        crowd = record.spec.churn.flash_crowd
+        events = (record.spec.churn.flash_crowd, record.spec.churn.crash)
+        calm = min((event.at for event in events if event), default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
-        rows.append((record.name, record.serves, *times, crowd.at if crowd else phases.measure_end))
+        rows.append((record.name, record.serves, *times, calm))
     # Spark has rows of Arrow at hand when it plans a query; others it would read with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)

@@ -10,7 +10,7 @@ from emulator.churn.lifetimes import Pareto as ParetoLifetime
 from emulator.churn.renewal import alternate
 from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
 from emulator.churn.skype import skype_sessions
-from emulator.churn.spec import FlashCrowd, Model, Pareto, Poisson, Skype, Static, TraceFile
+from emulator.churn.spec import Crash, FlashCrowd, Model, Pareto, Poisson, Skype, Static, TraceFile
 from emulator.trace_error import TraceError
 
 
@@ -53,6 +53,16 @@ def draw_flash_crowd(
     start = crowd.at + crowd.within * random.random(crowd.peers)
     numbers = np.arange(first, first + crowd.peers, dtype=np.int32)
     return Sessions(numbers, start, np.full(crowd.peers, trial_end))
+
+
+def cut_by_crash(sessions: Sessions, crash: Crash, random: np.random.Generator) -> Sessions:
+    """The sessions without what comes after the crash for those peers that it hits."""
+    up = sessions.peer[(sessions.start < crash.at) & (sessions.end > crash.at)]
+    hit = random.choice(up, size=round(crash.share * len(up)), replace=False)
+    ends = np.isin(sessions.peer, hit)
+    end = np.where(ends, np.minimum(sessions.end, crash.at), sessions.end)
+    kept = sessions.start < end
+    return Sessions(sessions.peer[kept], sessions.start[kept], end[kept])
 
 
 def trace_problems(

@@ -76,6 +76,13 @@ class FlashCrowd(_Model):
     within: Duration = Field(1.0, gt=0)
 
 
+class Crash(_Model):
+    """A share of the peers that are up crashes at one moment, and stays away."""
+
+    at: Duration = Field(gt=0, description="trial time")
+    share: float = Field(gt=0, le=1)
+
+
 class ChurnSpec(_Model):
     """When peers are up."""
 
@@ -84,3 +91,4 @@ class ChurnSpec(_Model):
         0.0, ge=0, le=1, description="share of leaves that are announced; the rest are crashes"
     )
     flash_crowd: FlashCrowd | None = None
+    crash: Crash | None = None

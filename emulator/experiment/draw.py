@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emulator.churn.model import draw_flash_crowd, draw_sessions
+from emulator.churn.model import cut_by_crash, draw_flash_crowd, draw_sessions
 from emulator.churn.sessions import Sessions
 from emulator.experiment.inputs import check_plan_inputs
 from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
@@ -43,6 +43,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     location = place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
     stays = sessions.end >= spec.phases.end
     graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
+    if spec.churn.crash is not None:
+        graceful &= sessions.end != spec.churn.crash.at
     who = draw_participants(
         spec.workload.roles,
         spec.workload.clients,
@@ -218,6 +220,12 @@ def _table(schema: pa.Schema, *columns: NDArray[Any] | list[Any]) -> pa.Table:
 
 def _sessions(spec: TrialSpec) -> tuple[Sessions, int]:
     """All sessions, and the number of peers that are not the flash crowd."""
+    sessions, base = _sessions_without_crash(spec)
+    crash = spec.churn.crash
+    return sessions if crash is None else cut_by_crash(sessions, crash, _random(spec, "crash")), base
+
+
+def _sessions_without_crash(spec: TrialSpec) -> tuple[Sessions, int]:
     phases, crowd = spec.phases, spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
     sessions = draw_sessions(spec.churn.model, base, phases.join, phases.end, _random(spec, "sessions"))

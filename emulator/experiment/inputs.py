@@ -49,6 +49,9 @@ def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
     if crowd and crowd.at + crowd.within > spec.phases.end:
         last = f"the crowd joins until {crowd.at + crowd.within:g} s"
         problems.append(("churn.flash_crowd.at", f"{last}, but the trial ends at {spec.phases.end:g} s"))
+    crash = spec.churn.crash
+    if crash and crash.at >= spec.phases.end:
+        problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
     churn = model_problems(spec.churn.model, max(base, 1), spec.phases.end)
     return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
 
