@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from emulator.experiment.draw import draw_plan
 from emulator.experiment.spec import TrialSpec
-from emulator.workload.boxes import draw_events, draw_interests, draw_regions
+from emulator.workload.boxes import draw_regions
+from emulator.workload.content_patterns import BoxPattern
 from emulator.workload.source import Rows
-from emulator.workload.spec import BoxPattern
 
 PEERS = 100
 PEER = np.repeat(np.arange(PEERS, dtype=np.int32), 5)
@@ -39,8 +39,8 @@ def interested(asked: NDArray[np.float64], values: NDArray[np.float64]) -> float
 @pytest.mark.parametrize("events", ["uniform", "skewed"])
 def test_an_event_interests_as_many_peers_as_is_asked_for(interests: str, events: str) -> None:
     asked = pattern(interests=interests, events=events)
-    boxes = bounds(draw_interests(asked, PEER, REGION, np.random.default_rng(1)))
-    told = draw_events(asked, 2000, np.random.default_rng(2))
+    boxes = bounds(asked.draw_interests_of(PEER, REGION, np.random.default_rng(1)))
+    told = asked.draw_events(2000, np.random.default_rng(2))
     values = np.array([[part["value"] for part in row] for row in told])
     assert interested(boxes, values) == pytest.approx(12, rel=0.2)
     assert (boxes[..., 0] <= boxes[..., 1]).all()
@@ -52,14 +52,14 @@ def test_an_event_interests_as_many_peers_as_is_asked_for(interests: str, events
 def test_skewed_events_gather_at_the_low_end_and_uniform_ones_do_not() -> None:
     shares = {}
     for events in ("uniform", "skewed"):
-        told = draw_events(pattern(events=events), 2000, np.random.default_rng(1))
+        told = pattern(events=events).draw_events(2000, np.random.default_rng(1))
         shares[events] = np.mean([row[0]["value"] < -40 for row in told])
     assert shares["uniform"] == pytest.approx(0.1, abs=0.03) and shares["skewed"] > 0.4
 
 
 def test_peers_of_one_region_want_alike() -> None:
     def apart(interests: str) -> float:
-        boxes = bounds(draw_interests(pattern(interests=interests), PEER, REGION, np.random.default_rng(1)))
+        boxes = bounds(pattern(interests=interests).draw_interests_of(PEER, REGION, np.random.default_rng(1)))
         centres = boxes.mean(axis=2)[:, 0]
         return float(np.mean([centres[region == REGION].std() for region in range(4)]))
 

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from emulator.workload.attribute import Attribute
+from emulator.workload.content_patterns import RangePattern
 from emulator.workload.model import draw_content
-from emulator.workload.problems import range_problems
 from emulator.workload.ranges import (
     draw_bounds,
-    draw_events,
-    draw_interests,
     draw_points,
     draw_presence,
 )
-from emulator.workload.spec import Attribute, RangePattern
 
 PRICE: dict[str, Any] = {"name": "price", "low": 0.0, "high": 100.0, "sub_range": 10.0}
 LARGE = 20_000
@@ -115,13 +113,13 @@ def test_ranges_at_the_edge_of_the_domain_keep_their_size() -> None:
 
 def test_an_interest_has_the_ranges_of_its_attributes_alone() -> None:
     drawn = pattern({"name": "a", "presence": 1.0}, {"name": "b", "presence": 0.0})
-    rows = draw_interests(drawn, 20, np.random.default_rng(1))
+    rows = drawn.draw_interests(20, np.random.default_rng(1))
     assert [[part["attribute"] for part in row] for row in rows] == [["a"]] * 20
     assert all(0 <= part["low"] <= part["high"] <= 100 for row in rows for part in row)
 
 
 def test_an_event_has_a_value_of_each_attribute() -> None:
-    rows = draw_events(pattern({"name": "a"}, {"name": "b", "presence": 0.0}), 20, np.random.default_rng(1))
+    rows = pattern({"name": "a"}, {"name": "b", "presence": 0.0}).draw_events(20, np.random.default_rng(1))
     assert [[part["attribute"] for part in row] for row in rows] == [["a", "b"]] * 20
     assert len({part["value"] for row in rows for part in row}) == 40
 
@@ -136,15 +134,15 @@ def test_an_event_has_a_value_of_each_attribute() -> None:
     ],
 )
 def test_an_attribute_that_cannot_be_drawn_is_told(fields: dict[str, Any], key: str, problem: str) -> None:
-    ((found, text),) = range_problems(pattern({}, {"name": "other"} | fields))
+    ((found, text),) = pattern({}, {"name": "other"} | fields).problems()
     assert found == key
     assert problem in text
 
 
 def test_subscriptions_without_any_possible_attribute_are_told() -> None:
-    ((key, _),) = range_problems(pattern({"presence": 0.0}))
+    ((key, _),) = pattern({"presence": 0.0}).problems()
     assert key == "attributes.0.presence"
-    assert range_problems(pattern({})) == []
+    assert pattern({}).problems() == []
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -7,8 +7,9 @@ from typing import Any
 from emulator.experiment.document import Key
 from emulator.experiment.spec import RealTime, TrialSpec
 from emulator.quantities import parse_duration
+from emulator.workload.content_patterns import RangePattern
 from emulator.workload.source import ContentSource
-from emulator.workload.spec import RangePattern, WorkloadSpec
+from emulator.workload.spec import WorkloadSpec
 
 LONGEST_TRIAL = 366 * 86_400.0
 """Seconds, of trial time and of wall time."""

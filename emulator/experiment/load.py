@@ -17,8 +17,8 @@ from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virt
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
 from emulator.packages import BadPackage
+from emulator.workload.content_patterns import RangePattern
 from emulator.workload.source import ContentSource, sources_of_packages
-from emulator.workload.spec import RangePattern
 
 if TYPE_CHECKING:
     from emulator.experiment.contents import Contents

@@ -8,13 +8,12 @@ each other (of one region) have a centre of their own, around which their boxes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator.workload.source import Rows
-from emulator.workload.spec import BoxPattern
 
 _CELLS = 100
 _SAMPLE = 400
@@ -26,49 +25,53 @@ _SIZES = (0.5, 1.5)
 """Bounds of a range's width over the mean."""
 
 Numbers = NDArray[np.float64]
+Domains = Mapping[str, tuple[float, float]]
+"""Of attributes by name: lowest and highest value."""
 
 
 def draw_interests(
-    pattern: BoxPattern, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
+    domains: Domains,
+    centres: Numbers,
+    peer: NDArray[np.int32],
+    interested: float,
+    skew_of_events: float | None,
+    random: np.random.Generator,
 ) -> Rows:
-    """What each subscription asks for; `peer` and `region` are those of its subscriber."""
-    count, names = len(peer), list(pattern.attributes)
-    centres = _centres(pattern, count, region, random)
-    sizes = random.uniform(*_SIZES, size=(count, len(names)))
-    events = points(pattern, _SAMPLE, random)
-    width = _width(centres, sizes, peer, events, pattern.interested)
+    """What each subscription asks for, given its centre in the unit cube and its subscriber.
+
+    Boxes are so wide that an event interests `interested` peers on average.
+    """
+    sizes = random.uniform(*_SIZES, size=centres.shape)
+    events = draw_points(skew_of_events, _SAMPLE, len(domains), random)
+    width = _width(centres, sizes, peer, events, interested)
     low, high = _bounds(centres, sizes * width)
-    domains = np.array([pattern.attributes[name] for name in names])
-    below, wide = domains[:, 0], domains[:, 1] - domains[:, 0]
+    ends = np.array(list(domains.values()))
+    below, wide = ends[:, 0], ends[:, 1] - ends[:, 0]
     lows, highs = (below + low * wide).tolist(), (below + high * wide).tolist()
     return [
         [
             {"attribute": name, "low": lows[row][column], "high": highs[row][column]}
-            for column, name in enumerate(names)
+            for column, name in enumerate(domains)
         ]
-        for row in range(count)
+        for row in range(len(peer))
     ]
 
 
-def draw_events(pattern: BoxPattern, count: int, random: np.random.Generator) -> Rows:
+def draw_events(domains: Domains, skew: float | None, count: int, random: np.random.Generator) -> Rows:
     """The attributes of each event."""
-    found = points(pattern, count, random)
+    found = draw_points(skew, count, len(domains), random)
     rows = []
     for point in found.tolist():
         row = []
-        for (name, (low, high)), value in zip(pattern.attributes.items(), point, strict=True):
+        for (name, (low, high)), value in zip(domains.items(), point, strict=True):
             row.append({"attribute": name, "value": low + value * (high - low)})
         rows.append(row)
     return rows
 
 
-def points(pattern: BoxPattern, count: int, random: np.random.Generator) -> Numbers:
-    """Events in the unit cube."""
-    return _draw(pattern.events == "skewed", pattern.skew, count, len(pattern.attributes), random)
-
-
-def _draw(skewed: bool, skew: float, count: int, attributes: int, random: np.random.Generator) -> Numbers:
-    if not skewed:
+def draw_points(skew: float | None, count: int, attributes: int, random: np.random.Generator) -> Numbers:
+    """Points of the unit cube: uniform, or by a Zipf distribution over the hundredths of each side."""
+    if skew is None:
         return random.random((count, attributes))
     weights = np.power(np.arange(1.0, _CELLS + 1), -skew)
     cells = random.choice(_CELLS, size=(count, attributes), p=weights / weights.sum())
@@ -76,14 +79,12 @@ def _draw(skewed: bool, skew: float, count: int, attributes: int, random: np.ran
     return drawn
 
 
-def _centres(
-    pattern: BoxPattern, count: int, region: NDArray[np.int32], random: np.random.Generator
+def draw_points_of_regions(
+    region: NDArray[np.int32], regions: int, attributes: int, random: np.random.Generator
 ) -> Numbers:
-    attributes = len(pattern.attributes)
-    if pattern.interests != "local":
-        return _draw(pattern.interests == "skewed", pattern.skew, count, attributes, random)
-    homes = random.random((pattern.regions, attributes))
-    around = homes[region] + _SPREAD * random.standard_normal((count, attributes))
+    """Points of the unit cube around that of their region."""
+    homes = random.random((regions, attributes))
+    around = homes[region] + _SPREAD * random.standard_normal((len(region), attributes))
     # Reflected at the domain's ends, so that nothing gathers there.
     inside: Numbers = 1 - np.abs(1 - np.abs(around) % 2)
     return inside

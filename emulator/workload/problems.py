@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from emulator.workload.source import ContentSource
-from emulator.workload.spec import Popularity, PowerLaw, RangePattern, WorkloadSpec
-
-_MOST_RANKS = 1_000_000
+from emulator.workload.spec import Popularity, PowerLaw, WorkloadSpec
 
 
 def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
@@ -59,25 +57,4 @@ def _content_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
     if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw | Popularity):
         text = "only topics differ in rate, and these subscriptions are ranges. Remove it"
         problems.append(("workload.publications.rates", text))
-    return problems
-
-
-def range_problems(pattern: RangePattern) -> list[tuple[str, str]]:
-    """Key below `workload.subscriptions` and problem, for each attribute that cannot be drawn."""
-    problems = []
-    names = [attribute.name for attribute in pattern.attributes]
-    for index, attribute in enumerate(pattern.attributes):
-        here, width = f"attributes.{index}", attribute.high - attribute.low
-        if attribute.name in names[:index]:
-            problems.append((f"{here}.name", f'there are two attributes "{attribute.name}"'))
-        if width <= 0:
-            problems.append((f"{here}.high", f"{attribute.high:g}, but has to be above {attribute.low:g}"))
-        elif attribute.sub_range > width:
-            text = f"{attribute.sub_range:g}, but the domain is only {width:g} wide"
-            problems.append((f"{here}.sub_range", text))
-        elif width / attribute.sub_range > _MOST_RANKS:
-            text = f"{attribute.sub_range:g} makes more than {_MOST_RANKS:,} sub-ranges. Make it larger"
-            problems.append((f"{here}.sub_range", text))
-    if not any(attribute.presence > 0 for attribute in pattern.attributes):
-        problems.append(("attributes.0.presence", "no attribute can be in a subscription. Raise one"))
     return problems

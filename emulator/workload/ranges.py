@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.workload.attribute import Attribute
 from emulator.workload.source import Rows
-from emulator.workload.spec import Attribute, RangePattern
 
 
 def draw_points(attribute: Attribute, count: int, random: np.random.Generator) -> NDArray[np.float64]:
@@ -63,9 +63,8 @@ def draw_presence(
     return later
 
 
-def draw_interests(pattern: RangePattern, count: int, random: np.random.Generator) -> Rows:
+def draw_interests(attributes: Sequence[Attribute], count: int, random: np.random.Generator) -> Rows:
     """The ranges of each subscription, as the plan's column has them."""
-    attributes = pattern.attributes
     bounds = [[ends.tolist() for ends in draw_bounds(each, count, random)] for each in attributes]
     present = draw_presence(attributes, count, random).tolist()
     return [
@@ -78,10 +77,10 @@ def draw_interests(pattern: RangePattern, count: int, random: np.random.Generato
     ]
 
 
-def draw_events(pattern: RangePattern, count: int, random: np.random.Generator) -> Rows:
+def draw_events(attributes: Sequence[Attribute], count: int, random: np.random.Generator) -> Rows:
     """The attributes of each event, as the plan's column has them: every event has a value of each."""
-    values = [draw_points(each, count, random).tolist() for each in pattern.attributes]
-    names = [attribute.name for attribute in pattern.attributes]
+    values = [draw_points(each, count, random).tolist() for each in attributes]
+    names = [attribute.name for attribute in attributes]
     return [
         [{"attribute": name, "value": value} for name, value in zip(names, row, strict=True)]
         for row in zip(*values, strict=True)

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from emulator.quantities import Duration
+from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
 from emulator.workload.social import Followers, Groups
-from emulator.workload.source import (
-    ContentSource,
-    PlacedContentSource,
-    Problems,
-    Rows,
-    TopicSource,
-    sources_of_packages,
-)
+from emulator.workload.source import ContentSource, Problems, TopicSource, sources_of_packages
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from emulator.workload.subscriptions import Subscriptions as DrawnSubscriptions
 
@@ -114,93 +106,6 @@ class EdgeList(TopicSource):
         nodes = load_followers(self.file).nodes
         text = f"has {nodes} nodes, but there are {peers} peers. Lower peers"
         return [("file", text)] if nodes < peers else []
-
-
-class Attribute(_Model):
-    """A numeric attribute of events, and how it is drawn (Li, section 4.1.2, tables 4.2 and 4.3)."""
-
-    name: str = Field(min_length=1, max_length=100)
-    low: float = Field(ge=-1e15, le=1e15)
-    high: float = Field(ge=-1e15, le=1e15)
-    presence: float = Field(0.5, ge=0, le=1, description="share of subscriptions that name the attribute")
-    sub_range: float = Field(gt=0, description="width of the sub-ranges that the domain is divided into")
-    skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over sub-ranges")
-    size_skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over range sizes")
-    size_bound: float = Field(0.5, gt=0, le=1, description="largest range, as a share of the domain")
-
-
-class RangePattern(ContentSource):
-    """Conjunctions of ranges over the attributes, by random peers (Li, section 4.1)."""
-
-    kind: Literal["ranges"]
-    attributes: list[Attribute] = Field(min_length=1, max_length=1000)
-
-    def domains(self) -> Mapping[str, tuple[float, float]]:
-        """As the parameters give them."""
-        return {attribute.name: (attribute.low, attribute.high) for attribute in self.attributes}
-
-    def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
-        """Ranges around points that are drawn as those of events are."""
-        from emulator.workload.ranges import draw_interests
-
-        return draw_interests(self, count, random)
-
-    def draw_events(self, count: int, random: np.random.Generator) -> Rows:
-        """Every event has a value of each attribute."""
-        from emulator.workload.ranges import draw_events
-
-        return draw_events(self, count, random)
-
-    def problems(self) -> Problems:
-        """Attributes that cannot be drawn."""
-        from emulator.workload.problems import range_problems
-
-        return range_problems(self)
-
-
-class BoxPattern(PlacedContentSource):
-    """A range of each attribute, as wide that an event interests as many peers as is asked for."""
-
-    kind: Literal["boxes"]
-    attributes: dict[str, tuple[float, float]] = Field(
-        {"a1": (0.0, 1000.0)}, min_length=1, max_length=3, description="name to domain [low, high]"
-    )
-    interested: float = Field(45.0, gt=0, description="peers that an event interests, on average")
-    interests: Literal["uniform", "skewed", "local"] = Field(
-        "uniform",
-        description="where ranges lie: anywhere, by Zipf, or alike for peers that are near each other",
-    )
-    events: Literal["uniform", "skewed"] = Field(
-        "uniform", description="where events lie: anywhere, or by Zipf"
-    )
-    skew: float = Field(1.0, ge=0, le=10, description="of the Zipf distribution over hundredths of a domain")
-    regions: int = Field(10, ge=1, le=1000, description="of peers that want alike, if interests are local")
-
-    def domains(self) -> Mapping[str, tuple[float, float]]:
-        """As the parameters give them."""
-        return self.attributes
-
-    def draw_interests_of(
-        self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
-    ) -> Rows:
-        """Boxes of one width, as wide as `interested` asks for."""
-        from emulator.workload.boxes import draw_interests
-
-        return draw_interests(self, peer, region, random)
-
-    def draw_events(self, count: int, random: np.random.Generator) -> Rows:
-        """Every event has a value of each attribute."""
-        from emulator.workload.boxes import draw_events
-
-        return draw_events(self, count, random)
-
-    def problems(self) -> Problems:
-        """Empty domains."""
-        return [
-            (f"attributes.{name}", f"the domain [{low:g}, {high:g}] is empty. Let it have low < high")
-            for name, (low, high) in self.attributes.items()
-            if not low < high
-        ]
 
 
 if TYPE_CHECKING:
