@@ -19,7 +19,7 @@ from analysis.pipeline import analyze
 from analysis.session import close_java
 from emulator.experiment.load import load
 from emulator.experiment.runs import create_run
-from emulator.experiment.sweep import run_sweep
+from emulator.trials.sweep import run_sweep
 
 _EXPERIMENT = """
 name: archive

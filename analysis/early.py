@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.sweep import Update
+from emulator.trials.sweep import Update
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from benchmarks import calibration, control, netem, realtime, spark, virtual
-from emulator.experiment.worker import VIRTUAL_MEMORY
+from emulator.trials.worker import VIRTUAL_MEMORY
 
 if __name__ == "__main__":
     calibration.main()

@@ -89,8 +89,8 @@ def run(
     with endings():
         from analysis.early import EarlySpark
         from emulator.experiment.ready import locate
-        from emulator.experiment.sweep import Update, default_jobs, run_sweep
         from emulator.experiment.variants import trials
+        from emulator.trials.sweep import Update, default_jobs, run_sweep
 
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
         in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
@@ -140,9 +140,9 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
     """Draw the plans of all trials into a run directory, without running them."""
     with endings():
         from emulator.experiment.ready import locate
-        from emulator.experiment.sweep import Update, about, prepare
-        from emulator.experiment.trial import plan_trial
         from emulator.experiment.variants import trials
+        from emulator.trials.sweep import Update, about, prepare
+        from emulator.trials.trial import plan_trial
 
         directory, spec = _find_run(locate(target), options or [], folder, None, refuse_pods)
         screen = _screen()
@@ -374,7 +374,7 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
         from analysis.gateway import JavaError
         from analysis.pipeline import analyze as analyze_run
         from analysis.progress import Standing
-        from emulator.experiment.sweep import alone
+        from emulator.trials.sweep import alone
 
         def tell(standing: Standing) -> None:
             step.stage(standing.stage, standing.share, standing.left_s)

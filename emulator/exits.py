@@ -57,8 +57,8 @@ def endings() -> Iterator[None]:
     from emulator.experiment.origin import OtherPlan
     from emulator.experiment.rundir import DamagedFile
     from emulator.experiment.runs import NoRun
-    from emulator.experiment.sweep import RunBusy
     from emulator.packages import BadPackage
+    from emulator.trials.sweep import RunBusy
 
     status = BAD_INPUT
     try:

@@ -11,7 +11,7 @@ from emulator.exits import UserError
 if TYPE_CHECKING:
     from emulator.experiment.rundir import RunDirectory
     from emulator.experiment.spec import ExperimentSpec
-    from emulator.experiment.sweep import Update
+    from emulator.trials.sweep import Update
 
 RUNTIMES = ("virtual", "processes", "kubernetes")
 _MASTER = re.compile(r"local(\W.*)?|\w+://.*")

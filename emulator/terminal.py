@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from emulator.experiment.sweep import Update
 from emulator.runtime.progress import Progress as Snapshot
+from emulator.trials.sweep import Update
 
 LINE_INTERVAL = 10.0
 """Seconds between two lines about a trial where there is no terminal."""

@@ -17,8 +17,6 @@ from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import NoRun, take_up
-from emulator.experiment.sweep import about, prepare
-from emulator.experiment.trial import FINISHED, describe, run_trial
 from emulator.experiment.variants import Trial, trials
 from emulator.fleet.guard import Trust
 from emulator.fleet.live_metrics import serve
@@ -27,6 +25,8 @@ from emulator.fleet.own_image import own_image
 from emulator.fleet.pods import Pods, serving_pods
 from emulator.runtime.clock import unix_ns
 from emulator.runtime.progress import Progress
+from emulator.trials.sweep import about, prepare
+from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
 from services.credentials import add_options, credentials_of
 

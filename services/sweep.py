@@ -21,7 +21,7 @@ from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import NoRun, take_up
 from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.sweep import Update, default_jobs, run_sweep
+from emulator.trials.sweep import Update, default_jobs, run_sweep
 from services.analysis import (
     add_executor_options,
     conclude,

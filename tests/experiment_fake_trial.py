@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from emulator.experiment import trial
 from emulator.experiment.fidelity import Check, Fidelity
 from emulator.runtime.progress import Progress
+from emulator.trials import trial
 
 
 def run_fake(spec, plan, directory, report):

@@ -16,8 +16,8 @@ from analysis import archive, session
 from analysis import early as early_module
 from analysis.early import EarlySpark
 from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.sweep import Update
 from emulator.runtime.progress import Progress
+from emulator.trials.sweep import Update
 
 
 class FakeSpark:
@@ -107,7 +107,7 @@ from pathlib import Path
 from analysis import pipeline, session
 from analysis.early import EarlySpark
 from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.sweep import Update
+from emulator.trials.sweep import Update
 
 pipeline.has_much_telemetry = lambda run: False
 with EarlySpark(RunDirectory(Path(sys.argv[1])), 2, 2, virtual=True) as spark:

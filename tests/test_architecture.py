@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ FLOORS: list[set[str]] = [
     {"emulator.runtime"},
     {"emulator.testing"},
     {"emulator.fleet"},
-    {"emulator.experiment.sweep", "emulator.experiment.trial", "emulator.experiment.worker"},
+    {"emulator.trials"},
     {"emulator.release"},
     {"emulator.exits", "emulator.systems_table", "emulator.terminal"},
     {"analysis.executors", "analysis.java", "analysis.progress"},
@@ -90,7 +91,7 @@ FLOORS: list[set[str]] = [
     {"emulator.command"},
 ]
 """From the cellar up: a room may know those on the floors below it. The longest name that fits a
-module says where it is: what draws randomness and what runs trials are apart from their room."""
+module says where it is."""
 
 
 def modules() -> dict[str, Path]:
@@ -209,6 +210,11 @@ def test_a_room_knows_only_the_rooms_below_it(module: str) -> None:
         same_package = imported.rpartition(".")[0] == module.rpartition(".")[0] != "emulator"
         allowed = floor < here or room == other_room or (same_package and floor == here)
         assert allowed, f"{module} imports {imported}, which is not below it"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = {module: (imports(module) & MODULES.keys()) - {module} for module in MODULES}
+    TopologicalSorter(graph).prepare()
 
 
 def test_only_the_registry_names_the_systems() -> None:

@@ -19,9 +19,9 @@ from emulator.experiment.load import load
 from emulator.experiment.plan import Plan, check_plan
 from emulator.experiment.rundir import DamagedFile, RunDirectory, TrialDirectory, write_whole
 from emulator.experiment.runs import make_run, new_folder
-from emulator.experiment.trial import REASON, _Pipe, run_trial
 from emulator.experiment.variants import trials
-from emulator.experiment.worker import Worker
+from emulator.trials.trial import REASON, _Pipe, run_trial
+from emulator.trials.worker import Worker
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from analysis.gateway import JavaError
 from analysis.progress import Standing
 from emulator.cli import app
-from emulator.experiment import sweep
 from emulator.experiment.rundir import RunDirectory
+from emulator.trials import sweep
 
 FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
 TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")

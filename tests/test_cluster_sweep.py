@@ -18,7 +18,7 @@ from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cl
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import make_run
-from emulator.experiment.sweep import run_sweep
+from emulator.trials.sweep import run_sweep
 
 pytestmark = [needs_cluster, needs_helm, needs_images]
 EXECUTORS = 2

@@ -15,8 +15,8 @@ from emulator.experiment.origin import OtherPlan, check_tables
 from emulator.experiment.plan import DIGEST, Plan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import NoRun, check_same, create_run, open_run
-from emulator.experiment.trial import plan_trial
 from emulator.experiment.variants import trials
+from emulator.trials.trial import plan_trial
 
 EXPERIMENT = """\
 name: small

@@ -17,13 +17,13 @@ from typer.testing import Result
 from emulator.experiment.load import load
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import make_run
-from emulator.experiment.sweep import Update, run_here, run_sweep
 from emulator.experiment.variants import trials
 from emulator.runtime.progress import Progress
 from emulator.spark import task as task_module
 from emulator.spark.news import Listener, Teller
 from emulator.spark.sweep import _receive, run_on_executors
 from emulator.spark.task import Task, perform
+from emulator.trials.sweep import Update, run_here, run_sweep
 
 FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
 EXPERIMENT = """\

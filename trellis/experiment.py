@@ -12,8 +12,8 @@ from emulator.experiment.load import load as load_spec
 from emulator.experiment.ready import locate
 from emulator.experiment.runs import create_run
 from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.sweep import Update, default_jobs, run_sweep
 from emulator.experiment.variants import trials
+from emulator.trials.sweep import Update, default_jobs, run_sweep
 
 if TYPE_CHECKING:
     from trellis.run import Run

@@ -81,12 +81,12 @@ class Run:
     def analyze(self, report: bool = True, watch: Callable[[str], None] = lambda text: None) -> None:
         """Make tables and measures anew from the telemetry, and the report.
 
-        Raises emulator.experiment.sweep.RunBusy while trials of the run are running.
+        Raises emulator.trials.sweep.RunBusy while trials of the run are running.
         """
         from analysis.pipeline import analyze
         from analysis.progress import in_words
         from analysis.report.report import write_report
-        from emulator.experiment.sweep import alone
+        from emulator.trials.sweep import alone
 
         with alone(self._directory):
             analyze(self._directory, in_words(watch))

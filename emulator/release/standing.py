@@ -12,9 +12,9 @@ from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
 from emulator.experiment.origin import differences, listed
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.trial import FINISHED
 from emulator.experiment.variants import trials
 from emulator.runtime.progress import Progress
+from emulator.trials.trial import FINISHED
 
 ENDED = (*FINISHED, "failed")
 """States of a trial that will not run again by itself."""

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from emulator.experiment.sweep import Update
 from emulator.release.errors import ReleaseError, Unreachable
 from emulator.release.helm import Installing
 from emulator.release.lookout import Lookout
 from emulator.release.problems import Problem, failed_pods
 from emulator.release.release import Release, Workload
 from emulator.release.standing import ENDED, Standing
+from emulator.trials.sweep import Update
 
 START_LIMIT = 600.0
 """Seconds until the first trial runs."""

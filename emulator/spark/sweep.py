@@ -19,13 +19,13 @@ from analysis.executors import ClusterError
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.spec import ExperimentSpec
 from emulator.experiment.status import now
-from emulator.experiment.sweep import Update, about, conduct, interrupted, outcome_of, prepare
-from emulator.experiment.trial import STATUS_INTERVAL, describe
 from emulator.experiment.variants import Trial
 from emulator.release.archive import unpack
 from emulator.runtime.progress import Progress
 from emulator.spark.news import Listener
 from emulator.spark.task import Task, perform
+from emulator.trials.sweep import Update, about, conduct, interrupted, outcome_of, prepare
+from emulator.trials.trial import STATUS_INTERVAL, describe
 
 _TURN = 0.1
 _GRACE = 15.0

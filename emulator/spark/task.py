@@ -24,12 +24,12 @@ from emulator.experiment.files import named_files
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.spec import TrialSpec
 from emulator.experiment.status import machine, now, versions
-from emulator.experiment.sweep import Update, run_here
-from emulator.experiment.trial import describe
 from emulator.experiment.variants import Trial, Variant
 from emulator.registry import SYSTEMS
 from emulator.release.archive import pack
 from emulator.spark.news import Teller
+from emulator.trials.sweep import Update, run_here
+from emulator.trials.trial import describe
 
 _CHUNK = 4 << 20
 

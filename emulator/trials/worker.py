@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.trial import REASON, Job
 from emulator.experiment.variants import Trial
 from emulator.runtime.progress import Progress
+from emulator.trials.trial import REASON, Job
 
-PROGRAM = (sys.executable, "-m", "emulator.experiment.trial")
+PROGRAM = (sys.executable, "-m", "emulator.trials.trial")
 _MAX_LINE = 65_536
 
 

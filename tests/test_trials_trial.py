@@ -4,15 +4,15 @@ import errno
 
 import pytest
 
-from emulator.experiment import trial as trial_module
 from emulator.experiment.fidelity import Check, Fidelity
 from emulator.experiment.load import load
 from emulator.experiment.plan import Plan
 from emulator.experiment.rundir import TrialDirectory
 from emulator.experiment.status import machine, versions
-from emulator.experiment.trial import Job, describe, plan_trial, run_trial
 from emulator.experiment.variants import trials
 from emulator.runtime.progress import Progress
+from emulator.trials import trial as trial_module
+from emulator.trials.trial import Job, describe, plan_trial, run_trial
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from typing import Any
 from emulator.experiment.rundir import RunDirectory, TrialDirectory
 from emulator.experiment.spec import ExperimentSpec
 from emulator.experiment.status import cores, now
-from emulator.experiment.trial import FINISHED
 from emulator.experiment.variants import Trial, trials
-from emulator.experiment.worker import PROGRAM, Worker
 from emulator.runtime.progress import Progress
+from emulator.trials.trial import FINISHED
+from emulator.trials.worker import PROGRAM, Worker
 
 GRACE = 15.0
 """Seconds that an interrupted trial has to end its own processes before it is killed."""
