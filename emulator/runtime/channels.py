@@ -104,8 +104,7 @@ class Life(ABC):
         else:
             pending = self.requests.pop(-request, None)
             if pending is not None:
-                pending.end()
-                pending.replied(message)
+                pending.answer(message)
 
     def notice_unreachable(self, peer: int, request: int) -> None:
         """A message to `peer` reached nobody; it was the request of that number, if not 0."""
@@ -241,7 +240,11 @@ class Channel(Environment):
 
 
 class PendingRequest(Timer):
-    """A request that waits for its reply."""
+    """A request that waits for its reply.
+
+    It forgets whom to call when it is over: who asked often keeps the request, and on the virtual clock
+    nobody looks for objects that only keep each other.
+    """
 
     def __init__(
         self,
@@ -250,23 +253,33 @@ class PendingRequest(Timer):
         failed: Callable[[], None],
         timeout: float,
     ) -> None:
-        self.replied = replied
-        self._failed = failed
+        self._replied: Callable[[Message], None] | None = replied
+        self._failed: Callable[[], None] | None = failed
         self._life = life
         self.number = life.begin_request(self)
         self._timer = life.set_timer(timeout, self._overdue)
 
     def cancel(self) -> None:
         self._life.requests.pop(self.number, None)
-        self.end()
+        self._end()
 
     def hasten(self) -> None:
         self._timer.hasten()
 
-    def end(self) -> None:
-        """The request was answered or given up."""
-        self._timer.cancel()
+    def answer(self, message: Message) -> None:
+        """The reply is there."""
+        replied = self._replied
+        self._end()
+        if replied is not None:
+            replied(message)
 
     def _overdue(self) -> None:
         if self._life.requests.pop(self.number, None) is not None:
-            self._failed()
+            failed = self._failed
+            self._end()
+            if failed is not None:
+                failed()
+
+    def _end(self) -> None:
+        self._timer.cancel()
+        self._replied = self._failed = None

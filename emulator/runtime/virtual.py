@@ -42,13 +42,17 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         interval = spec.telemetry.metrics_interval
         for index in range(1, int(phases.end / interval) + 1):
             world.call_at(index * interval, world.interval)
-        # What a trial allocates lives as long as its peers; reference counts free the rest.
+        # What a trial allocates lives as long as its peers; reference counts free the rest. What peers that
+        # are gone have kept is looked for when it may be as much as what those that are up have.
         gc.disable()
-        time = 0.0
+        time, collected = 0.0, 0
         while time < phases.end:
             time = min(time + _REPORT_EVERY, phases.end)
             world.run_until(time)
             report(_progress(world, spec))
+            if world.ended - collected >= spec.peers:
+                collected = world.ended
+                gc.collect()
     finally:
         recorder.close()
         if gc_was_enabled:

@@ -79,6 +79,8 @@ class VirtualWorld(Surroundings):
         self.lookups = 0
         self.delivered = 0
         self.handled = 0
+        self.ended = 0
+        """Sessions."""
         self._queue = EventQueue()
         self._order = 0
         self._marked: Outcome | None = None
@@ -310,6 +312,7 @@ class VirtualWorld(Surroundings):
         life.alive = False
         self._lives[life.peer] = None
         self._tracker.remove(life.peer)
+        self.ended += 1
 
     def _change_interest(self, life: VirtualLife, action: Subscribe | Unsubscribe) -> None:
         protocol, interest = life.protocol, action.interest
