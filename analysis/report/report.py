@@ -22,12 +22,19 @@ _GROUPS = {
     "Lookups": ("lookup_", "delay_penalty"),
     "Delivery": ("hit_ratio", "coverage", "duplicates", "repeated"),
     "Traffic overhead": ("overhead", "relay"),
-    "Delay": ("delay", "last_hop"),
+    "Delay": ("delay", "last_hop", "tree_depth"),
     "Installing subscriptions": ("install", "piece_", "insert_"),
     "Traffic of publications": ("publish_", "matching_"),
     "Traffic": ("messages", "copies", "bytes", "maintenance"),
     "Gradients": ("filter_", "gradients_"),
-    "Overlay": ("clusters", "gateways", "neighbours", "wrong_successors", "state."),
+    "Routing by content": (
+        *("network_cost", "uninterested", "interested", "table_entries", "searches", "comparisons"),
+        "server_",
+    ),
+    "Overlay": (
+        *("clusters", "gateways", "neighbours", "in_degree", "ring_similarity", "wrong_successors"),
+        "state.",
+    ),
 }
 """Groups of measures and how the names of their measures begin."""
 

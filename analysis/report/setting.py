@@ -126,7 +126,8 @@ def _churn(churn: Mapping[str, Any]) -> str:
         text += f"; a flash crowd of {_plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
     crash = _part(churn, "crash")
     if crash:
-        text += f"; {quantity(float(crash.get('share', 0)), 'share')} crash at {crash.get('at', '?')}"
+        share = quantity(float(crash.get("share", 0)), "share")
+        text += f", but {share} of those that are up crash at {crash.get('at', '?')}"
     return text
 
 
