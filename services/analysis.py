@@ -27,6 +27,7 @@ from emulator.experiment.origin import OtherPlan
 from emulator.experiment.rundir import RunDirectory
 from emulator.experiment.runs import NoRun
 from emulator.release.standing import Reader
+from services.endings import in_words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,7 @@ class TooLate(Exception):
     """The trials did not end in time."""
 
 
+@in_words
 def main() -> int:
     """Exit status: 0 when the report is written, 1 if it cannot be, 143 if it was told to end."""
     parser = argparse.ArgumentParser(description="Analyses a run whose trials others conduct")

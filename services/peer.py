@@ -20,11 +20,13 @@ from emulator.fleet.parent import end_with_parent
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
 from services.credentials import add_options, credentials_of
+from services.endings import in_words
 
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
 """Seconds by which each host sends its telemetry later than the one before it, and at most."""
 
 
+@in_words
 def main() -> int:
     """Exit status: 0, or 1 if the host could not do its work."""
     parser = argparse.ArgumentParser(description="A host of a real-time trial")
@@ -65,6 +67,8 @@ def main() -> int:
         problem = asyncio.run(run_host(place))
     except grpc.aio.AioRpcError as error:
         problem = f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}"
+    except TimeoutError:
+        problem = f"coordinator {arguments.coordinator}: it does not answer"
     if problem:
         print(problem, file=sys.stderr)
     return 1 if problem else 0

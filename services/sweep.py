@@ -30,8 +30,10 @@ from services.analysis import (
     session_with,
     wanted_executors,
 )
+from services.endings import in_words
 
 
+@in_words
 def main() -> int:
     """Exit status: 0 when the report is written, 1 if it cannot be, 2 for a bad experiment."""
     parser = argparse.ArgumentParser(description="Runs an experiment on the virtual clock, on executors")

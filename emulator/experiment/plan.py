@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emulator.disk import writing
+from emulator.disk import naming
 from emulator.experiment.rundir import DamagedFile
 
 DIGEST = b"trellis.spec"
@@ -107,7 +107,7 @@ class Plan:
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
             path = directory / f"{name}.parquet"
-            with writing(path):
+            with naming(path):
                 table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
                 pq.write_table(table, path.absolute())
 
