@@ -238,3 +238,22 @@ def test_what_nobody_foresaw_keeps_its_traceback_for_the_log_of_the_pod() -> Non
 
     with pytest.raises(ZeroDivisionError):
         in_words(broken)()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["emulator", "emulator.cli", "typer"])
+def test_a_signal_while_the_command_is_being_imported_ends_it_without_a_traceback(
+    moment: str, number: int
+) -> None:
+    hook = f"""
+import os, sys
+class Interruption:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{moment}":
+            os.kill(os.getpid(), {int(number)})
+sys.meta_path.insert(0, Interruption())
+from services.command import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", hook, "systems"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
