@@ -120,6 +120,38 @@ def test_a_damaged_plan_is_named(run: RunDirectory, table: str, damage: str) -> 
             read(directory.plan)
 
 
+@pytest.mark.parametrize("table", ["peers", "lookups"])
+def test_a_table_of_a_plan_that_is_a_pipe_is_never_waited_for(run: RunDirectory, table: str) -> None:
+    path = run.trials()[0].plan / f"{table}.parquet"
+    path.unlink()
+    os.mkfifo(path)
+    for read in (check_plan, Plan.read):
+        with pytest.raises(DamagedFile, match=rf"{table}\.parquet is damaged: .*it is a pipe"):
+            read(path.parent)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(content for name, content in DAMAGE.items() if "state" not in name and "that" not in name),
+        b"{}",
+        b'{"digest": "x"}',
+        b'{"digest": "x", "spec": null}',
+        b'{"digest": NaN, "spec": {"peers": NaN}}',
+        None,
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "analyze", "report"])
+def test_a_damaged_spec_of_a_plan_is_named(run: RunDirectory, command: str, content: bytes | None) -> None:
+    path = run.trials()[0].plan / "spec.json"
+    path.unlink(missing_ok=True)
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+    assert f"{path} " in refused(command, run.path)
+
+
 @pytest.mark.parametrize(
     ("out", "why"),
     [
