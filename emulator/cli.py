@@ -127,8 +127,9 @@ def run(
                 say_verdict(False, reasons, directory)
             else:
                 _analyze(directory, screen, early)
-                _report(directory, screen)
-                valid = say_summary(directory) and valid
+                with readable(directory):
+                    _report(directory, screen)
+                    valid = say_summary(directory) and valid
         raise typer.Exit(VALID if valid else INVALID)
 
 

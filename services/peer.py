@@ -17,11 +17,13 @@ import grpc.aio
 from emulator.fleet import stops
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
+from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
 from services.credentials import add_options, credentials_of
 from services.endings import in_words
 
+_MOST_DIGITS = 5
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
 """Seconds by which each host sends its telemetry later than the one before it, and at most."""
 
@@ -50,7 +52,9 @@ def main() -> int:
         end_with_parent(arguments.parent)
     try:
         credentials = credentials_of(arguments)
-    except NoCredentials as error:
+        if arguments.collector is not None:
+            open_channel(arguments.collector).close()  # to refuse a bad address before any trial
+    except (NoCredentials, BadEndpoint) as error:
         print(error, file=sys.stderr)
         return 1
     place = Place(
@@ -77,9 +81,10 @@ def main() -> int:
 def _name_in_fleet() -> str | None:
     """From TRELLIS_POD, the name of a StatefulSet's pod, and TRELLIS_HOST_OFFSET, the set's first host."""
     ordinal = os.environ.get("TRELLIS_POD", "").rpartition("-")[2]
-    if not ordinal.isdecimal():
+    numbers = (ordinal, os.environ.get("TRELLIS_HOST_OFFSET", "0"))
+    if not all(number.isdecimal() and len(number) <= _MOST_DIGITS for number in numbers):
         return None
-    return f"host-{int(os.environ.get('TRELLIS_HOST_OFFSET', '0')) + int(ordinal)}"
+    return f"host-{sum(map(int, numbers))}"
 
 
 def _sink(collector: str | None, name: str, credentials: Credentials) -> SinkFactory:

@@ -109,6 +109,17 @@ def test_a_damaged_summary_is_told_with_the_command_that_makes_it(
     assert "trellis analyze" in refused(command, run.path, *([run.path] if command == "compare" else []))
 
 
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_a_summary_that_lacks_what_a_report_tells_is_named(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("emulator.cli._analyze", lambda *_: None)
+    trial = {"trial": "vitis-1", "state": "valid", "measures": {}}
+    summary = {"valid": True, "reasons": [], "trials": [trial], "variants": [{}], "measures": {}}
+    run.summary.write_text(json.dumps(summary))
+    assert "trellis analyze" in refused(command, run.path)
+
+
 @pytest.mark.parametrize("damage", ["nothing", "binary", "5,000 digits"])
 @pytest.mark.parametrize("table", ["peers", "sessions", "subscriptions", "publications", "lookups"])
 def test_a_damaged_plan_is_named(run: RunDirectory, table: str, damage: str) -> None:

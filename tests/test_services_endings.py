@@ -162,6 +162,29 @@ def test_a_host_says_what_it_could_not_have(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("TRELLIS_HOST_OFFSET", "x", "--name and --coordinator are needed"),
+        ("TRELLIS_HOST_OFFSET", "9" * 5000, "--name and --coordinator are needed"),
+        ("TRELLIS_POD", "demo-" + "9" * 5000, "--name and --coordinator are needed"),
+        ("TRELLIS_COLLECTOR", "nothing", '"nothing" is not an endpoint'),
+        ("TRELLIS_TOKEN_FILE", "missing", "missing"),
+        ("TRELLIS_CERTIFICATES", "missing", "the certificates cannot be read"),
+        ("TRELLIS_LISTEN", "nothing", "nothing: cannot be listened on"),
+    ],
+)
+def test_what_the_environment_says_is_checked_too(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    given = {"TRELLIS_POD": "demo-0", "TRELLIS_COORDINATOR": "127.0.0.1:9", "TRELLIS_TOKEN_FILE": "token"}
+    for name, text in (given | {variable: value}).items():
+        monkeypatch.setenv(name, text)
+    status, said = ends("peer")
+    assert status in (1, 2)
+    assert told in said
+
+
+@pytest.mark.parametrize(
     ("content", "told"),
     [(b"", "cannot be listened on"), (b"garbage", "the certificates are damaged"), (None, "cannot be read")],
 )
