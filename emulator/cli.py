@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import shlex
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,7 +14,6 @@ import typer
 
 from emulator import release_options as pods
 from emulator.compiled import WHY_INTERPRETED
-from emulator.disk import full_disk
 from emulator.exits import (
     INVALID,
     VALID,
@@ -130,8 +127,9 @@ def run(
                 say_verdict(False, reasons, directory)
             else:
                 _analyze(directory, screen, early)
-                _report(directory, screen)
-                valid = say_summary(directory) and valid
+                with readable(directory):
+                    _report(directory, screen)
+                    valid = say_summary(directory) and valid
         raise typer.Exit(VALID if valid else INVALID)
 
 
@@ -371,6 +369,7 @@ def _need_summary(directory: RunDirectory) -> None:
 
 def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     with screen.step("analyzing", 0) as step:
+        from analysis.failures import SparkError, spark_in_words
         from analysis.gateway import JavaError
         from analysis.pipeline import analyze as analyze_run
         from analysis.progress import Standing
@@ -380,20 +379,13 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
             step.stage(standing.stage, standing.share, standing.left_s)
 
         try:
-            with alone(directory):
+            with alone(directory), spark_in_words(directory):
                 analyze_run(directory, tell, early.session() if early else None)
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
             raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
-        except Exception as error:
-            if not type(error).__module__.startswith(("py4j.", "pyspark.")):
-                raise
-            if full_disk(error):
-                places = f"{directory.tables}, or Spark's files in {tempfile.gettempdir()},"
-                raise OSError(errno.ENOSPC, "", places) from None
-            cause = str(error).rpartition("Caused by: ")[2].strip().partition("\n")[0]
-            text = f"Spark could not analyze {directory.path}: {cause[:300]} ({last_resort(error)})"
-            raise UserError(text) from None
+        except SparkError as error:
+            raise UserError(f"{error} ({last_resort(error)})") from None
 
 
 def _report(directory: RunDirectory, screen: Screen) -> None:

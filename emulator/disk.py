@@ -12,13 +12,13 @@ _FULL_IN_WORDS = ("No space left on device", "Disk quota exceeded")
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """An OSError that names no file, as those of `write` and of pyarrow, names this one."""
+def naming(what: str | Path) -> Iterator[None]:
+    """An OSError that names no file, as those of `write`, of pyarrow and of sockets, names this one."""
     try:
         yield
     except OSError as error:
         if error.filename is None:
-            error.filename = str(path)
+            error.filename = str(what)
         raise
 
 

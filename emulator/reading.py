@@ -40,7 +40,9 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 def read_regular(path: Path, most: int) -> bytes:
     """The content of a regular file of at most this many bytes. Raises OSError as `open_regular` does."""
     with open_regular(path, most) as file:
-        content = file.read(most + 1)
+        content: bytes | None = file.read(most + 1)
+    if content is None:  # it would have to be waited for
+        raise OSError(errno.EAGAIN, "it holds nothing now", str(path))
     if len(content) > most:  # it grew, or its size was not known
         raise OSError(errno.EFBIG, _too_large(most), str(path))
     return content

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from analysis.executors import ClusterError, Executors
+from analysis.failures import SparkError, spark_in_words
 from analysis.gateway import JavaError
 from analysis.report.results import ResultsError
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.origin import OtherPlan
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.rundir import DamagedFile, RunDirectory
 from emulator.experiment.runs import NoRun
 from emulator.release.standing import Reader
+from services.endings import in_words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +41,12 @@ class TooLate(Exception):
     """The trials did not end in time."""
 
 
+FAILURES = (ClusterError, JavaError, SparkError, OtherPlan, DamagedFile, ResultsError)
+"""What ends an analysis with a sentence."""
+_TOLD = (*FAILURES, TooLate, ExperimentError, NoRun)
+
+
+@in_words
 def main() -> int:
     """Exit status: 0 when the report is written, 1 if it cannot be, 143 if it was told to end."""
     parser = argparse.ArgumentParser(description="Analyses a run whose trials others conduct")
@@ -56,7 +64,7 @@ def main() -> int:
         await_trials(run, arguments.wait_limit, wanted=arguments.experiment)
         with session_with(executors) as spark:
             conclude(run, spark)
-    except (ClusterError, JavaError, TooLate, ExperimentError, NoRun, OtherPlan, ResultsError) as error:
+    except _TOLD as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0
@@ -127,7 +135,7 @@ def conclude(run: RunDirectory, spark: SparkSession) -> None:
     from analysis.report.report import write_report
 
     # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
-    with ThreadPoolExecutor(1) as pool, spark:
+    with ThreadPoolExecutor(1) as pool, spark, spark_in_words(run):
         summary = pool.submit(analyze, run, in_words(note), spark).result()
     note("writing the report")
     write_report(run)

@@ -22,12 +22,14 @@ from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.export import Exporter
 from emulator.trust.credentials import NoCredentials
 from services.credentials import add_options, credentials_of
+from services.endings import in_words
 from trellis.v1 import control_pb2_grpc
 
 _CLOSING = 10.0
 """Seconds for the last spans, within a pod's usual grace period."""
 
 
+@in_words
 def main() -> int:
     """Exit status: 0 when it is told to stop, 1 if it could not do its work."""
     parser = argparse.ArgumentParser(description="The churn controller of a release")

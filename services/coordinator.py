@@ -15,11 +15,12 @@ from threading import Event
 
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.origin import OtherPlan
+from emulator.experiment.rundir import DamagedFile, RunDirectory
 from emulator.experiment.runs import NoRun, take_up
 from emulator.experiment.variants import Trial, trials
 from emulator.fleet.guard import Trust
-from emulator.fleet.live_metrics import serve
+from emulator.fleet.live_metrics import BadAddress, serve
 from emulator.fleet.live_reading import LiveReader
 from emulator.fleet.own_image import own_image
 from emulator.fleet.pods import Pods, serving_pods
@@ -29,10 +30,12 @@ from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
 from services.credentials import add_options, credentials_of
+from services.endings import in_words
 
 
+@in_words
 def main() -> int:
-    """Runs all trials, then serves until SIGTERM. Exit status: 0, 2 for a bad experiment."""
+    """Runs all trials, then serves until SIGTERM. Exit status: 0, 2 for what has to be put right."""
     parser = argparse.ArgumentParser(description="The coordinator of a run whose hosts are pods")
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
@@ -45,13 +48,20 @@ def main() -> int:
     told_to_go = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: _go(told_to_go))
     try:
-        trust = _trust(arguments)
-        spec = load(arguments.experiment)
-        run = take_up(arguments.run, spec, arguments.experiment)
-    except (ExperimentError, NoCredentials, NoRun) as error:
+        _serve(arguments, told_to_go)
+    except (ExperimentError, NoCredentials, NoRun, OtherPlan, DamagedFile, BadAddress) as error:
         print(error, file=sys.stderr)
         return 2
-    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
+    trust = _trust(arguments)
+    spec = load(arguments.experiment)
+    run = take_up(arguments.run, spec, arguments.experiment)
+    with contextlib.ExitStack() as stack:
         pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
         if arguments.metrics:
             release, live = os.environ.get("TRELLIS_RELEASE", spec.name), LiveReader()
@@ -61,7 +71,6 @@ def main() -> int:
         pods.close()
         print("all trials have ended", flush=True)
         told_to_go.wait()
-    return 0
 
 
 def _trust(arguments: argparse.Namespace) -> Trust:

@@ -7,8 +7,10 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from analysis.java import JAVA, LEFT_OUT, LOG, spark_home
+from services.endings import in_words
 
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION = "SPARK_JAVA_OPT_"
@@ -43,7 +45,8 @@ def command(environment: Mapping[str, str], settings: Path) -> list[str]:
     ]
 
 
-def main() -> None:
+@in_words
+def main() -> NoReturn:
     """Becomes the JVM."""
     settings = Path(tempfile.mkdtemp(prefix="trellis-executor-"))
     (settings / "log4j2.properties").write_text(LOG)
@@ -56,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

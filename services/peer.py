@@ -17,14 +17,18 @@ import grpc.aio
 from emulator.fleet import stops
 from emulator.fleet.host import Place, run_host
 from emulator.fleet.parent import end_with_parent
+from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
 from services.credentials import add_options, credentials_of
+from services.endings import in_words
 
+_MOST_DIGITS = 5
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
 """Seconds by which each host sends its telemetry later than the one before it, and at most."""
 
 
+@in_words
 def main() -> int:
     """Exit status: 0, or 1 if the host could not do its work."""
     parser = argparse.ArgumentParser(description="A host of a real-time trial")
@@ -48,7 +52,9 @@ def main() -> int:
         end_with_parent(arguments.parent)
     try:
         credentials = credentials_of(arguments)
-    except NoCredentials as error:
+        if arguments.collector is not None:
+            open_channel(arguments.collector).close()  # to refuse a bad address before any trial
+    except (NoCredentials, BadEndpoint) as error:
         print(error, file=sys.stderr)
         return 1
     place = Place(
@@ -65,6 +71,8 @@ def main() -> int:
         problem = asyncio.run(run_host(place))
     except grpc.aio.AioRpcError as error:
         problem = f"coordinator {arguments.coordinator}: {error.code().name}, {error.details()}"
+    except TimeoutError:
+        problem = f"coordinator {arguments.coordinator}: it does not answer"
     if problem:
         print(problem, file=sys.stderr)
     return 1 if problem else 0
@@ -73,9 +81,10 @@ def main() -> int:
 def _name_in_fleet() -> str | None:
     """From TRELLIS_POD, the name of a StatefulSet's pod, and TRELLIS_HOST_OFFSET, the set's first host."""
     ordinal = os.environ.get("TRELLIS_POD", "").rpartition("-")[2]
-    if not ordinal.isdecimal():
+    numbers = (ordinal, os.environ.get("TRELLIS_HOST_OFFSET", "0"))
+    if not all(number.isdecimal() and len(number) <= _MOST_DIGITS for number in numbers):
         return None
-    return f"host-{int(os.environ.get('TRELLIS_HOST_OFFSET', '0')) + int(ordinal)}"
+    return f"host-{sum(map(int, numbers))}"
 
 
 def _sink(collector: str | None, name: str, credentials: Credentials) -> SinkFactory:

@@ -24,11 +24,19 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for all of them (%(default)g)")
     arguments = parser.parse_args()
     for address in arguments.addresses:
-        if urlsplit(address).scheme not in ("http", "tcp") or urlsplit(address).port is None:
+        if not _can_be_reached(address):
             parser.error(f"{address} has to be http://host:port/path or tcp://host:port")
     deadline = time.monotonic() + arguments.limit
     silent = [address for address in arguments.addresses if not _await(address, deadline)]
     return 1 if silent else 0
+
+
+def _can_be_reached(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "tcp") and bool(parts.hostname) and parts.port is not None
+    except ValueError:  # brackets without an end, or a port that is none
+        return False
 
 
 def _await(address: str, deadline: float) -> bool:

@@ -30,6 +30,7 @@ from emulator.experiment.rundir import RunDirectory
 from emulator.release.archive import pack
 from emulator.release.standing import Reader
 from emulator.trust.credentials import NoCredentials, read_token
+from services.endings import in_words
 from services.results_page import waiting_page
 
 _MAX_REQUESTS = 32
@@ -42,6 +43,7 @@ _EVICTION = 2.0
 _TOKEN_HEADER = "X-Trellis-Token"
 _END_LIMIT = 20.0
 """Seconds that requests have to end when the service is asked to."""
+_LAST_PORT = 65535
 _HTML, _JSON, _TEXT, _ARCHIVE = (
     "text/html; charset=utf-8",
     "application/json",
@@ -237,6 +239,7 @@ class _Chunks:
         return len(data)
 
 
+@in_words
 def main() -> int:
     """Serve until SIGTERM. Exit status: 0, or 1 if the address cannot be listened to."""
     parser = argparse.ArgumentParser(description="The results of a run over HTTP")
@@ -246,7 +249,7 @@ def main() -> int:
     parser.add_argument("--token", type=Path, help="file with the token that readers show")
     arguments = parser.parse_args()
     host, _, port = arguments.listen.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:
         parser.error(f"--listen {arguments.listen} has to be address:port")
     try:
         token = read_token(arguments.token) if arguments.token is not None else ""

@@ -14,15 +14,15 @@ import signal
 import sys
 from pathlib import Path
 
-from analysis.executors import ClusterError, Executors
-from analysis.gateway import JavaError
+from analysis.executors import Executors
 from emulator.experiment.document import ExperimentError
 from emulator.experiment.load import load
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.rundir import DamagedFile, RunDirectory
 from emulator.experiment.runs import NoRun, take_up
 from emulator.experiment.spec import ExperimentSpec
-from emulator.trials.sweep import Update, default_jobs, run_sweep
+from emulator.trials.sweep import RunBusy, Update, default_jobs, run_sweep
 from services.analysis import (
+    FAILURES,
     add_executor_options,
     conclude,
     end,
@@ -30,8 +30,10 @@ from services.analysis import (
     session_with,
     wanted_executors,
 )
+from services.endings import in_words
 
 
+@in_words
 def main() -> int:
     """Exit status: 0 when the report is written, 1 if it cannot be, 2 for a bad experiment."""
     parser = argparse.ArgumentParser(description="Runs an experiment on the virtual clock, on executors")
@@ -43,13 +45,13 @@ def main() -> int:
     try:
         spec = load(arguments.experiment)
         run = take_up(arguments.run.resolve(), spec, arguments.experiment)
-    except (ExperimentError, NoRun) as error:
+    except (ExperimentError, NoRun, DamagedFile) as error:
         print(error, file=sys.stderr, flush=True)
         return 2
     try:
         executors = wanted_executors(arguments)
         _run_and_conclude(run, spec, executors)
-    except (ClusterError, JavaError) as error:
+    except (*FAILURES, RunBusy) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0

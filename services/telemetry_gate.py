@@ -15,11 +15,13 @@ from pathlib import Path
 from emulator.telemetry.gate import serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
 from services.credentials import add_certificates, certificates_of
+from services.endings import in_words
 
 _GRACE = 5.0
 """Seconds for requests that are under way at the end."""
 
 
+@in_words
 def main() -> int:
     """Serves until SIGTERM. Exit status: 0, or 1 if it could not."""
     parser = argparse.ArgumentParser(description="The gate before the Collector of a release")
@@ -31,7 +33,7 @@ def main() -> int:
     try:
         key, credentials = read_token(arguments.ticket_key), Credentials("", certificates_of(arguments))
         asyncio.run(_serve(arguments.listen, arguments.collector, key, credentials))
-    except (NoCredentials, RuntimeError) as error:
+    except NoCredentials as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -88,7 +88,7 @@ FLOORS: list[set[str]] = [
     {"emulator.release_run", "emulator.spark_run"},
     {"emulator.release_commands"},
     {"emulator.cli", "services", "trellis"},
-    {"emulator.command"},
+    {"services.command"},
 ]
 """From the cellar up: a room may know those on the floors below it. The longest name that fits a
 module says where it is."""

@@ -113,6 +113,7 @@ TEXTS = {
     "half a pair as a key": (GOOD + '"\\ud800": 1\n', "which no text has"),
     "a list as a key": (GOOD + "[1, 2]: x\n", "a key has to be a word"),
     "a mapping as a key": (GOOD + "? {a: b}\n: x\n", ""),
+    "lists in a key": (GOOD + "? [[1], [2]]\n: x\n", "experiment.yaml:11: a key has to be a word"),
     "a key twice": (GOOD + "peers: 30\n", "is there twice"),
     "10,000 unknown keys": ("".join(f"k{i}: 1\n" for i in range(9000)) + GOOD, "8,980 more of the kind"),
     "many keys twice": (GOOD + "peers: 1\n" * 300, "280 more of the kind"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from emulator.churn.avt import load_avt
 from emulator.network.files import load_rtt
 from emulator.network.spec import MatrixFile
+from emulator.reading import read_regular
 from emulator.trace_error import TraceError
 from emulator.workload.followers import load_followers
 
@@ -91,6 +92,18 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, kind: str)
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(100_000_000)  # a line of zeros
     assert "is longer than" in problem_of(kind, tmp_path / "sparse")
+
+
+def test_a_file_that_would_have_to_be_waited_for_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as /proc/kmsg, which is a regular file by its mode."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    monkeypatch.setattr("emulator.reading.open_regular", lambda path, most: os.fdopen(read, "rb"))
+    with pytest.raises(OSError, match="it holds nothing now"):
+        read_regular(tmp_path / "kmsg", 100)
+    os.close(write)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,17 @@ def test_a_damaged_summary_is_told_with_the_command_that_makes_it(
     assert "trellis analyze" in refused(command, run.path, *([run.path] if command == "compare" else []))
 
 
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_a_summary_that_lacks_what_a_report_tells_is_named(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("emulator.cli._analyze", lambda *_: None)
+    trial = {"trial": "vitis-1", "state": "valid", "measures": {}}
+    summary = {"valid": True, "reasons": [], "trials": [trial], "variants": [{}], "measures": {}}
+    run.summary.write_text(json.dumps(summary))
+    assert "trellis analyze" in refused(command, run.path)
+
+
 @pytest.mark.parametrize("damage", ["nothing", "binary", "5,000 digits"])
 @pytest.mark.parametrize("table", ["peers", "sessions", "subscriptions", "publications", "lookups"])
 def test_a_damaged_plan_is_named(run: RunDirectory, table: str, damage: str) -> None:
@@ -118,6 +129,38 @@ def test_a_damaged_plan_is_named(run: RunDirectory, table: str, damage: str) -> 
     for read in (check_plan, Plan.read):
         with pytest.raises(DamagedFile, match=rf"{table}\.parquet is damaged"):
             read(directory.plan)
+
+
+@pytest.mark.parametrize("table", ["peers", "lookups"])
+def test_a_table_of_a_plan_that_is_a_pipe_is_never_waited_for(run: RunDirectory, table: str) -> None:
+    path = run.trials()[0].plan / f"{table}.parquet"
+    path.unlink()
+    os.mkfifo(path)
+    for read in (check_plan, Plan.read):
+        with pytest.raises(DamagedFile, match=rf"{table}\.parquet is damaged: .*it is a pipe"):
+            read(path.parent)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(content for name, content in DAMAGE.items() if "state" not in name and "that" not in name),
+        b"{}",
+        b'{"digest": "x"}',
+        b'{"digest": "x", "spec": null}',
+        b'{"digest": NaN, "spec": {"peers": NaN}}',
+        None,
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "analyze", "report"])
+def test_a_damaged_spec_of_a_plan_is_named(run: RunDirectory, command: str, content: bytes | None) -> None:
+    path = run.trials()[0].plan / "spec.json"
+    path.unlink(missing_ok=True)
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+    assert f"{path} " in refused(command, run.path)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,13 @@ def test_skewed_events_gather_at_the_low_end_and_uniform_ones_do_not() -> None:
     assert shares["uniform"] == pytest.approx(0.1, abs=0.03) and shares["skewed"] > 0.4
 
 
+def test_boxes_lie_around_their_centres_so_that_as_many_reach_either_end_of_the_domain() -> None:
+    boxes = bounds(pattern().draw_interests_of(PEER, REGION, np.random.default_rng(1)))
+    below, above = np.isclose(boxes[:, 0, 0], -50), np.isclose(boxes[:, 0, 1], 50)
+    assert below.mean() > 0.05
+    assert below.mean() == pytest.approx(above.mean(), abs=0.05)
+
+
 def test_peers_of_one_region_want_alike() -> None:
     def apart(interests: str) -> float:
         boxes = bounds(pattern(interests=interests).draw_interests_of(PEER, REGION, np.random.default_rng(1)))

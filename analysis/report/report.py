@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jinja2 import UndefinedError
+
 from analysis.report.delivery_tree import chosen_tree
 from analysis.report.figures import maintenance_chart, sweep_charts
 from analysis.report.figures_spread import distribution_charts
 from analysis.report.figures_time import series_charts
 from analysis.report.numerals import estimate, shown_unit
 from analysis.report.page import render
-from analysis.report.results import Results
+from analysis.report.results import Results, ResultsError
 from analysis.report.setting import facts, time_scale
 from emulator.experiment.rundir import RunDirectory, write_whole
 
@@ -95,10 +97,24 @@ class MeasureGroup:
 def write_report(run: RunDirectory) -> Path:
     """Write `report/index.html` at once and return its path.
 
-    Raises `analysis.report.results.ResultsError` if the run was not analyzed.
+    Raises `analysis.report.results.ResultsError` if the run was not analyzed, or does not tell all that it
+    has to.
     """
+    try:
+        page = _page(run)
+    except UndefinedError as error:
+        raise ResultsError(
+            f"{run.summary} or a file of a trial lacks what a report tells ({error}): it is damaged, or of "
+            f"another version of Trellis. Make it again: trellis analyze {shlex.quote(str(run.path))}"
+        ) from None
+    run.report.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(run.report, page)
+    return run.report
+
+
+def _page(run: RunDirectory) -> str:
     results = Results.read(run)
-    page = render(
+    return render(
         "report.html",
         results=results,
         summary=results.summary,
@@ -118,9 +134,6 @@ def write_report(run: RunDirectory) -> Path:
         claims=results.claims,
         drawing=chosen_tree(results),
     )
-    run.report.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(run.report, page)
-    return run.report
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[bool, list[str]]:

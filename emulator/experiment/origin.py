@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 
 from emulator.experiment.plan import DIGEST, Plan
 from emulator.experiment.spec import TrialSpec
+from emulator.reading import read_regular
 
 _NAMED = 10
+_LARGEST = 16 << 20
 _LONGEST = 60
 _NOTHING = object()
 
@@ -106,13 +108,15 @@ def _read(directory: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        told: dict[str, Any] = json.loads(path.read_text())
+        told: dict[str, Any] = json.loads(read_regular(path, _LARGEST))
         if told["digest"] != _digest(told["spec"]):
             raise OtherPlan(f"{path} was changed: its digest is of another spec")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         if isinstance(error, OtherPlan):
             raise
-        raise OtherPlan(f"{path} is damaged: {error}") from None
+        raise OtherPlan(f"{path} is damaged: {type(error).__name__}: {error}") from None
+    except OSError as error:
+        raise OtherPlan(f"{path} cannot be read: {error.strerror}") from None
     return told
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emulator.disk import writing
+from emulator.disk import naming
 from emulator.experiment.rundir import DamagedFile
+from emulator.reading import open_regular
 
 DIGEST = b"trellis.spec"
 """The key of a table's metadata that holds the digest."""
@@ -76,6 +77,8 @@ LOOKUPS = pa.schema(
     ]
 )
 
+_LARGEST = 8 << 30
+"""Bytes of a table."""
 _SCHEMAS = {
     "peers": PEERS,
     "sessions": SESSIONS,
@@ -107,7 +110,7 @@ class Plan:
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.__slots__:
             path = directory / f"{name}.parquet"
-            with writing(path):
+            with naming(path):
                 table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
                 pq.write_table(table, path.absolute())
 
@@ -127,6 +130,7 @@ def check_plan(directory: Path) -> None:
         if name == "lookups" and not path.exists():
             continue
         try:
+            open_regular(path, _LARGEST).close()
             found = pq.read_schema(path.absolute())
         except (OSError, pa.ArrowException) as error:
             raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
@@ -142,6 +146,7 @@ def _damaged(path: Path, why: str) -> DamagedFile:
 
 def _read(path: Path) -> pa.Table:
     try:
+        open_regular(path, _LARGEST).close()
         table = pq.read_table(path.absolute(), partitioning=None)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None

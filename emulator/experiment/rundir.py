@@ -18,7 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from emulator.disk import writing
+from emulator.disk import naming
 from emulator.reading import read_regular
 
 _LARGEST = 1 << 30
@@ -40,7 +40,7 @@ def write_whole(path: Path, text: str) -> None:
         raise OSError(errno.EINVAL, "it is no file, so it is not replaced", str(path))
     draft = path.with_name(path.name + ".new")
     try:
-        with writing(draft):
+        with naming(draft):
             draft.write_text(text, encoding="utf-8")
             draft.replace(path)
     except BaseException:

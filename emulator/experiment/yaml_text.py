@@ -106,6 +106,9 @@ class _Constructor(SafeConstructor):
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         line = node.start_mark.line + 1
         kind = str(node.tag).rpartition(":")[2]
+        for key in (key for key, _ in children(node) if isinstance(node, MappingNode)):
+            if isinstance(key, Node) and not isinstance(key, ScalarNode):
+                raise BadYaml(key.start_mark.line + 1, "a key has to be a word")
         if isinstance(node, ScalarNode) and kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
             text = f"has a number of {len(node.value):,} characters, more than {_LONGEST_NUMBER}"
             raise BadYaml(line, text)

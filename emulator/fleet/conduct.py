@@ -46,7 +46,7 @@ async def conduct(
 ) -> str:
     """Run the trial to its end. Gives the reason if it ended early, or "".
 
-    Raises RuntimeError if the address `listen` cannot be bound, and what `fleet` and `report` raise.
+    Raises OSError if the address `listen` cannot be bound, and what `fleet` and `report` raise.
     """
     service = CoordinatorService(trust)
     server, address = await service.serve(listen)

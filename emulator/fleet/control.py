@@ -36,7 +36,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
         """Start a server; `host:0` takes a free port. Gives the server and its address.
 
-        Raises RuntimeError if the address cannot be bound, OSError if what is known of hosts cannot be read.
+        Raises OSError if the address cannot be bound or what is known of hosts cannot be read, DamagedFile.
         """
         trust = self._trust
         server = grpc.aio.server(options=OPTIONS, interceptors=trust.interceptors())

@@ -57,7 +57,7 @@ async def run_host(place: Place) -> str:
     """Take part until the end. Gives the error that made the host useless, or "".
 
     Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host,
-    RuntimeError if the address cannot be bound, and whatever a protocol raises.
+    OSError if the address cannot be bound, and whatever a protocol raises.
     """
     credentials, start = place.credentials, secrets.token_hex(16)
     service = LinksService(start)

@@ -18,9 +18,12 @@ from prometheus_client.metrics_core import (
     Metric,
 )
 
+from emulator.disk import naming
+
 _REQUEST_LIMIT = 10.0
 """Seconds that a scraper may take to ask and to read the answer."""
 _STOP_LIMIT = 5.0
+_LAST_PORT = 65535
 _POLL = 0.1
 """Seconds until the server notices that it is to stop."""
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
@@ -74,6 +77,10 @@ _COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
     ("trellis_envelopes_dropped", "Envelopes that hosts dropped, which is a fault", lambda r: r.dropped),
     ("trellis_spans_lost", "Spans that could not be written, which is a fault", lambda r: r.lost_spans),
 ]
+
+
+class BadAddress(ValueError):
+    """The text is no address that can be listened on."""
 
 
 class LiveCollector:
@@ -150,15 +157,17 @@ def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> M
     """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0") and at no other address.
 
     `read` is called for each scrape, in a thread of its own. `release` is a label of every metric. Raises
-    ValueError for what is no address, OSError if it cannot be bound.
+    BadAddress for what is no address, OSError if it cannot be bound.
     """
     host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ValueError(f"{listen!r} is not an address to listen on, such as 127.0.0.1:9100")
-    found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-    family, _, _, _, address = found[0]
-    server_class = type("_Server", (ThreadingWSGIServer,), {"address_family": family})
+    if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:
+        raise BadAddress(f"{listen!r} is not an address to listen on, such as 127.0.0.1:9100")
     registry = CollectorRegistry()
     registry.register(LiveCollector(release, read))
     app = make_wsgi_app(registry)
-    return MetricsServer(make_server(str(address[0]), int(port), app, server_class, _Handler))
+    with naming(listen):
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        family, _, _, _, address = found[0]
+        server_class = type("_Server", (ThreadingWSGIServer,), {"address_family": family})
+        server: ThreadingWSGIServer = make_server(str(address[0]), int(port), app, server_class, _Handler)
+    return MetricsServer(server)

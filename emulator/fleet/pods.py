@@ -79,7 +79,7 @@ class Pods:
 def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[Pods]:
     """Serve the pods of this experiment at this address.
 
-    Raises RuntimeError if it cannot be bound, OSError if what is known of hosts cannot be read.
+    Raises OSError if it cannot be bound or what is known of hosts cannot be read, DamagedFile.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="coordinator", daemon=True)

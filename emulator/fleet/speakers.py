@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.experiment.rundir import DamagedFile
 from emulator.runtime.links import OPTIONS
 from emulator.trust.credentials import START, Credentials
 from emulator.trust.proof import digest, prove
@@ -44,16 +45,20 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     """
 
     def __init__(self, credentials: Credentials, file: Path | None = None) -> None:
-        """Raises OSError if the file is there and cannot be read."""
+        """Raises OSError if the file is there and cannot be read, DamagedFile."""
         self._credentials = credentials
         self._file = file
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
         """By the method's name: made once, because thousands of hosts report every few seconds."""
         self._known: dict[str, _Speaker] = {}
         if file is not None and file.exists():
-            for line in file.read_text().split("\n")[:-1]:  # what has no end was not written whole
-                entry = json.loads(line)
-                self._known[entry["host"]] = _Speaker(bytes.fromhex(entry["digest"]), entry["address"])
+            for line in file.read_bytes().split(b"\n")[:-1]:  # what has no end was not written whole
+                try:
+                    entry = json.loads(line)
+                    self._known[entry["host"]] = _Speaker(bytes.fromhex(entry["digest"]), entry["address"])
+                except (ValueError, TypeError, KeyError, RecursionError):
+                    mend = "Remove it: hosts that live then take their places again"
+                    raise DamagedFile(f"{file} is damaged: it does not say who speaks. {mend}") from None
 
     async def intercept_service(
         self,

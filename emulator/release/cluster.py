@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +13,18 @@ import urllib3
 from kubernetes import client, config
 
 from emulator.release.errors import Forbidden, NotThere, ReleaseError, Unreachable
+from emulator.release.kubeconfig import BadKubeconfig, check_certificates, check_kubeconfig
 
 Json = dict[str, Any]
 _CONNECT_LIMIT, _ANSWER_LIMIT = 5.0, 30.0
 """Seconds to a connection, and between two bytes of an answer."""
+_ADDRESS = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/\[\]:@]+)(:[0-9]{1,5})?(/\S*)?")
+_NAME, _LONGEST_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"), 63
+"""Of namespaces."""
+_CONTENT = re.compile(r"/\{.*\}")
+"""What the library tells of a file's content, which may hold a secret."""
+_TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
+"""What the library raises at what it does not expect."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -31,18 +40,29 @@ class Cluster:
         settings = client.Configuration()
         settings.retries = urllib3.Retry(0)
         try:
+            check_kubeconfig(file)
             _, context = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
             self._api = config.new_client_from_config(  # type: ignore[no-untyped-call]
                 file, client_configuration=settings
             )
-        except (config.ConfigException, OSError, TypeError) as error:
+            check_certificates(settings.ssl_ca_cert, settings.cert_file, settings.key_file)
+            if not _ADDRESS.fullmatch(settings.host or ""):
+                raise BadKubeconfig(
+                    f"{settings.host or 'nothing'} is no address of a cluster, such as https://h:6443"
+                )
+        except (BadKubeconfig, config.ConfigException, OSError, *_TRIPPED) as error:
+            why = _CONTENT.sub("", str(error)).rstrip(".")
             raise ReleaseError(
-                f"no cluster is configured: {str(error).rstrip('.')}. Set KUBECONFIG to the file that your "
-                f"cluster's administrator gave you, or start a local cluster (kind create cluster)"
+                f"no cluster is configured: {why}. Set KUBECONFIG to the file that your cluster's "
+                f"administrator gave you, or start a local cluster (kind create cluster)"
             ) from None
         self.context: str = context["name"]
         self.namespace: str = namespace or context["context"].get("namespace") or "default"
         self.server: str = settings.host
+        if len(self.namespace) > _LONGEST_NAME or not _NAME.fullmatch(self.namespace):
+            raise ReleaseError(
+                f"{self.namespace[:80]!r} is no name of a namespace: small letters, digits and -, at most 63"
+            )
 
     def close(self) -> None:
         """End its connections."""

@@ -40,7 +40,7 @@ async def serve_gate(
 ) -> tuple[grpc.aio.Server, grpc.aio.Channel, int]:
     """Start the gate to the Collector at `collector`; gives what is to be closed, and the port.
 
-    Raises RuntimeError if the address cannot be bound.
+    Raises OSError if the address cannot be bound.
     """
     options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0)]
     channel = grpc.aio.insecure_channel(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import zstandard
 
-from emulator.disk import writing
+from emulator.disk import naming
 
 _LENGTH = struct.Struct(">I")
 _COMPRESSION_LEVEL = 3
@@ -62,7 +62,7 @@ class FileSink(Sink):
         frame = self._compressor.compress(message)
         record = memoryview(_LENGTH.pack(len(frame)) + frame)
         try:
-            with writing(self._path):
+            with naming(self._path):
                 while record:
                     record = record[self._file.write(record) :]
         except OSError as error:

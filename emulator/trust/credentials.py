@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -91,10 +92,16 @@ class Credentials:
         return bearer(self.token)
 
     def listen(self, server: grpc.aio.Server, address: str) -> int:
-        """Have the server listen there; gives the port. Raises RuntimeError if it cannot be bound."""
-        if self.certificates is None:
-            return server.add_insecure_port(address)
-        return server.add_secure_port(address, self.certificates.of_server())
+        """Have the server listen there; gives the port. Raises OSError that names the address."""
+        try:
+            if self.certificates is None:
+                return server.add_insecure_port(address)
+            return server.add_secure_port(address, self.certificates.of_server())
+        except RuntimeError:
+            why = "cannot be listened on: it is no address of this machine, or another program has it"
+            if self.certificates is not None:
+                why += ", or the certificates are damaged"
+            raise OSError(errno.EADDRNOTAVAIL, why, address) from None
 
     def open(self, address: str, options: Sequence[tuple[str, Any]]) -> grpc.aio.Channel:
         """A channel to a program of the same release."""

@@ -1,4 +1,7 @@
-"""The program `trellis`. What it needs takes a moment to import, and may be interrupted then too."""
+"""The program `trellis`. What it needs takes a moment to import, and may be interrupted then too.
+
+It is not in the package `emulator`, which looks for compiled modules as soon as anything of it is imported.
+"""
 
 from __future__ import annotations
 
