@@ -90,7 +90,7 @@ class MeasureGroup:
 def write_report(run: RunDirectory) -> Path:
     """Write `report/index.html` at once and return its path.
 
-    Raises `analysis.report.results.ResultsError` if the run was not analyzed, or does not tell all that it has to.
+    Raises `analysis.report.results.ResultsError` if the run was not analyzed, or lacks what a report tells.
     """
     try:
         page = _page(run)
