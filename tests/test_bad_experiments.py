@@ -319,6 +319,19 @@ def test_what_is_no_file_is_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["experiment.yaml", "pipe"]
 
 
+@pytest.mark.parametrize(
+    "master",
+    ["mars", "spark://", "spark://[::1", "spark://x:99999999", "local[", "local[0]", "local[99999999999]"],
+)
+def test_what_is_no_master_of_spark_is_refused(
+    write: Callable[[str | bytes], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str
+) -> None:
+    path = write(GOOD)
+    monkeypatch.chdir(tmp_path)
+    assert "--on" in refused(["run", str(path), "--on", master], limit=5)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_100_megabytes_are_refused_without_being_read(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     with path.open("wb") as file:

@@ -120,6 +120,9 @@ def test_what_is_not_renewed_ends() -> None:
     world.crash([3])
     world.settle(5)
     assert {identity[0] for identity in world.identities()} == {3, 4}
+    ends = [e.message.until for n in world.nodes().values() for e in n.entries.values()]
+    now = world.systems[4].environment.now
+    assert now + 5 < max(ends) <= now + 3 * 5 + 1, "three periods after the last renewal"
     world.settle(35)
     assert {identity[0] for identity in world.identities()} == {4}
     assert not any(e.message.subscriber == 3 for n in world.nodes().values() for e in n.entries.values())

@@ -45,6 +45,19 @@ def test_one_heartbeat_a_period_tells_a_neighbour_of_all_shared_trees() -> None:
     }
 
 
+def test_a_neighbour_that_leaves_one_tree_stays_the_parent_in_another() -> None:
+    tested = Peer({1: 60, 2: 70}, [1])
+    tested.accepted_by(60, 1)
+    tested.joined_by(60, topic=2)
+    tested.accepted_by(70, 2)
+    tested.hand(60, TreeLeave(topics=topics(2)))
+    tested.clear()
+    tested.environment.advance(HEARTBEAT)
+    assert [peer for peer, _ in tested.sent(TreeHeartbeat)] == [60]
+    tested.environment.advance(SILENT * HEARTBEAT)
+    assert tested.sent(TreeJoin), "the parent is silent, so another one is asked"
+
+
 def test_heartbeats_that_say_the_same_are_the_same_message() -> None:
     tested = member()
     tested.environment.advance(2 * HEARTBEAT)

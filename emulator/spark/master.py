@@ -18,7 +18,8 @@ from analysis.gateway import JavaError
 from analysis.session import start_session
 
 _HERE = "127.0.0.1"
-_LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
+_LOCAL = re.compile(r"local(\[([1-9]\d{0,3}|\*)(,\d{1,4})?\])?")
+"""With more threads than that Spark does not start, and does not say so."""
 _STANDALONE = re.compile(r"spark://(?P<places>[^/\s]+)")
 _ANSWER_LIMIT = 5.0
 """Seconds in which a master has to take a connection."""
