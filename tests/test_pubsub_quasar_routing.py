@@ -154,6 +154,22 @@ def test_without_negation_only_the_sender_is_kept_out() -> None:
     assert [to for to, _ in handled(world, 0, 1, event(negated=[2]))] == [2]
 
 
+def test_a_copy_that_does_not_return_is_drawn_to_a_publisher_by_no_other_members_gradient() -> None:
+    for returns, expected in ((True, 0), (False, 2)):
+        world = QuasarWorld(LINE, {0: [GROUP]}, returns=returns)
+        world.rounds(4)
+        beside_a_member = AttenuatedFilter([entry(0, topics=[GROUP]), entry(topics=[GROUP]), bytes(512)])
+        world.environment(1).hand_over(0, GradientUpdate(0, 99, True, beside_a_member))
+        script(world, 1, 0)
+        assert [to for to, _ in handled(world, 1, 0, event())] == [expected]
+
+
+def test_a_gradient_may_lead_back_to_the_sender_even_if_copies_do_not_return() -> None:
+    world = QuasarWorld(LINE, {0: [GROUP]}, returns=False, negation=False)
+    world.rounds(4)
+    assert [to for to, _ in handled(world, 1, 0, event())] == [0]
+
+
 def test_a_dead_end_sends_back_even_if_copies_do_not_return() -> None:
     world = QuasarWorld(LINE, {}, returns=False)
     world.rounds(4)
