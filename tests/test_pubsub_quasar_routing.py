@@ -235,3 +235,13 @@ def test_a_publication_waits_for_the_first_neighbour() -> None:
     world.graphs[0].add(1)
     world.lockstep.round(2.0)
     assert world.delivered() == {1: 1}
+
+
+def test_each_peer_asks_its_neighbours_in_an_order_of_its_own() -> None:
+    everybody = range(40)
+    world = QuasarWorld({peer: [n for n in everybody if n != peer] for peer in everybody}, {})
+    world.rounds(1)
+    early = set(range(20))
+    first = [world.quasars[peer]._gradients.surroundings()[0][0] for peer in everybody]
+    assert 10 < sum(peer in early for peer in first) < 30
+    assert len(set(first)) > 10

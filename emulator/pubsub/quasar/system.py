@@ -18,7 +18,7 @@ from emulator.protocol import (
 from emulator.pubsub.quasar.bloom import hashing_of
 from emulator.pubsub.quasar.gradients import Gradients
 from emulator.pubsub.quasar.parameters import QuasarParameters, parameters_over
-from emulator.pubsub.quasar.routing import Surroundings, choose_branches, find_gradient, has_group
+from emulator.pubsub.quasar.routing import choose_branches, find_gradient, has_group
 from emulator.system import MembershipKind, OverlayKind, System
 from trellis.v1.quasar import QuasarEvent
 
@@ -140,7 +140,7 @@ class Quasar(PubSub):
     def _pass_on(self, sender: int, message: QuasarEvent, followed: int) -> None:
         """Lines 10 to 23; the copy came by a gradient of level `followed`, -1 for none."""
         group = self._hashing.of_group(message.topic)
-        surroundings = self._surroundings()
+        surroundings = self._gradients.surroundings()
         negated = message.negated
         is_astray = 0 <= followed < self._depth and not has_group(surroundings, followed, group)
         if is_astray:
@@ -158,10 +158,6 @@ class Quasar(PubSub):
         elif is_astray:
             self._recovered[followed] += 1
         self.environment.send(next_hop, _copy(message, negated, message.ttl - 1, level + 1))
-
-    def _surroundings(self) -> Surroundings:
-        gradients = self._gradients
-        return [(link.peer, gradients.levels(link)) for link in gradients.links.values()]
 
     def _spread(self, copy: QuasarEvent, sender: int) -> None:
         """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
