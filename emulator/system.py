@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ class System:
     """`module:function` that lays out before a trial what the operators of servers would set up, such as a
     tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
     parameters that peers are made with. It raises ValueError for what cannot be laid out."""
+    misfits: Callable[[Any, int], Sequence[tuple[str, str]]] | None = None
+    """Key and problem of each of the parameters that does not fit a trial of so many peers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,13 @@ from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_rando
 from emulator.pubsub.opt.directory import Directory
 from emulator.pubsub.opt.parameters import OptParameters
 from emulator.pubsub.opt.system import Opt
-from trellis.v1.opt import DirectoryQuery, TopicLinkAnswer, TopicLinkHeartbeat, TopicLinkRequest
+from trellis.v1.opt import (
+    DirectoryQuery,
+    InterestExchange,
+    TopicLinkAnswer,
+    TopicLinkHeartbeat,
+    TopicLinkRequest,
+)
 from trellis.v1.overlay import Profile
 from trellis.v1.pubsub import Notification
 
@@ -109,6 +115,26 @@ def test_a_full_peer_refuses() -> None:
     accepted = [answer.profile is not None for _, answer in environment.take(TopicLinkAnswer)]
     assert accepted == [True, False, False]
     assert list(tested.neighbours()["topic"]) == [5]
+
+
+def test_the_next_peer_is_asked_when_the_last_one_has_answered() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1, 2, 3], greedy=1, random=0)
+    tested.start([])
+    known = {5: profile(5, 1), 6: profile(6, 1), 7: profile(7, 1, 2), 8: profile(8, 3)}
+    environment.hand_over(5, InterestExchange(True, list(known.values())))
+    environment.outbox.clear()
+    asked = []
+    environment.advance(1.0)
+    while requests := [sent for sent in environment.outbox if isinstance(sent.message, TopicLinkRequest)]:
+        (sent,) = requests
+        environment.outbox.clear()
+        refuses = sent.peer == 7
+        asked.append(sent.peer)
+        answer = TopicLinkAnswer() if refuses else TopicLinkAnswer(known[sent.peer])
+        environment.hand_over(sent.peer, answer, request=-sent.request)
+    assert asked[0] == 7
+    assert sorted(asked[1:]) in ([5, 8], [6, 8])
 
 
 def test_an_event_floods_among_its_subscribers_alone() -> None:

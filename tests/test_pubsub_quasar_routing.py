@@ -154,6 +154,22 @@ def test_without_negation_only_the_sender_is_kept_out() -> None:
     assert [to for to, _ in handled(world, 0, 1, event(negated=[2]))] == [2]
 
 
+def test_a_copy_that_does_not_return_is_drawn_to_a_publisher_by_no_other_members_gradient() -> None:
+    for returns, expected in ((True, 0), (False, 2)):
+        world = QuasarWorld(LINE, {0: [GROUP]}, returns=returns)
+        world.rounds(4)
+        beside_a_member = AttenuatedFilter([entry(0, topics=[GROUP]), entry(topics=[GROUP]), bytes(512)])
+        world.environment(1).hand_over(0, GradientUpdate(0, 99, True, beside_a_member))
+        script(world, 1, 0)
+        assert [to for to, _ in handled(world, 1, 0, event())] == [expected]
+
+
+def test_a_gradient_may_lead_back_to_the_sender_even_if_copies_do_not_return() -> None:
+    world = QuasarWorld(LINE, {0: [GROUP]}, returns=False, negation=False)
+    world.rounds(4)
+    assert [to for to, _ in handled(world, 1, 0, event())] == [0]
+
+
 def test_a_dead_end_sends_back_even_if_copies_do_not_return() -> None:
     world = QuasarWorld(LINE, {}, returns=False)
     world.rounds(4)
@@ -219,3 +235,13 @@ def test_a_publication_waits_for_the_first_neighbour() -> None:
     world.graphs[0].add(1)
     world.lockstep.round(2.0)
     assert world.delivered() == {1: 1}
+
+
+def test_each_peer_asks_its_neighbours_in_an_order_of_its_own() -> None:
+    everybody = range(40)
+    world = QuasarWorld({peer: [n for n in everybody if n != peer] for peer in everybody}, {})
+    world.rounds(1)
+    early = set(range(20))
+    first = [world.quasars[peer]._gradients.surroundings()[0][0] for peer in everybody]
+    assert 10 < sum(peer in early for peer in first) < 30
+    assert len(set(first)) > 10

@@ -178,7 +178,8 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
 
     found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
-    return [*findings, *_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    findings += _check_hosts(spec) + _check_peers(spec)
+    return [*findings, *(_check_service(spec) or _check_schema(spec))]
 
 
 def _check_hosts(spec: TrialSpec) -> list[Finding]:
@@ -203,6 +204,17 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
         text = f'is "pods", which takes all peers of a pod away: set runtime.hosts to {spec.peers}'
         findings.append((("runtime", "churn"), text))
     return findings
+
+
+def _check_peers(spec: TrialSpec) -> list[Finding]:
+    """Whether the system's parameters fit the number of peers."""
+    from emulator.registry import SYSTEMS
+
+    system = SYSTEMS[spec.system.name]
+    if system.misfits is None:
+        return []
+    found = system.misfits(system.parameters.model_validate(spec.system.parameters), spec.peers)
+    return [(("system", "parameters", *_parts(key)), text) for key, text in found]
 
 
 _ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}

@@ -13,8 +13,8 @@ from emulator.pubsub.opt.parameters import OptParameters
 from trellis.v1.opt import TopicLinkAnswer, TopicLinkEnd, TopicLinkHeartbeat, TopicLinkRequest
 from trellis.v1.overlay import Profile
 
-_AT_ONCE: Final = 8
-"""Peers asked for links in one round, at most, for each of the two coverages."""
+_IN_A_ROUND: Final = 16
+"""Peers asked for links in one round, one after the other, at most."""
 
 
 class Link:
@@ -50,6 +50,8 @@ class Links:
         """Peers that were asked and have not answered: they count as neighbours until they refuse."""
         self._refused: dict[int, float] = {}
         """When each peer refused last, or did not answer (s of trial time)."""
+        self._left = 0
+        """How many more may be asked in this round."""
         self._greedy = Coverage(0, 0)
         self._random = Coverage(0, 0)
         environment.serve(TopicLinkRequest, self._on_request)
@@ -73,26 +75,8 @@ class Links:
         now = self._environment.now
         for peer in [peer for peer, at in self._refused.items() if at < now - self._parameters.retry]:
             del self._refused[peer]
-        if not self.uncovered() or not self._has_room():
-            return
-        free = {
-            profile.peer: profile
-            for profile in self._knowledge.candidates()
-            if not (
-                profile.peer in self.links or profile.peer in self._asked or profile.peer in self._refused
-            )
-        }
-        draw = self._environment.random
-        for is_random, coverage in ((False, self._greedy), (True, self._random)):
-            for _ in range(_AT_ONCE):
-                if not coverage.lacking or not self._has_room():
-                    break
-                choose = choose_randomly if is_random else choose_greedily
-                chosen = choose(free.values(), coverage.lacking, draw)
-                if chosen is None:
-                    break
-                del free[chosen.peer]
-                self._ask(chosen, is_random)
+        self._left = _IN_A_ROUND
+        self._ask_next()
 
     def beat(self) -> None:
         """Tell the neighbours that this peer is there, and give up those that are silent."""
@@ -113,10 +97,29 @@ class Links:
         """Forget all links."""
         self.links.clear()
         self._asked.clear()
+        self._left = 0
 
     def _has_room(self) -> bool:
         most = self._parameters.degree
         return not most or len(self.links) + len(self._asked) < most
+
+    def _ask_next(self) -> None:
+        """Choose one peer and ask it. The next choice waits for the answer: it may need no other link."""
+        if self._asked or not self._left or not self.uncovered() or not self._has_room():
+            return
+        free = [
+            each
+            for each in self._knowledge.candidates()
+            if each.peer not in self.links and each.peer not in self._refused
+        ]
+        draw = self._environment.random
+        chosen = choose_greedily(free, self._greedy.lacking, draw)
+        is_random = chosen is None
+        if chosen is None:
+            chosen = choose_randomly(free, self._random.lacking, draw)
+        if chosen is not None:
+            self._left -= 1
+            self._ask(chosen, is_random)
 
     def _ask(self, profile: Profile, is_random: bool) -> None:
         peer = profile.peer
@@ -136,17 +139,18 @@ class Links:
             self._on_refusal(peer)
             return
         asked = self._asked.pop(peer, None)
-        if asked is None:
-            return
-        self._discount(asked)
-        if peer not in self.links:
-            self._add(peer, Link(profile, asked.is_random, self._environment.now))
+        if asked is not None:
+            self._discount(asked)
+            if peer not in self.links:
+                self._add(peer, Link(profile, asked.is_random, self._environment.now))
+        self._ask_next()
 
     def _on_refusal(self, peer: int) -> None:
         asked = self._asked.pop(peer, None)
         if asked is not None:
             self._discount(asked)
             self._refused[peer] = self._environment.now
+        self._ask_next()
 
     def _on_request(self, sender: int, request: TopicLinkRequest) -> TopicLinkAnswer:
         profile = request.profile

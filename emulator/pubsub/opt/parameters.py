@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from emulator.quantities import Duration
 
@@ -35,3 +35,17 @@ class OptParameters(BaseModel):
     pull_timeout: Duration = Field(
         2.0, gt=0, description="time after which an event is pulled from elsewhere"
     )
+
+    @model_validator(mode="after")
+    def _leaves_links(self) -> OptParameters:
+        if self.greedy == self.random == 0:
+            raise ValueError("greedy and random are both 0, so nobody would seek a link")
+        return self
+
+
+def misfits(parameters: OptParameters, peers: int) -> list[tuple[str, str]]:
+    """What does not fit so many peers, as `System.misfits`."""
+    if parameters.knowledge == "full" and parameters.directory >= peers:
+        last = peers - 1
+        return [("directory", f"is {parameters.directory}, but the peers are numbered from 0 to {last}")]
+    return []

@@ -17,8 +17,10 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
+from emulator.identifiers import hash_of_peer
 from emulator.protocol import Environment, Membership
 from emulator.pubsub.quasar.bloom import Hashing, difference, fill, flipped, home_level, merged, shared
+from emulator.pubsub.quasar.routing import Surroundings
 from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 _BYTES_OF_A_FLIP: Final = 2
@@ -27,10 +29,15 @@ _BYTES_OF_A_FLIP: Final = 2
 class Link:
     """A neighbour in either direction, and what it told."""
 
-    __slots__ = ("filter", "heard", "is_claimed", "is_neighbour", "peer", "sent", "session", "version")
+    __slots__ = (
+        *("filter", "heard", "is_claimed", "is_neighbour", "peer", "place", "sent", "session", "version"),
+    )
 
-    def __init__(self, peer: int) -> None:
+    def __init__(self, peer: int, own: int) -> None:
+        """A link of the peer `own`."""
         self.peer = peer
+        self.place = hash_of_peer(peer) ^ hash_of_peer(own)
+        """Neighbours are asked in ascending order of it, which at each peer is another one."""
         self.filter: AttenuatedFilter | None = None
         self.session = -1
         self.version = 0
@@ -120,6 +127,10 @@ class Gradients:
             return None
         return found.levels
 
+    def surroundings(self) -> Surroundings:
+        """The neighbours with their filters, in the order in which Algorithm 2 asks them."""
+        return [(link.peer, self.levels(link)) for link in sorted(self.links.values(), key=_place)]
+
     def gauges(self) -> dict[str, float]:
         """Links and the filters that are kept: their number, bytes, and share of bits that are set."""
         kept = [link.filter for link in self.links.values() if link.filter is not None]
@@ -134,7 +145,7 @@ class Gradients:
     def _link(self, peer: int) -> Link:
         link = self.links.get(peer)
         if link is None:
-            link = self.links[peer] = Link(peer)
+            link = self.links[peer] = Link(peer, self._environment.peer)
         return link
 
     def _is_claimed(self, link: Link) -> bool:
@@ -147,7 +158,7 @@ class Gradients:
             current.update(peers)
         current.discard(self._environment.peer)
         for peer in sorted(current - self.links.keys()):
-            self.links[peer] = Link(peer)
+            self._link(peer)
         for link in list(self.links.values()):
             link.is_neighbour = link.peer in current
             if not link.is_neighbour and not self._is_claimed(link):
@@ -194,7 +205,7 @@ class Gradients:
         if link is None:
             if not message.linked:
                 return
-            link = self.links[sender] = Link(sender)
+            link = self._link(sender)
         link.is_claimed = message.linked
         link.heard = self._environment.now
         self._take_over(link, message)
@@ -234,3 +245,7 @@ class Gradients:
         if link is not None and self._version:
             link.sent = 0
             self._tell(link)
+
+
+def _place(link: Link) -> int:
+    return link.place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from emulator.protocol import (
@@ -18,7 +18,7 @@ from emulator.protocol import (
 from emulator.pubsub.quasar.bloom import hashing_of
 from emulator.pubsub.quasar.gradients import Gradients
 from emulator.pubsub.quasar.parameters import QuasarParameters, parameters_over
-from emulator.pubsub.quasar.routing import Surroundings, choose_branches, find_gradient, has_group
+from emulator.pubsub.quasar.routing import choose_branches, find_gradient, has_group
 from emulator.system import MembershipKind, OverlayKind, System
 from trellis.v1.quasar import QuasarEvent
 
@@ -140,45 +140,47 @@ class Quasar(PubSub):
     def _pass_on(self, sender: int, message: QuasarEvent, followed: int) -> None:
         """Lines 10 to 23; the copy came by a gradient of level `followed`, -1 for none."""
         group = self._hashing.of_group(message.topic)
-        surroundings = self._surroundings()
+        surroundings = self._gradients.surroundings()
         negated = message.negated
         is_astray = 0 <= followed < self._depth and not has_group(surroundings, followed, group)
         if is_astray:
             self._astray[followed] += 1
             if self._negates_stale:
                 negated = [*negated, self.environment.peer]
-        choices = surroundings
-        if not self._returns:
-            kept_out = self._kept_out(sender, negated)
-            choices = [each for each in surroundings if each[0] not in kept_out]
-            if not choices:
-                choices = surroundings
-        if not choices:
+        if not surroundings:
             return
         wells = [self._hashing.of_peer(peer) for peer in negated] if self._negates else []
-        next_hop, level = find_gradient(choices, self._depth, group, wells)
+        published = self._published(negated)
+        pulling = [each for each in surroundings if each[0] not in published]
+        next_hop, level = find_gradient(pulling, self._depth, group, wells)
         if next_hop < 0:
-            next_hop = self.environment.random.choice(choices)[0]
+            next_hop = self._step_at_random(sender, published)
         elif is_astray:
             self._recovered[followed] += 1
         self.environment.send(next_hop, _copy(message, negated, message.ttl - 1, level + 1))
 
-    def _surroundings(self) -> Surroundings:
-        gradients = self._gradients
-        return [(link.peer, gradients.levels(link)) for link in gradients.links.values()]
-
     def _spread(self, copy: QuasarEvent, sender: int) -> None:
         """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
-        neighbours = list(self._gradients.links)
-        if not self._returns:
-            kept_out = self._kept_out(sender, copy.negated)
-            neighbours = [peer for peer in neighbours if peer not in kept_out]
+        neighbours = self._onward(sender, self._published(copy.negated))
         for peer in choose_branches(neighbours, self._branch, self.environment.random):
             self.environment.send(peer, copy)
 
-    def _kept_out(self, sender: int, negated: list[int]) -> list[int]:
-        """The peers that a copy does not go back to: its sender and PUB, which is negative information."""
-        return [sender, *negated] if self._negates else [sender]
+    def _step_at_random(self, sender: int, published: Collection[int]) -> int:
+        """Line 22; from a dead end a copy goes back."""
+        choices = self._onward(sender, published) or list(self._gradients.links)
+        return self.environment.random.choice(choices)
+
+    def _onward(self, sender: int, published: Collection[int]) -> list[int]:
+        """The neighbours for which Algorithm 2 has no gradient to go by, but where the copy comes from."""
+        return [
+            peer
+            for peer in self._gradients.links
+            if peer not in published and (self._returns or peer != sender)
+        ]
+
+    def _published(self, negated: list[int]) -> list[int]:
+        """PUB, as far as copies do not return there: it is negative information, on whatever way they go."""
+        return negated if self._negates and not self._returns else []
 
     def _deliver(self, message: QuasarEvent) -> None:
         self.environment.deliver(
