@@ -1,6 +1,6 @@
 """How events get to the home of their topic, and past each peer of its tree once.
 
-The home (Scribe: the root) is the peer that the overlay leads to from the hash of the topic. Who knows it sends
+The home (Scribe: the root) is the peer that the overlay leads to from the hash of a topic. Who knows it sends
 straight to it, as in Scribe (section III.C); others route, and the home tells them who it is.
 """
 
