@@ -105,8 +105,15 @@ class TreePeer(Component):
         self.control.carry(self, TreeSearch)
         self.wanted: set[int] = set()
         self.known = -1
+        self.had: set[int] = set()
         self.trees = PathTrees(
-            environment, self.ring, self.control, parameters, self.wanted, lambda topic: self.known
+            environment,
+            self.ring,
+            self.control,
+            parameters,
+            self.wanted,
+            lambda topic: self.known,
+            lambda event: event in self.had,
         )
 
     def start(self, contacts: Sequence[int]) -> None:

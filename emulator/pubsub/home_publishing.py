@@ -62,6 +62,10 @@ class HomePublishing:
         )
         self._send_home(data, _PATIENCE)
 
+    def has(self, event: int) -> bool:
+        """Whether the event of this number was here lately."""
+        return event in self._seen
+
     def on_unreachable(self, peer: int) -> None:
         """Forget that `peer` is a home."""
         for topic in [topic for topic, home in self._known_homes.items() if home == peer]:

@@ -71,6 +71,14 @@ class Magnet(PubSub):
             parameters.round,
             self._rates.keys(),
         )
+        self._publishing = HomePublishing(
+            environment,
+            self.control,
+            parameters.multicast_timeout,
+            self._rates.keys(),
+            self._home_in_tree,
+            self._send_down,
+        )
         self.trees = PathTrees(
             environment,
             self.ring,
@@ -78,6 +86,7 @@ class Magnet(PubSub):
             parameters,
             self._rates.keys(),
             self.membership.subscriber,
+            self._publishing.has,
         )
         self._seat = Seat(environment, self.ring, self.membership, self._describe, self._settled)
         self.control.carry(self, TreeSearch, EventData)
@@ -88,14 +97,6 @@ class Magnet(PubSub):
         """The time at which the peer began to wait for views (s)."""
         self._changes = 0
         """Interests that changed since the peer took its place."""
-        self._publishing = HomePublishing(
-            environment,
-            self.control,
-            parameters.multicast_timeout,
-            self._rates.keys(),
-            self._home_in_tree,
-            self._send_down,
-        )
         environment.handle(EventData, self._on_event)
 
     def start(self, contacts: Sequence[int]) -> None:
@@ -165,7 +166,8 @@ class Magnet(PubSub):
             self._publishing.be_home(message, hops)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """The trees look at the control overlay's routes themselves."""
+        """Give up, without waiting for the next heartbeat, what the neighbour is the home of now."""
+        self.trees.check_homes()
 
     def _look(self) -> None:
         """Take a place when the views are there; join the trees from it."""
