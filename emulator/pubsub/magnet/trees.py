@@ -179,7 +179,9 @@ class PathTrees:
             self._send(known, search)
 
     def _search(self, topic: int, lost_since: float | None) -> TreeSearch:
-        missed = 0 if lost_since is None else round(1e3 * (self._environment.now - lost_since))
+        """Tell how long events may have been missed, and more, for the search itself takes time."""
+        now, margin = self._environment.now, self._join_timeout
+        missed = 0 if lost_since is None else round(1e3 * (now - lost_since + margin))
         return TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0, missed)
 
     def _end_join(self, topic: int) -> None:
@@ -277,6 +279,8 @@ class PathTrees:
     def _ask_for_missed(self, parent: int, path: TreePath, lost_since: float | None) -> None:
         """Join once more, at the parent, if it has events that are missed here or by the joiner."""
         if path.missed_ms:
+            if path.joiner is not None and path.joiner.peer == self._peer:
+                return  # the parent sends them
             since = self._environment.now - path.missed_ms / 1e3
             lost_since = since if lost_since is None else min(since, lost_since)
         if lost_since is not None and any(not self._has(event) for event in path.kept):
