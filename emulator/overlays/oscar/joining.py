@@ -133,7 +133,7 @@ class Joining:
         asked = Contact(sender, join.identifier)
         if not join.between and asked in ring.successors[:1]:
             return self._place(join.identifier, ring.successors[1:])
-        if join.between or asked not in [*ring.successors, ring.predecessor]:
+        if join.between or (asked not in ring.successors and asked != ring.predecessor):
             ring.drop(sender)
         gap = ring.gap()
         offset = gap // 2 if join.between else ring.offset(join.identifier)
