@@ -193,6 +193,17 @@ def test_what_a_new_home_gets_before_it_has_a_tree_reaches_all() -> None:
     assert all(world.peer(peer).had == {1} for peer in members)
 
 
+def test_a_former_home_gets_what_the_new_one_had_before_it_came() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    world.join(0)
+    world.move_home(15)
+    world.peer(15).take(EventData(event=1, topic=TOPIC))
+    world.repair(3)
+    assert (15, 0) in world.edges()
+    assert world.peer(0).had == {1}
+
+
 def test_events_of_a_home_without_a_tree_go_on_to_the_next_home() -> None:
     world = TreeWorld(CHORD)
     world.spread_events()
