@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.claims.papers import CLAIMS, judge
+from analysis.claims.papers import judge
 from analysis.measures.variants import VariantResult, estimate
 from emulator.experiment.load import load
 from emulator.experiment.variants import variants
