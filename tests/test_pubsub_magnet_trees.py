@@ -233,3 +233,12 @@ def test_who_gets_another_parent_asks_it_for_the_events_that_are_not_here() -> N
         searches = environment.take(TreeSearch)
         assert [(parent, search.joiner) for parent, search in searches] == [(12, Contact(5, 5))] * asks
         assert all(search.missed_ms > 0 for _, search in searches)
+
+
+def test_a_home_without_a_tree_forgets_events_that_nobody_comes_for() -> None:
+    world = TreeWorld(CHORD)
+    home = world.peer(0)
+    home.take(EventData(event=1, topic=TOPIC))
+    world.repair(5)
+    assert home.trees._kept.numbers(TOPIC) == []
+    assert not home.trees._early

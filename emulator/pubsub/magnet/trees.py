@@ -62,8 +62,8 @@ class PathTrees:
         self._lost_since: dict[int, float] = {}
         """By topic: since when nothing may have come from a parent that is lost (s of trial time)."""
         self._kept = KeptEvents()
-        self._early: dict[int, list[Message]] = {}
-        """By topic: events that came to this peer as the home, which has no tree of the topic yet."""
+        self._early: set[int] = set()
+        """Topics of which events came to this peer as the home, which has no tree of the topic yet."""
         self._routes_version = -1
         self._control_version = -1
         self._homes_checked = 0.0
@@ -137,7 +137,7 @@ class PathTrees:
         branch = self.branches.get(topic)
         if branch is None:
             if self._control.next_hop(hash_of_topic(topic)) is None:
-                self._early.setdefault(topic, []).append(message)
+                self._early.add(topic)
         else:
             for child in branch.children:
                 self._environment.send(child, message)
@@ -157,7 +157,7 @@ class PathTrees:
             self._end_join(search.topic)
             branch.is_home = True
             branch.home = self._peer
-            self._early.pop(search.topic, None)
+            self._early.discard(search.topic)
             self._bound(search.topic, branch)
         if search.joiner.peer != self._peer:
             self._descend(search.topic, branch, search.joiner, search.missed_ms)
@@ -396,6 +396,7 @@ class PathTrees:
         self.check_homes()
         now = self._environment.now
         self._kept.forget_before(oldest)
+        self._early = {topic for topic in self._early if self._kept.numbers(topic)}
         parted = []
         for topic, branch in self.branches.items():
             if branch.parting:
@@ -422,7 +423,8 @@ class PathTrees:
                     self._lose_parent(topic)
             for topic in list(self._early):
                 if self._control.next_hop(hash_of_topic(topic)) is not None:
-                    for event in self._early.pop(topic):
+                    self._early.discard(topic)
+                    for event in self._kept.since(topic, 0.0):
                         self._control.route(hash_of_topic(topic), event)
         self._homes_checked = self._environment.now
 
