@@ -16,6 +16,7 @@ from emulator.pubsub.magnet.parameters import MagnetParameters
 from emulator.pubsub.magnet.trees import PathTrees
 from trellis.v1.magnet import TreePath, TreeSearch
 from trellis.v1.overlay import Contact, Routed
+from trellis.v1.pubsub import EventData
 
 TOPIC = 3
 HEARTBEAT = 2.0
@@ -102,11 +103,18 @@ class TreePeer(Component):
         parameters = MagnetParameters.model_validate({"graft": graft, "heartbeat": f"{HEARTBEAT} s"})
         self.ring = FixedRing(environment.channel("interest"), space, fingers)
         self.control = FixedControl(environment.channel("control"), home)
-        self.control.carry(self, TreeSearch)
+        self.control.carry(self, TreeSearch, EventData)
         self.wanted: set[int] = set()
         self.known = -1
+        self.had: set[int] = set()
         self.trees = PathTrees(
-            environment, self.ring, self.control, parameters, self.wanted, lambda topic: self.known
+            environment,
+            self.ring,
+            self.control,
+            parameters,
+            self.wanted,
+            lambda topic: self.known,
+            lambda event: event in self.had,
         )
 
     def start(self, contacts: Sequence[int]) -> None:
@@ -122,8 +130,17 @@ class TreePeer(Component):
         return True
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
-        assert isinstance(message, TreeSearch)
-        self.trees.be_home(message)
+        if isinstance(message, EventData):
+            self.take(message)
+        else:
+            assert isinstance(message, TreeSearch)
+            self.trees.be_home(message)
+
+    def take(self, event: EventData) -> None:
+        """Pass an event on that was not here yet."""
+        if event.event not in self.had:
+            self.had.add(event.event)
+            self.trees.send_down(event.topic, event)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
         pass
@@ -178,6 +195,17 @@ class TreeWorld:
             environment.advance(0.0)
         for sender, sent in outgoing:
             self.world.environments[sent.peer].hand_over(sender, sent.message, sent.channel, sent.request)
+
+    def spread_events(self) -> None:
+        """Have all peers pass on the events that they get."""
+        for number, environment in self.world.environments.items():
+            peer = self.peer(number)
+            environment.handle(EventData, lambda sender, event, peer=peer: peer.take(event))
+
+    def move_home(self, home: int) -> None:
+        """Make another peer the home, of which only the control overlay knows so far."""
+        for number in self.world.protocols:
+            self.peer(number).control.move_home(home)
 
     def leave(self, number: int) -> None:
         peer = self.peer(number)

@@ -206,6 +206,56 @@ def test_lookups_end_at_the_successor_of_the_key_before_and_after_crashes(
         assert isinstance(ends[0][1], Lookup)
 
 
+@settings(deadline=None, max_examples=3)
+@given(st.integers(0, 2**32 - 1))
+def test_where_nobody_is_on_the_ring_any_more_it_is_begun_anew_and_is_one(seed: int) -> None:
+    def make(environment: FakeEnvironment) -> Lookups:
+        parameters = OscarParameters.model_validate({"long_links": 5, "successors": 4, "rewire": "10 s"})
+        return Lookups(environment, Oscar(environment.channel("overlay"), parameters))
+
+    world = Lockstep(make, range(PEERS), seed)
+    rng = random.Random(seed)
+    for peer, protocol in world.protocols.items():
+        protocol.start([(peer + 1) % PEERS])
+    for _ in range(40):
+        world.round()
+        for environment in world.environments.values():
+            while environment.asked_for_contacts:
+                environment.asked_for_contacts.pop()(rng.sample(range(PEERS), 3))
+    assert_ring_is_whole(world)
+
+
+def test_a_peer_that_confirms_its_place_changes_nothing_where_it_is_known() -> None:
+    world = network(5)
+    oscar = oscar_at(world, 0)
+    before = oscar.ring.predecessor
+    assert before is not None
+    neighbours = {peer: list(oscar_at(world, peer).ring.successors) for peer in world.protocols}
+    for peer in range(1, PEERS):
+        oscar._joining.confirm(peer)
+        world.exchange(only=[RingJoin, RingPlace])
+        assert oscar.ring.predecessor == before
+        for other in world.protocols:
+            assert oscar_at(world, other).ring.successors == neighbours[other]
+
+
+def test_a_peer_that_is_nobodys_successor_asks_for_its_place() -> None:
+    world = network(5)
+    oscar = oscar_at(world, 0)
+    before = oscar.ring.predecessor
+    assert before is not None
+    oscar_at(world, before.peer).ring.drop(0)
+    oscar.ring.drop(before.peer)
+    for _ in range(4):
+        oscar._confirm_place()
+    assert not world.environments[0].asked_for_contacts
+    oscar._confirm_place()
+    world.environments[0].asked_for_contacts.pop()([9])
+    world.exchange(only=[RingJoin, RingPlace])
+    assert oscar.ring.predecessor == before
+    assert oscar_at(world, before.peer).ring.successors[0].peer == 0
+
+
 def test_one_lost_answer_ends_neither_the_ring_nor_a_link() -> None:
     world = network(3)
     oscar = oscar_at(world, 0)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from magnet_world import TOPIC, TreeWorld
 
-from trellis.v1.magnet import TreePart
+from trellis.v1.magnet import TreePart, TreePath, TreeSearch
+from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData
 
 CHORD = {peer: [(peer + step) % 16 for step in (1, 2, 4, 8)] for peer in range(16)}
@@ -175,3 +176,69 @@ def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> N
     event = EventData(event=1, topic=TOPIC)
     home.trees.send_down(TOPIC, event)
     assert environment.take(EventData) == [(4, event)]
+
+
+def test_what_a_new_home_gets_before_it_has_a_tree_reaches_all() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    members = (5, 6, 13, 15)
+    for peer in members:
+        world.join(peer)
+    world.move_home(2)
+    world.peer(2).take(EventData(event=1, topic=TOPIC))
+    assert not any(world.peer(peer).had for peer in members)
+    # A newcomer makes the new home's first way, over peers that know of no event.
+    world.join(11)
+    world.repair(3)
+    assert all(world.peer(peer).had == {1} for peer in members)
+
+
+def test_a_former_home_gets_what_the_new_one_had_before_it_came() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    world.join(0)
+    world.move_home(15)
+    world.peer(15).take(EventData(event=1, topic=TOPIC))
+    world.repair(3)
+    assert (15, 0) in world.edges()
+    assert world.peer(0).had == {1}
+
+
+def test_events_of_a_home_without_a_tree_go_on_to_the_next_home() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    world.join(5)
+    world.move_home(2)
+    world.peer(2).take(EventData(event=1, topic=TOPIC))
+    world.move_home(3)
+    world.repair(3)
+    assert world.peer(3).had == world.peer(5).had == {1}
+
+
+def test_a_home_is_given_up_as_soon_as_a_path_from_the_new_one_comes() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    world.move_home(8)
+    world.join(1)
+    assert {(8, 0), (0, 1)} <= world.edges()
+
+
+def test_who_gets_another_parent_asks_it_for_the_events_that_are_not_here() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    environment = world.world.environments[5]
+    world.peer(5).had.add(7)
+    for kept, asks in (([7], False), ([7, 8], True)):
+        environment.hand_over(12 if asks else 3, TreePath(TOPIC, Contact(5, 5), 0, 6, 0, kept))
+        searches = environment.take(TreeSearch)
+        assert [(parent, search.joiner) for parent, search in searches] == [(12, Contact(5, 5))] * asks
+        assert all(search.missed_ms > 0 for _, search in searches)
+
+
+def test_a_home_without_a_tree_forgets_events_that_nobody_comes_for() -> None:
+    world = TreeWorld(CHORD)
+    home = world.peer(0)
+    home.take(EventData(event=1, topic=TOPIC))
+    world.repair(5)
+    assert home.trees._kept.numbers(TOPIC) == []
+    assert not home.trees._early

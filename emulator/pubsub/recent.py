@@ -1,4 +1,4 @@
-"""A set of things that were seen lately."""
+"""Sets of things that were seen lately."""
 
 from __future__ import annotations
 
@@ -39,3 +39,23 @@ class Recent:
         self._old = self._new if now < self._turns_at + self._lifetime else set()
         self._new = set()
         self._turns_at = now + self._lifetime
+
+
+class Newest:
+    """A set that forgets: it keeps the `count` entries that came last."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._entries: dict[Hashable, None] = {}
+
+    def __contains__(self, entry: Hashable) -> bool:
+        return entry in self._entries
+
+    def add(self, entry: Hashable) -> bool:
+        """Whether it was not there yet."""
+        if entry in self._entries:
+            return False
+        self._entries[entry] = None
+        if len(self._entries) > self._count:
+            del self._entries[next(iter(self._entries))]
+        return True

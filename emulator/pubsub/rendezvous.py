@@ -9,9 +9,10 @@ from typing import Final
 from emulator.identifiers import hash_of_topic
 from emulator.messages.message import Message
 from emulator.overlays.small_world import SmallWorld
-from emulator.protocol import Environment, Event, Interest, PubSub, TopicInterest
+from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.dissemination import Dissemination
 from emulator.pubsub.relay_trees import RelayTrees
+from emulator.pubsub.topics import topic_interest
 from emulator.pubsub.vitis_parameters import RendezvousParameters
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData, Proposals
@@ -71,12 +72,12 @@ class RendezvousPubSub(PubSub):
         self._dissemination.on_unreachable(peer)
 
     def subscribe(self, interest: Interest) -> None:
-        asked = _topic(interest)
+        asked = topic_interest(interest)
         self._rates[asked.topic] = asked.rate
         self._overlay.describe(self._rates)
 
     def unsubscribe(self, interest: Interest) -> None:
-        self._rates.pop(_topic(interest).topic, None)
+        self._rates.pop(topic_interest(interest).topic, None)
         self._overlay.describe(self._rates)
 
     def publish(self, event: Event) -> None:
@@ -122,9 +123,3 @@ class RendezvousPubSub(PubSub):
 
     def _is_interested(self, topic: int) -> bool:
         return topic in self._rates
-
-
-def _topic(interest: Interest) -> TopicInterest:
-    if not isinstance(interest, TopicInterest):
-        raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
-    return interest

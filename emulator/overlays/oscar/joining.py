@@ -1,12 +1,13 @@
 """How a peer comes onto the ring: at an identifier, or behind a peer that it names.
 
 Each peer that is asked either gives the place behind it or names one that is closer to it; the newcomer asks
-on. Who gives a place takes the newcomer for its successor at once, so that two never get the same one.
+on. Who gives a place takes the newcomer for its successor at once, so that two never get the same one. Where
+nobody is on the ring any more, two peers that only find each other begin it anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from emulator.overlays.oscar.parameters import OscarParameters
@@ -17,6 +18,8 @@ from trellis.v1.oscar import RingJoin, RingPlace
 
 _MOST_ASKED: Final = 200
 """Peers that are asked one after the other before the newcomer begins again."""
+_LONELY: Final = 3
+"""Peers in turn that are not on the ring either, after which a newcomer may begin one."""
 
 
 class Joining:
@@ -31,9 +34,14 @@ class Joining:
         ready: Callable[[], bool],
         levels: Callable[[], int],
         taken: Callable[[RingPlace], None],
+        confirmed: Callable[[RingPlace], None],
+        begin: Callable[[int], None],
         changed: Callable[[], None],
     ) -> None:
-        """`taken` gets the place that was given; `changed` follows when a newcomer stands behind here."""
+        """`taken` gets the place that was given, and `confirmed` the one that the peer had already.
+
+        `begin` has the peer stand on the ring alone; `changed` follows when a newcomer stands behind here.
+        """
         self._environment = environment
         self._timeout = parameters.timeout
         self._ring = ring
@@ -41,10 +49,16 @@ class Joining:
         self._ready = ready
         self._levels = levels
         self._taken = taken
+        self._confirmed = confirmed
+        self._begin_ring = begin
         self._changed = changed
         self._failed: Callable[[], None] = _nothing
         self._pending: Timer | None = None
         self._asked = 0
+        self._answered = taken
+        self._wanted = 0
+        """The identifier that was asked for last."""
+        self._in_vain = 0
         environment.serve(RingJoin, self._on_join)
 
     @property
@@ -54,11 +68,18 @@ class Joining:
 
     def at(self, identifier: int, contact: int, failed: Callable[[], None]) -> None:
         """Ask for the place at `identifier`, beginning at `contact`; `failed` if no answer comes."""
-        self._begin(contact, RingJoin(identifier, False), failed)
+        self._wanted = identifier
+        self._begin(contact, RingJoin(identifier, False, self._in_vain), self._taken, failed)
 
     def behind(self, contact: int, failed: Callable[[], None]) -> None:
         """Ask for the middle between `contact` and its successor; `failed` if no answer comes."""
-        self._begin(contact, RingJoin(0, True), failed)
+        self._in_vain = 0
+        self._begin(contact, RingJoin(0, True, 0), self._taken, failed)
+
+    def confirm(self, contact: int) -> None:
+        """Ask for the place where this peer stands: whoever is before it takes it for its successor."""
+        if self._pending is None:
+            self._begin(contact, RingJoin(self._ring.own, False, 0), self._confirmed, _nothing)
 
     def cancel(self) -> None:
         """Forget what was asked."""
@@ -66,8 +87,15 @@ class Joining:
             self._pending.cancel()
             self._pending = None
 
-    def _begin(self, contact: int, join: RingJoin, failed: Callable[[], None]) -> None:
+    def _begin(
+        self,
+        contact: int,
+        join: RingJoin,
+        answered: Callable[[RingPlace], None],
+        failed: Callable[[], None],
+    ) -> None:
         self.cancel()
+        self._answered = answered
         self._failed = failed
         self._asked = 0
         self._ask(contact, join)
@@ -84,8 +112,10 @@ class Joining:
         if reply.closer is not None and self._asked < _MOST_ASKED:
             self._ask(reply.closer.peer, join)
         elif reply.own is not None:
-            self._taken(reply)
+            self._in_vain = 0
+            self._answered(reply)
         else:
+            self._in_vain += 1
             self._give_up()
 
     def _give_up(self) -> None:
@@ -94,9 +124,17 @@ class Joining:
 
     def _on_join(self, sender: int, join: RingJoin) -> RingPlace:
         if not self._ready():
-            return RingPlace()
+            if self._in_vain <= _LONELY or join.in_vain <= _LONELY or self._environment.peer > sender:
+                return RingPlace()
+            self.cancel()
+            self._in_vain = 0
+            self._begin_ring(self._wanted)
         ring = self._ring
-        ring.drop(sender)
+        asked = Contact(sender, join.identifier)
+        if not join.between and asked in ring.successors[:1]:
+            return self._place(join.identifier, ring.successors[1:])
+        if join.between or (asked not in ring.successors and asked != ring.predecessor):
+            ring.drop(sender)
         gap = ring.gap()
         offset = gap // 2 if join.between else ring.offset(join.identifier)
         if not join.between and offset == 0:
@@ -104,12 +142,7 @@ class Joining:
         if offset >= gap or offset == 0:
             return RingPlace(closer=self._closer(join, offset))
         identifier = (ring.own + offset) & ring.mask
-        place = RingPlace(
-            identifier=identifier,
-            own=Contact(self._environment.peer, ring.own),
-            successors=self._onward(),
-            levels=self._levels(),
-        )
+        place = self._place(identifier, ring.successors)
         ring.learn([Contact(sender, identifier)])
         if ring.predecessor is None:
             ring.precede(Contact(sender, identifier))
@@ -122,9 +155,10 @@ class Joining:
             return self._ring.successors[0]
         return self._routes.last_before((join.identifier - 1) & self._ring.mask) or self._ring.successors[0]
 
-    def _onward(self) -> list[Contact]:
-        """The newcomer's successors: this peer's, and itself at the end of a small ring."""
-        return [*self._ring.successors, Contact(self._environment.peer, self._ring.own)]
+    def _place(self, identifier: int, onward: Sequence[Contact]) -> RingPlace:
+        """The place between this peer and those onward; at the end of a small ring is this peer itself."""
+        own = Contact(self._environment.peer, self._ring.own)
+        return RingPlace(identifier=identifier, own=own, successors=[*onward, own], levels=self._levels())
 
 
 def _nothing() -> None:

@@ -28,6 +28,8 @@ from trellis.v1.overlay import Contact, Profile, Routed
 
 _AGAIN: Final = 1.0
 """Seconds after which a peer that found no place asks again."""
+_CONFIRMING: Final = 5
+"""Looks at the ring from one confirmation of the place to the next, while it may be in doubt."""
 _ARRIVED: Final = 5.0
 """Seconds for which a routed message is kept, to go another way if its next hop turns out unreachable."""
 _MOST_HOPS: Final = 1000
@@ -88,10 +90,14 @@ class Oscar(Overlay):
             self._is_ready,
             lambda: self._sampling.levels,
             self._taken,
+            self._confirmed,
+            self._begin,
             self._ring_changed,
         )
         self._on_the_way: dict[int, list[tuple[float, Routed]]] = {}
         """By next hop: what was routed over it lately, with the times (s)."""
+        self._doubts = 0
+        """Looks at the ring since the place was confirmed."""
         self._settled: Callable[[], None] = _ignored
         self._contacts: list[int] = []
         self._wired_at = 0.0
@@ -261,6 +267,36 @@ class Oscar(Overlay):
         self._stabilising.round()
         self._settled()
 
+    def _begin(self, identifier: int) -> None:
+        """Begin a ring, as nobody is found who is on one."""
+        self._stand(identifier)
+        self._settled()
+
+    def _confirmed(self, place: RingPlace) -> None:
+        """Know the neighbours that the answer names. The rings of peers that began one each become one so."""
+        if place.own is None or not self._ready or place.own.peer == self.environment.peer:
+            return
+        self.ring.precede(place.own)
+        self.ring.learn(place.successors)
+        self._ring_changed()
+
+    def _confirm_place(self) -> None:
+        """Ask a random peer who stands before this one, while the place is in doubt.
+
+        It is while nobody says to be before it, and until the second wiring: there may be other rings.
+        """
+        if self.ring.predecessor is not None and self._wirings >= 2:
+            self._doubts = 0
+            return
+        self._doubts += 1
+        if self._doubts >= _CONFIRMING:
+            self._doubts = 0
+            self.environment.find_contacts(self._confirm_by)
+
+    def _confirm_by(self, found: Sequence[int]) -> None:
+        if found and self._ready:
+            self._joining.confirm(found[self.environment.random.randrange(len(found))])
+
     def _withdraw(self) -> None:
         self._ready = False
         self._joining.cancel()
@@ -273,6 +309,8 @@ class Oscar(Overlay):
     def _round(self) -> None:
         self._stabilising.round()
         self._forget_old()
+        if self._ready:
+            self._confirm_place()
         if not self._ready or self._sampling.under_way:
             return
         waited = self.environment.now - self._wired_at

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from emulator.gossip.profiles import make_profile, utility
-from emulator.identifiers import ClockwiseRing, hash_of_topic
+from emulator.identifiers import ClockwiseRing
 from emulator.overlays.oscar.overlay import Oscar
 from emulator.protocol import (
     Application,
@@ -22,25 +22,22 @@ from emulator.protocol import (
     Message,
     Overlay,
     PubSub,
-    TopicInterest,
 )
+from emulator.pubsub.home_publishing import HomePublishing
+from emulator.pubsub.magnet.branch import NOBODY
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.magnet.parameters import MagnetParameters, parameters_over
 from emulator.pubsub.magnet.seat import Seat
 from emulator.pubsub.magnet.trees import PathTrees
+from emulator.pubsub.topics import topic_interest
 from emulator.system import OverlayKind, System
 from trellis.v1.magnet import TreeSearch
 from trellis.v1.overlay import Profile
 from trellis.v1.pubsub import EventData
-from trellis.v1.scribe import Multicast, RootAddress
 
 _PAPER: Final = "Girdzijauskas, Chockler, Vigfusson, Tock, Melamed: Magnet, DEBS 2010"
 _LOOK: Final = 1.0
 """Seconds between two looks at whether the peer is to take a place."""
-_REMEMBERED_EVENTS: Final = 10_000
-_KNOWN_HOMES: Final = 10_000
-_PATIENCE: Final = 10
-"""Seconds for which a publication waits until its publisher has joined the control overlay."""
 
 
 class Magnet(PubSub):
@@ -74,6 +71,14 @@ class Magnet(PubSub):
             parameters.round,
             self._rates.keys(),
         )
+        self._publishing = HomePublishing(
+            environment,
+            self.control,
+            parameters.multicast_timeout,
+            self._rates.keys(),
+            self._home_in_tree,
+            self._send_down,
+        )
         self.trees = PathTrees(
             environment,
             self.ring,
@@ -81,6 +86,7 @@ class Magnet(PubSub):
             parameters,
             self._rates.keys(),
             self.membership.subscriber,
+            self._publishing.has,
         )
         self._seat = Seat(environment, self.ring, self.membership, self._describe, self._settled)
         self.control.carry(self, TreeSearch, EventData)
@@ -91,11 +97,7 @@ class Magnet(PubSub):
         """The time at which the peer began to wait for views (s)."""
         self._changes = 0
         """Interests that changed since the peer took its place."""
-        self._known_homes: dict[int, int] = {}
-        self._seen: dict[int, None] = {}
         environment.handle(EventData, self._on_event)
-        environment.handle(RootAddress, self._on_home_address)
-        environment.serve(Multicast, self._on_multicast)
 
     def start(self, contacts: Sequence[int]) -> None:
         self._contacts = contacts
@@ -121,14 +123,12 @@ class Magnet(PubSub):
     def on_unreachable(self, peer: int) -> None:
         self.membership.on_unreachable(peer)
         self.trees.on_unreachable(peer)
-        for topic in [topic for topic, home in self._known_homes.items() if home == peer]:
-            del self._known_homes[topic]
+        self._publishing.on_unreachable(peer)
 
     def subscribe(self, interest: Interest) -> None:
-        if not isinstance(interest, TopicInterest):
-            raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
-        topic = interest.topic
-        self._rates[topic] = interest.rate if self._parameters.similarity == "rates" else 1.0
+        asked = topic_interest(interest)
+        topic = asked.topic
+        self._rates[topic] = asked.rate if self._parameters.similarity == "rates" else 1.0
         self._change()
         if self._started:
             self.membership.join(topic)
@@ -136,22 +136,14 @@ class Magnet(PubSub):
                 self.trees.join(topic)
 
     def unsubscribe(self, interest: Interest) -> None:
-        if not isinstance(interest, TopicInterest):
-            raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
-        self._rates.pop(interest.topic, None)
+        topic = topic_interest(interest).topic
+        self._rates.pop(topic, None)
         self._change()
-        self.membership.leave(interest.topic)
-        self.trees.prune([interest.topic])
+        self.membership.leave(topic)
+        self.trees.prune([topic])
 
     def publish(self, event: Event) -> None:
-        if event.topic is None:
-            raise TypeError("this system knows topics; the event has none")
-        if event.topic in self._rates:
-            self.environment.deliver(event)
-        data = EventData(
-            event=event.number, topic=event.topic, publisher=event.publisher, payload=event.payload
-        )
-        self._send_home(data, _PATIENCE)
+        self._publishing.publish(event)
 
     def gauges(self) -> dict[str, float]:
         relayed = sum([topic not in self._rates for topic in self.trees.branches])
@@ -171,12 +163,11 @@ class Magnet(PubSub):
         if isinstance(message, TreeSearch):
             self.trees.be_home(message)
         elif isinstance(message, EventData):
-            if message.publisher != self.environment.peer:
-                self.environment.send(message.publisher, RootAddress(topic=message.topic))
-            self._disseminate(message, message.hops + hops)
+            self._publishing.be_home(message, hops)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """The trees look at the control overlay's routes themselves."""
+        """Give up, without waiting for the next heartbeat, what the neighbour is the home of now."""
+        self.trees.check_homes()
 
     def _look(self) -> None:
         """Take a place when the views are there; join the trees from it."""
@@ -229,71 +220,20 @@ class Magnet(PubSub):
     def _similarity(self, other: Profile) -> float:
         return utility(self._describe(), other)
 
-    def _send_home(self, data: EventData, patience: int) -> None:
-        """Send straight to the topic's home if it is known, else by the control overlay, once joined."""
-        branch = self.trees.branches.get(data.topic)
-        if branch is not None and branch.is_home:
-            self._disseminate(data, 0)
-            return
-        home = self._known_homes.get(data.topic, -1 if branch is None else branch.home)
-        if home >= 0 and home != self.environment.peer:
-            self.environment.request(
-                home,
-                Multicast(event=_onward(data, 1)),
-                self._parameters.multicast_timeout,
-                lambda reply: None,
-                lambda: self._find_home(data, home),
-            )
-        elif self.control.ready or not patience:
-            self.control.route(hash_of_topic(data.topic), data)
-        else:
-            self.environment.set_timer(1.0, lambda: self._send_home(data, patience - 1))
-
-    def _find_home(self, data: EventData, missing: int) -> None:
-        """Route the event that the peer known as the home has not confirmed; the home tells who it is."""
-        if self._known_homes.get(data.topic) == missing:
-            del self._known_homes[data.topic]
-        self.control.route(hash_of_topic(data.topic), data)
-
-    def _on_multicast(self, sender: int, message: Multicast) -> RootAddress | None:
-        """Confirm an event as the home; who is it no more does not answer."""
-        data = message.event
-        if data is None or not self.control.ready:
-            return None
-        if self.control.next_hop(hash_of_topic(data.topic)) is not None:
-            self.control.route(hash_of_topic(data.topic), data)
-            return None
-        self._disseminate(data, data.hops)
-        return RootAddress(topic=data.topic)
-
-    def _on_home_address(self, sender: int, message: RootAddress) -> None:
-        self._known_homes[message.topic] = sender
-        if len(self._known_homes) > _KNOWN_HOMES:
-            del self._known_homes[next(iter(self._known_homes))]
+    def _home_in_tree(self, topic: int) -> int:
+        """The topic's home, as its tree tells a peer that is in it."""
+        branch = self.trees.branches.get(topic)
+        if branch is None:
+            return NOBODY
+        own = self.environment.peer
+        return NOBODY if branch.home == own and not branch.is_home else branch.home
 
     def _on_event(self, sender: int, message: EventData) -> None:
         self.trees.hear(sender)
-        self._disseminate(message, message.hops)
+        self._publishing.disseminate(message, message.hops, sender)
 
-    def _disseminate(self, data: EventData, hops: int) -> None:
-        """Deliver the event here, once, and send it down the tree."""
-        if data.event in self._seen:
-            return
-        self._seen[data.event] = None
-        if len(self._seen) > _REMEMBERED_EVENTS:
-            del self._seen[next(iter(self._seen))]
-        if data.topic in self._rates and data.publisher != self.environment.peer:
-            self.environment.deliver(
-                Event(data.event, data.publisher, data.topic, payload=data.payload, hops=hops)
-            )
-        self.trees.send_down(data.topic, _onward(data, hops + 1))
-
-
-def _onward(data: EventData, hops: int) -> EventData:
-    """The event as it arrives after so many hops; a message that was sent is never changed."""
-    return EventData(
-        event=data.event, topic=data.topic, publisher=data.publisher, hops=hops, payload=data.payload
-    )
+    def _send_down(self, data: EventData, sender: int) -> None:
+        self.trees.send_down(data.topic, data)
 
 
 def over(kind: OverlayKind) -> System:

@@ -13,6 +13,7 @@ from emulator.identifiers import hash_of_topic
 from emulator.overlays.oscar.overlay import Oscar
 from emulator.protocol import Contact, Environment, Message, Overlay, Timer
 from emulator.pubsub.magnet.branch import NOBODY, Branch
+from emulator.pubsub.magnet.kept_events import KeptEvents
 from emulator.pubsub.magnet.links import TreeLink
 from emulator.pubsub.magnet.parameters import MagnetParameters
 from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
@@ -32,16 +33,19 @@ class PathTrees:
         parameters: MagnetParameters,
         wanted: Collection[int],
         known: Callable[[int], int],
+        has: Callable[[int], bool],
     ) -> None:
         """`wanted` are the topics that the peer subscribes to, as they change.
 
         `known` names a random other subscriber of a topic that is in its tree, or NOBODY.
+        `has` says whether the event of this number was here.
         """
         self._environment = environment
         self._ring = ring
         self._control = control
         self._wanted = wanted
         self._known = known
+        self._has = has
         self._peer = environment.peer
         self._exact = parameters.graft == "interval"
         self._heartbeat = parameters.heartbeat
@@ -57,10 +61,13 @@ class PathTrees:
         """The subscriber that was asked first."""
         self._lost_since: dict[int, float] = {}
         """By topic: since when nothing may have come from a parent that is lost (s of trial time)."""
-        self._recent: dict[int, list[tuple[float, Message]]] = {}
-        """By topic: the events that were passed on lately, with the times (s)."""
+        self._kept = KeptEvents()
+        self._early: set[int] = set()
+        """Topics of which events came to this peer as the home, which has no tree of the topic yet."""
         self._routes_version = -1
         self._control_version = -1
+        self._homes_checked = 0.0
+        """The time at which this peer was last seen to be the home of what it is the home of (s)."""
         environment.handle(TreeSearch, self._on_search)
         environment.handle(TreePath, self._on_path)
         environment.handle(TreePart, self._on_part)
@@ -71,7 +78,10 @@ class PathTrees:
         self._environment.every(self._heartbeat, self.beat)
 
     def leave(self, graceful: bool) -> None:
-        """Leave all trees, to come back from another place or not at all."""
+        """Leave all trees, to come back from another place or not at all.
+
+        What passed here stays: who becomes a home before it has a place has events for the children to come.
+        """
         if graceful:
             for peer, link in self._links.items():
                 self._environment.send(peer, TreePart(link.above, link.below))
@@ -80,7 +90,6 @@ class PathTrees:
         self._pending.clear()
         self._asked.clear()
         self._lost_since.clear()
-        self._recent.clear()
         self._links.clear()
         self.branches.clear()
 
@@ -120,10 +129,16 @@ class PathTrees:
             link.heard = self._environment.now
 
     def send_down(self, topic: int, message: Message) -> None:
-        """Send an event to all children in the tree, and keep it for those who come back."""
+        """Send an event to all children in the tree, and keep it for those who come back.
+
+        A new home has events before it has children: they come to it from the former one.
+        """
+        self._kept.keep(topic, self._environment.now, message)
         branch = self.branches.get(topic)
-        if branch is not None:
-            self._recent.setdefault(topic, []).append((self._environment.now, message))
+        if branch is None:
+            if self._control.next_hop(hash_of_topic(topic)) is None:
+                self._early.add(topic)
+        else:
             for child in branch.children:
                 self._environment.send(child, message)
             if branch.parting:
@@ -142,6 +157,7 @@ class PathTrees:
             self._end_join(search.topic)
             branch.is_home = True
             branch.home = self._peer
+            self._early.discard(search.topic)
             self._bound(search.topic, branch)
         if search.joiner.peer != self._peer:
             self._descend(search.topic, branch, search.joiner, search.missed_ms)
@@ -154,15 +170,19 @@ class PathTrees:
         )
         if not self._ring.ready or not self._control.ready:
             return
-        since = self._lost_since.get(topic)
-        missed = 0 if since is None else round(1e3 * (self._environment.now - since))
-        search = TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0, missed)
+        search = self._search(topic, self._lost_since.get(topic))
         known = self._known(topic) if first else NOBODY
         if known == NOBODY:
             self._route_home(search)
         else:
             self._asked[topic] = known
             self._send(known, search)
+
+    def _search(self, topic: int, lost_since: float | None) -> TreeSearch:
+        """Tell how long events may have been missed, and more, for the search itself takes time."""
+        now, margin = self._environment.now, self._join_timeout
+        missed = 0 if lost_since is None else round(1e3 * (now - lost_since + margin))
+        return TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0, missed)
 
     def _end_join(self, topic: int) -> None:
         timer = self._pending.pop(topic, None)
@@ -204,7 +224,7 @@ class PathTrees:
     def _descend(self, topic: int, branch: Branch, joiner: Contact, missed_ms: int) -> None:
         """Phase 3: make the next peer on the greedy path to the joiner a child, and have it go on.
 
-        A child that is new gets the events that a joiner which comes back has missed.
+        The last peer gives a joiner that comes back the events that it has missed.
         """
         hop = self._ring.last_before(joiner.identifier)
         if hop is None:
@@ -217,27 +237,31 @@ class PathTrees:
         link.below |= 1 << topic
         link.unnamed &= ~(1 << topic)
         link.change()
-        is_new = hop.peer not in branch.children
         branch.children[hop.peer] = end
-        self._send(hop.peer, TreePath(topic, joiner, branch.home, end, missed_ms))
-        if missed_ms and (is_new or hop.peer == joiner.peer):
-            oldest = self._environment.now - missed_ms / 1e3
-            for at, event in self._recent.get(topic, ()):
-                if at >= oldest:
-                    self._environment.send(hop.peer, event)
+        kept = self._kept.numbers(topic)
+        self._send(hop.peer, TreePath(topic, joiner, branch.home, end, missed_ms, kept))
+        if missed_ms and hop.peer == joiner.peer:
+            for event in self._kept.since(topic, self._environment.now - missed_ms / 1e3):
+                self._environment.send(hop.peer, event)
 
     def _on_path(self, sender: int, path: TreePath) -> None:
         if path.joiner is None or not self._ring.ready:
             self._environment.send(sender, TreePart(1 << path.topic, 0))
             return
         branch = self._branch(path.topic)
+        if branch.is_home:
+            self.check_homes()
         if sender in branch.children:
             # The two were told of paths in opposite directions; the later one counts.
             self._lose_child(sender, path.topic)
         if branch.is_home:
             self._environment.send(sender, TreePart(1 << path.topic, 0))
         else:
+            lost_since = self._lost_since.pop(path.topic, None)
             if branch.parent != sender:
+                if branch.parent != NOBODY and lost_since is None:
+                    # The former parent may have been cut off itself, which its children are not told.
+                    lost_since = self._environment.now - self._lifetime
                 self._part_from_parent(path.topic, branch, tell=True)
                 branch.parent = sender
                 link = self._link(sender)
@@ -246,11 +270,21 @@ class PathTrees:
             branch.home = path.home
             branch.end = path.end
             self._end_join(path.topic)
-            self._lost_since.pop(path.topic, None)
             self._bound(path.topic, branch)
+            self._ask_for_missed(sender, path, lost_since)
         if path.joiner.peer != self._peer:
             self._descend(path.topic, branch, path.joiner, path.missed_ms)
         self.prune([path.topic])
+
+    def _ask_for_missed(self, parent: int, path: TreePath, lost_since: float | None) -> None:
+        """Join once more, at the parent, if it has events that are missed here or by the joiner."""
+        if path.missed_ms:
+            if path.joiner is not None and path.joiner.peer == self._peer:
+                return  # the parent sends them
+            since = self._environment.now - path.missed_ms / 1e3
+            lost_since = since if lost_since is None else min(since, lost_since)
+        if lost_since is not None and any(not self._has(event) for event in path.kept):
+            self._send(parent, self._search(path.topic, lost_since))
 
     def _bound(self, topic: int, branch: Branch) -> None:
         """Hold the children against the routes: drop those off the paths, and tell others of changes."""
@@ -359,14 +393,10 @@ class PathTrees:
         oldest = self._environment.now - self._lifetime
         for peer in [peer for peer, link in self._links.items() if link.heard < oldest]:
             self._give_up(peer)
-        self._check_homes()
+        self.check_homes()
         now = self._environment.now
-        for topic in list(self._recent):
-            kept = [(at, event) for at, event in self._recent[topic] if at >= oldest]
-            if kept:
-                self._recent[topic] = kept
-            else:
-                del self._recent[topic]
+        self._kept.forget_before(oldest)
+        self._early = {topic for topic in self._early if self._kept.numbers(topic)}
         parted = []
         for topic, branch in self.branches.items():
             if branch.parting:
@@ -382,15 +412,21 @@ class PathTrees:
         for peer, link in list(self._links.items()):
             self._send_beat(peer, link)
 
-    def _check_homes(self) -> None:
+    def check_homes(self) -> None:
         """Where the control overlay has a closer peer now, this one is the home no more."""
-        if self._control_version == self._control.routes_version:
-            return
-        self._control_version = self._control.routes_version
-        for topic, branch in list(self.branches.items()):
-            if branch.is_home and self._control.next_hop(hash_of_topic(topic)) is not None:
-                branch.is_home = False
-                self._lose_parent(topic)
+        if self._control_version != self._control.routes_version:
+            self._control_version = self._control.routes_version
+            for topic, branch in list(self.branches.items()):
+                if branch.is_home and self._control.next_hop(hash_of_topic(topic)) is not None:
+                    branch.is_home = False
+                    self._lost_since.setdefault(topic, self._homes_checked)
+                    self._lose_parent(topic)
+            for topic in list(self._early):
+                if self._control.next_hop(hash_of_topic(topic)) is not None:
+                    self._early.discard(topic)
+                    for event in self._kept.since(topic, 0.0):
+                        self._control.route(hash_of_topic(topic), event)
+        self._homes_checked = self._environment.now
 
     def _send_beat(self, peer: int, link: TreeLink) -> None:
         bounds: dict[int, int] = {}

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from emulator.gossip.profiles import make_profile
-from emulator.protocol import Environment, Event, Interest, PubSub, TopicInterest
+from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.dissemination import Dissemination
 from emulator.pubsub.opt.directory import FullKnowledge
 from emulator.pubsub.opt.knowledge import GossipKnowledge, Knowledge
 from emulator.pubsub.opt.links import Links
 from emulator.pubsub.opt.parameters import OptParameters, misfits
+from emulator.pubsub.topics import topic_interest
 from emulator.system import System
 from trellis.v1.overlay import Goodbye, Profile
 from trellis.v1.pubsub import EventData
@@ -62,12 +63,12 @@ class Opt(PubSub):
         self._dissemination.on_unreachable(peer)
 
     def subscribe(self, interest: Interest) -> None:
-        asked = _topic(interest)
+        asked = topic_interest(interest)
         self._rates[asked.topic] = asked.rate
         self._describe()
 
     def unsubscribe(self, interest: Interest) -> None:
-        self._rates.pop(_topic(interest).topic, None)
+        self._rates.pop(topic_interest(interest).topic, None)
         self._describe()
 
     def publish(self, event: Event) -> None:
@@ -134,12 +135,6 @@ class Opt(PubSub):
 
     def _on_goodbye(self, sender: int, message: Goodbye) -> None:
         self.environment.report_gone(sender)
-
-
-def _topic(interest: Interest) -> TopicInterest:
-    if not isinstance(interest, TopicInterest):
-        raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
-    return interest
 
 
 OPT: Final = System(

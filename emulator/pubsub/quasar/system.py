@@ -13,12 +13,13 @@ from emulator.protocol import (
     Interest,
     Membership,
     PubSub,
-    TopicInterest,
 )
 from emulator.pubsub.quasar.bloom import hashing_of
 from emulator.pubsub.quasar.gradients import Gradients
 from emulator.pubsub.quasar.parameters import QuasarParameters, parameters_over
 from emulator.pubsub.quasar.routing import choose_branches, find_gradient, has_group
+from emulator.pubsub.recent import Newest
+from emulator.pubsub.topics import topic_interest
 from emulator.system import MembershipKind, OverlayKind, System
 from trellis.v1.quasar import QuasarEvent
 
@@ -61,7 +62,7 @@ class Quasar(PubSub):
             level_bytes=parameters.filter_bytes,
             freshness=parameters.freshness,
         )
-        self._seen: dict[int, None] = {}
+        self._seen = Newest(_REMEMBERED_EVENTS)
         """Events that this peer published or was delivered, and those that it relayed if relays drop them."""
         self._directed = [0] * parameters.depth
         """Copies that came here by a gradient, by its level at the peer before."""
@@ -90,10 +91,10 @@ class Quasar(PubSub):
             self._gradients.neighbour_went(contact.peer)
 
     def subscribe(self, interest: Interest) -> None:
-        self._topics.add(_topic(interest))
+        self._topics.add(topic_interest(interest).topic)
 
     def unsubscribe(self, interest: Interest) -> None:
-        self._topics.discard(_topic(interest))
+        self._topics.discard(topic_interest(interest).topic)
 
     def publish(self, event: Event) -> None:
         if event.topic is None:
@@ -113,7 +114,7 @@ class Quasar(PubSub):
         if not self._gradients.links and patience:
             self.environment.set_timer(1.0, lambda: self._publish(event, topic, patience - 1))
             return
-        self._remember(event.number)
+        self._seen.add(event.number)
         own = [self.environment.peer]
         copy = QuasarEvent(event.number, topic, event.publisher, 1, event.payload, own, self._ttl)
         self._spread(copy, _NOBODY)
@@ -127,13 +128,13 @@ class Quasar(PubSub):
         if message.event in self._seen:
             return
         if is_member:
-            self._remember(message.event)
+            self._seen.add(message.event)
             self._deliver(message)
             negated = [*message.negated, self.environment.peer]
             self._spread(_copy(message, negated, message.ttl, 0), sender)
             return
         if self._relays_drop:
-            self._remember(message.event)
+            self._seen.add(message.event)
         if message.ttl > 1:
             self._pass_on(sender, message, level)
 
@@ -193,11 +194,6 @@ class Quasar(PubSub):
             )
         )
 
-    def _remember(self, event: int) -> None:
-        self._seen[event] = None
-        if len(self._seen) > _REMEMBERED_EVENTS:
-            del self._seen[next(iter(self._seen))]
-
 
 def _copy(message: QuasarEvent, negated: list[int], ttl: int, directed: int) -> QuasarEvent:
     """The message as it arrives one hop further; a message that was sent is never changed."""
@@ -211,12 +207,6 @@ def _copy(message: QuasarEvent, negated: list[int], ttl: int, directed: int) -> 
         ttl,
         directed,
     )
-
-
-def _topic(interest: Interest) -> int:
-    if not isinstance(interest, TopicInterest):
-        raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
-    return interest.topic
 
 
 def over(kind: OverlayKind | MembershipKind) -> System:
