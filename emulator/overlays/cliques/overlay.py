@@ -34,6 +34,8 @@ _REST: Final = 30.0
 """Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
 _BEATS: Final = 8.0
 """Seconds between two beats of a leader in the directory."""
+_MEETING: Final = 5
+"""Every so many exchanges of directories a leader has one with a peer that the bootstrap service tells it of."""
 
 
 class CliqueListener(Protocol):
@@ -67,6 +69,7 @@ class Cliques(Membership):
         self._clique_listener: CliqueListener | None = None
         self._joining: Joining | None = None
         self._turn = 0
+        self._gossips = 0
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
         self._gone: set[int] = set()
@@ -402,9 +405,18 @@ class Cliques(Membership):
             self.directory.put(view.record(self._beat))
 
     def _gossip(self) -> None:
+        self._gossips += 1
+        if self.leads and self._gossips % _MEETING == 1:
+            # Servers that join at the same moment may know nobody, and each other's directories never meet.
+            self.environment.find_contacts(self._meet)
+            return
         others = self.sample(1)
         if others:
             self.directory.exchange(others[0])
+
+    def _meet(self, contacts: Sequence[int]) -> None:
+        if contacts and not self._stopped:
+            self.directory.exchange(contacts[0])
 
     def _directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         if self._clique_listener is not None:

@@ -91,6 +91,9 @@ class Rates:
 
     def _tell(self, peer: int) -> None:
         told, self._seen = self._seen, []
+        self._ask(peer, told)
+
+    def _ask(self, peer: int, told: list[Values]) -> None:
         epoch = self._newest()
         flat = [value for values in told for value in values]
         rates = KyraRates(0 if epoch is None else epoch.number, len(told), flat)
@@ -118,7 +121,11 @@ class Rates:
         self._seen += [values[place : place + width] for place in range(0, len(values), width)]
         self._seen = self._seen[-_SAMPLES:]
         epoch = self._newest()
-        return KyraEpochNews(None if epoch is None or epoch.number <= rates.epoch else epoch.message())
+        known = 0 if epoch is None else epoch.number
+        if rates.epoch > known:
+            # Two drew zones before they knew of each other: ask for those that are newer.
+            self._ask(sender, [])
+        return KyraEpochNews(None if epoch is None or known <= rates.epoch else epoch.message())
 
     def _judge(self) -> None:
         """Draw the first zones when cliques have formed, and others when the load is off balance."""
