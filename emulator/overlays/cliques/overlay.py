@@ -35,7 +35,7 @@ _REST: Final = 30.0
 _BEATS: Final = 8.0
 """Seconds between two beats of a leader in the directory."""
 _MEETING: Final = 5
-"""Every so many exchanges of directories a leader has one with a peer that the bootstrap service tells it of."""
+"""Of so many exchanges of directories a leader has one with a peer that the bootstrap service names."""
 
 
 class CliqueListener(Protocol):
@@ -222,6 +222,7 @@ class Cliques(Membership):
         for peer in sorted((old | new) - {me}):
             if (peer in old) != (peer in new):
                 self._misses.pop(peer, None)
+                self._gone.discard(peer)
                 self.tell_change(Contact(peer), peer in new)
         if self._clique_listener is not None:
             self._clique_listener.clique_changed()
@@ -301,29 +302,36 @@ class Cliques(Membership):
 
     def _tell_gone(self, peer: int) -> None:
         """Tell the leader, or the oldest that is left; this server may be that itself."""
-        view = self.view
-        assert view is not None
-        heir = next(other for other in view.successors if other != peer)
+        heir = self._heir(peer)
         if heir == self.environment.peer:
             self._remove(peer)
         else:
             self.environment.send(heir, CliqueDeparture(peer))
 
+    def _heir(self, gone: int) -> int:
+        """The member that leads when this one is gone, as far as is known here."""
+        assert self.view is not None
+        return next(peer for peer in self.view.successors if peer != gone and peer not in self._gone)
+
     def _on_departure(self, sender: int, departure: CliqueDeparture) -> None:
         view, me = self.view, self.environment.peer
         if view is None or departure.peer not in view.members or departure.peer == me:
             return
-        if next(peer for peer in view.successors if peer != departure.peer) != me:
-            return
-        self._remove(departure.peer)
+        if self._heir(departure.peer) == me:
+            self._remove(departure.peer)
 
     def _remove(self, peer: int) -> None:
-        view = self.view
-        if view is not None and peer in view.members and peer != self.environment.peer:
-            new = view.without(peer, view.number + 1)
-            self._change(new)
-            self._tending.rest(_REST)
-            self.directory.hurry(new.record(0))
+        """Go on without a member, and without all others that are known to be gone."""
+        view, me = self.view, self.environment.peer
+        if view is None or peer not in view.members or peer == me:
+            return
+        new = view
+        for gone in [other for other in view.members if other == peer or other in self._gone]:
+            new = new.without(gone, view.number + 1)
+        new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
+        self._change(new)
+        self._tending.rest(_REST)
+        self.directory.hurry(new.record(0))
 
     def _on_ping(self, sender: int, ping: CliquePing) -> CliquePong:
         view = self.view

@@ -58,6 +58,20 @@ class Growth:
         """Of those that take another server for the root: RTT from here in units."""
         self._roots: dict[int, int] = {}
         """What each takes for the root."""
+        self._stopped = False
+        self.placed = False
+        """Whether this server has chosen a parent, or found that it is the root."""
+
+    def stop(self) -> list[int]:
+        """Look for no parent any more; the other members, as far as they are known."""
+        self._stopped = True
+        return [peer for peer in self._members if peer != self._environment.peer]
+
+    def on_leaving(self, peer: int) -> None:
+        """Another member will not be on the tree any more."""
+        self._down.add((*self._table, peer))
+        if peer in (self.root, self._links.parent):
+            self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
         """The members of the tree, this server among them."""
@@ -100,7 +114,7 @@ class Growth:
         return self._distances.get(self.root)
 
     def _look(self, round: int, last: bool) -> None:
-        if round != self._round:
+        if round != self._round or self._stopped:
             return
         if self._distance() is None:
             if last:
@@ -132,7 +146,7 @@ class Growth:
     def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
         assert isinstance(answer, KyraDistance)
         self._measuring.note(peer, self._environment.now - sent)
-        if round != self._round:
+        if round != self._round or self._stopped:
             return
         if not answer.member:
             if peer == self.root and last:
@@ -146,11 +160,12 @@ class Growth:
 
     def _choose(self, round: int) -> None:
         distance = self._distance()
-        if round != self._round or distance is None or self._follow_others():
+        if round != self._round or distance is None or self._stopped or self._follow_others():
             return
         if self._links.claims_root:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
+            self.placed = True
             return
         own = from_units(distance), self._environment.peer
         before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
@@ -158,6 +173,7 @@ class Growth:
         if self.root not in near:
             near.append(self.root)
         self._links.aim(near)
+        self.placed = True
         if self._links.parent != near[0]:
             self._links.switch(near[0])
 
