@@ -51,6 +51,27 @@ def test_every_event_is_handed_over_once_before_and_10_s_after_a_fifth_crashed(
     assert sorted(made.handed) == sorted(expected)
 
 
+def test_nothing_is_missed_when_cliques_merge_and_zones_change_hands(tmp_path: Path) -> None:
+    made = world("kyra", tmp_path)
+    crash_a_fifth(made)
+    made.run_for(10.0)
+    made.handed.clear()
+    before = holdings(made)
+    expected = made.publish(range(600))
+    made.run_for(6.0)
+    assert len(before.items() ^ holdings(made).items()) > 10
+    assert sorted(made.handed) == sorted(expected)
+
+
+def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
+    """The holder of each zone, by server."""
+    return {
+        (peer, number): piece.holder
+        for peer in made.up
+        for number, piece in enumerate(made.server(peer).planes[-1].pieces)
+    }
+
+
 @pytest.mark.parametrize("system", ["siena", "kyra"])
 def test_with_jitter_what_is_asked_for_and_taken_back_is_what_arrives(system: str, tmp_path: Path) -> None:
     made = world(system, tmp_path, "jitter")

@@ -17,6 +17,7 @@ from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virt
 from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
 from emulator.experiment.vary import usable_vary
 from emulator.packages import BadPackage
+from emulator.trace_error import TraceError
 from emulator.workload.source import ContentSource, sources_of_packages
 from emulator.workload.spec import RangePattern
 
@@ -178,7 +179,8 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
 
     found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
-    return [*findings, *_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    findings += [*_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    return findings or _check_layout(spec)
 
 
 def _check_hosts(spec: TrialSpec) -> list[Finding]:
@@ -244,6 +246,17 @@ def _check_schema(spec: TrialSpec) -> list[Finding]:
             text = f"{system.name} has {name} from {known[0]:g} to {known[1]:g}: {mend}"
             findings.append((key, text))
     return findings
+
+
+def _check_layout(spec: TrialSpec) -> list[Finding]:
+    """Whether the system can be laid out on these latencies."""
+    from emulator.layouts.layout import find_obstacle
+
+    try:
+        found = find_obstacle(spec)
+    except TraceError:
+        return []  # told by the file's own check
+    return [] if found is None else [(("system", "parameters", *_parts(found[0])), found[1])]
 
 
 def _parts(key: str) -> Key:

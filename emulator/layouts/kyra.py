@@ -32,16 +32,29 @@ def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64
 
 def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> CliqueParameters:
     """With HAC's cliques if they are asked for. Raises ValueError for a diameter that no pair meets."""
-    between = rtt[np.triu_indices(len(rtt), 1)]
-    if len(between) and between.min() > parameters.diameter:
-        raise ValueError(
-            f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
-            f"the nearest are {between.min() * 1e3:.1f} ms apart"
-        )
+    told = _too_small(parameters, rtt)
+    if told is not None:
+        raise ValueError(told)
     if parameters.formed == "run-time" or parameters.given is not None:
         return parameters
     given = cluster(rtt, parameters.diameter, parameters.size, parameters.minimum)
     return parameters.model_copy(update={"given": given})
+
+
+def obstacle_to_kyra(parameters: KyraParameters, rtt: NDArray[np.float64]) -> tuple[str, str] | None:
+    """A diameter that no pair of servers meets."""
+    told = _too_small(parameters.cliques, rtt)
+    return None if told is None else ("cliques.diameter", told)
+
+
+def _too_small(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> str | None:
+    between = rtt[np.triu_indices(len(rtt), 1)]
+    if not len(between) or between.min() <= parameters.diameter:
+        return None
+    return (
+        f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
+        f"the nearest are {between.min() * 1e3:.1f} ms apart"
+    )
 
 
 def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:

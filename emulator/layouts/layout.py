@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.experiment.draw import draw_locations
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.network.build import build_network
+from emulator.network.build import build_network, host_count
 from emulator.network.spec import NetworkSpec
 from emulator.registry import SYSTEMS
 
@@ -24,6 +26,31 @@ def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
     made = getattr(import_module(module), name)(parameters, plan, round_trips(spec, plan))
     given = spec.system.model_copy(update={"parameters": made.model_dump(mode="json", exclude_none=True)})
     return spec.model_copy(update={"system": given})
+
+
+_MOST_HOSTS = 5000
+"""Of a matrix that is made to check an experiment file; of a larger one a trial tells when it starts."""
+
+
+def find_obstacle(spec: TrialSpec) -> tuple[str, str] | None:
+    """The parameter that keeps the system from being laid out, and what is wrong with it; None if none does.
+
+    Raises TraceError for a bad matrix file.
+    """
+    system = SYSTEMS[spec.system.name]
+    if not system.obstacle or host_count(spec.network.latency) > _MOST_HOSTS:
+        return None
+    module, _, name = system.obstacle.partition(":")
+    parameters = system.parameters.model_validate(spec.system.parameters)
+    rtt = _rtt_of_peers(spec.network.model_dump_json(), tuple(draw_locations(spec).tolist()), spec.seed)
+    found: tuple[str, str] | None = getattr(import_module(module), name)(parameters, rtt)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _rtt_of_peers(network: str, locations: tuple[int, ...], seed: int) -> NDArray[np.float64]:
+    """RTTs (s) between all peers; variants of an experiment often have the same."""
+    return rtt_between(NetworkSpec.model_validate_json(network), np.array(locations, np.int32), seed)
 
 
 def round_trips(spec: TrialSpec, plan: Plan) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
+from emulator.overlays.cliques.arrangement import Bounds, split
 from emulator.overlays.cliques.directory import Directory
 from emulator.overlays.cliques.joining import Joining
 from emulator.overlays.cliques.measuring import Measuring
@@ -399,12 +400,25 @@ class Cliques(Membership):
         if view is None or self.parameters.formed == "hac" or self._tending.resting:
             return
         quiet = self.environment.now - self._changed_at > self.parameters.tending
+        if quiet and not self._tending.locked and self._split(view):
+            return
         if quiet and not self._tending.locked and view.largest_share() > _UNEVEN:
             self._change(view.evened(view.number + 1))
             return
         # Two leaders that propose to each other at once would both refuse, again and again if in step.
         delay = self.environment.random.random() * self.parameters.tending / 2
         self.environment.set_timer(delay, self._tending.tend)
+
+    def _split(self, view: View) -> bool:
+        """Part a clique whose members are too far from each other by now; whether it was parted."""
+        bounds = Bounds(self.parameters.size, self.parameters.diameter)
+        parts = split(view.members, view.rtts, bounds, self.parameters.minimum)
+        for members in parts or ():
+            order = [peer for peer in view.members if peer in members]
+            new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
+            self._publish(new, [view], [])
+            self.directory.put(new.record(0))
+        return parts is not None
 
     def _beat_record(self) -> None:
         view = self._led()

@@ -19,8 +19,10 @@ from trellis.v1.kyra import KyraEpochNews, KyraRates
 
 _SAMPLES: Final = 4096
 """Events that the first leader judges by, the latest ones."""
-_PER_ZONE: Final = 60
-"""Events a zone that it needs for that: with fewer, chance alone puts 1.5 times the mean into one."""
+_PER_ZONE: Final = 10
+"""Events a zone that it needs for that."""
+_CHANCE: Final = 3.0
+"""Standard deviations of a zone's events that chance alone may put into it, or leave out of it."""
 _STEP: Final = 1 << 12
 """Between the numbers of epochs; two that are drawn at once differ in the rest."""
 
@@ -134,16 +136,27 @@ class Rates:
             if now >= self._parameters.formation:
                 self._draw()
             return
+        if self._parameters.trees is None and self._largest > self._parameters.balance * len(newest.zones):
+            # Cliques have grown, and some of their members would have no zone.
+            self._draw()
+            return
         enough = len(self._judged) >= _PER_ZONE * newest.trees
         if enough and now > newest.begins + self._parameters.notice:
-            if imbalance(newest.zones, self._judged) > self._parameters.balance:
+            mean = len(self._judged) / len(newest.zones)
+            fullest = imbalance(newest.zones, self._judged) * mean
+            if fullest - _CHANCE * fullest**0.5 > self._parameters.balance * mean:
                 self._draw()
-            self._judged = []
+                self._judged = []
+
+    @property
+    def _largest(self) -> int:
+        """The members of the largest clique that is known."""
+        records = self._cliques.directory.records.values()
+        return max((len(record.members) for record in records), default=1)
 
     def _draw(self) -> None:
         newest = self._newest()
-        records = self._cliques.directory.records.values()
-        largest = max((len(record.members) for record in records), default=1)
+        largest = self._largest
         trees = self._parameters.trees or largest
         parts = -(-largest // trees)
         number = (0 if newest is None else newest.number // _STEP) + 1

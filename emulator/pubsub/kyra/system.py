@@ -279,4 +279,5 @@ KYRA: Final = System(
     serves="content",
     schema=lambda parameters: parameters.attributes,
     layout="emulator.layouts.kyra:lay_out_kyra",
+    obstacle="emulator.layouts.kyra:obstacle_to_kyra",
 )
