@@ -136,7 +136,7 @@ class Growth:
                 partial(self._answered, round, peer, sent, last),
                 lambda: None,
             )
-        self._environment.set_timer(self._patience / 2, partial(self._choose, round))
+        self._environment.set_timer(self._patience / 2, partial(self._choose, round, last))
 
     def _give_up_root(self) -> None:
         """It did not answer: let another one be the root."""
@@ -158,10 +158,13 @@ class Growth:
         elif answer.known:
             self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
 
-    def _choose(self, round: int) -> None:
+    def _choose(self, round: int, last: bool) -> None:
         distance = self._distance()
         if round != self._round or distance is None or self._stopped or self._follow_others():
             return
+        if last and self._others:
+            # Not all agree on the root yet: see what becomes of it.
+            self._environment.set_timer(_LOOKS[-1], partial(self._look, round, True))
         if self._links.claims_root:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
