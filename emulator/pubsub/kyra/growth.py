@@ -59,8 +59,14 @@ class Growth:
         self._roots: dict[int, int] = {}
         """What each takes for the root."""
         self._stopped = False
-        self.placed = False
-        """Whether this server has chosen a parent, or found that it is the root."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether this server has a way to the root, or all others that answer agree that it is the root."""
+        if self.root == self._environment.peer:
+            return len(self._members) < 2 or (bool(self._roots) and not self._others)
+        path = self._links.path
+        return bool(path) and path[-1] == self.root
 
     def stop(self) -> list[int]:
         """Look for no parent any more; the other members, as far as they are known."""
@@ -83,7 +89,7 @@ class Growth:
         """Something changed: find root and parent again."""
         me = self._environment.peer
         there = self._there()
-        if not self._settled or self.root not in there:
+        if not self._settled or self._is_down(self.root):
             self._settled = False
             self.root = min(there, key=partial(_rank, self._table))
         self._round += 1
@@ -98,7 +104,10 @@ class Growth:
     def _there(self) -> list[int]:
         """The members that are up, as far as is known."""
         me = self._environment.peer
-        return [p for p in self._members if p == me or (*self._table, p) not in self._down] or [me]
+        return [peer for peer in self._members if peer == me or not self._is_down(peer)] or [me]
+
+    def _is_down(self, peer: int) -> bool:
+        return (*self._table, peer) in self._down
 
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
@@ -123,9 +132,11 @@ class Growth:
                 self._measuring.ping_all([self.root], lambda rtts: None)
             return
         me = self._environment.peer
-        others = [peer for peer in self._members if peer != me]
+        others = [peer for peer in self._members if peer not in (me, self.root)]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
+        if self.root != me:
+            others.append(self.root)
         self._found, self._others, self._roots = {}, {}, {}
         for peer in others:
             sent = self._environment.now
@@ -168,7 +179,6 @@ class Growth:
         if self._links.claims_root:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
-            self.placed = True
             return
         own = from_units(distance), self._environment.peer
         before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
@@ -176,7 +186,6 @@ class Growth:
         if self.root not in near:
             near.append(self.root)
         self._links.aim(near)
-        self.placed = True
         if self._links.parent != near[0]:
             self._links.switch(near[0])
 
@@ -185,10 +194,9 @@ class Growth:
         votes = {self.root: 1}
         for root in self._roots.values():
             votes[root] = votes.get(root, 0) + 1
-        there = set(self._there())
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
         self._settled = bool(self._roots)
-        if best == self.root or best not in there:
+        if best == self.root or self._is_down(best):
             return False
         self.root = best
         self.look_anew()

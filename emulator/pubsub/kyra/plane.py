@@ -29,7 +29,7 @@ PIECES: Final = 1 << 20
 """Updates for a piece are for the table (epoch, this + the piece's number)."""
 _HOPE: Final = 12.0
 """Seconds for which a server waits for its parent on a tree that was laid out to start too."""
-_PREPARATION: Final = 4.0
+_PREPARATION: Final = 5.0
 """Seconds after which a server routes the events in a piece that it got, whatever it has heard by then."""
 _AGAIN: Final = 1.0
 """Seconds after which subscriptions are offered again to a server that did not know that it has the piece."""
