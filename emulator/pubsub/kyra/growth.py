@@ -58,6 +58,8 @@ class Growth:
         """Of those that take another server for the root: RTT from here in units."""
         self._roots: dict[int, int] = {}
         """What each takes for the root."""
+        self._weights: dict[int, int] = {}
+        """How much that counts: more if others agree with it already."""
         self._stopped = False
 
     @property
@@ -112,7 +114,7 @@ class Growth:
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
         distance = self._distance()
-        return KyraDistance(True, self.root, distance or 0, distance is not None)
+        return KyraDistance(True, self.root, distance or 0, distance is not None, settled=self._settled)
 
     def _distance(self) -> int | None:
         """From the root, in units; None if it is not known."""
@@ -137,7 +139,7 @@ class Growth:
             others = self._environment.random.sample(others, _MOST)
         if self.root != me:
             others.append(self.root)
-        self._found, self._others, self._roots = {}, {}, {}
+        self._found, self._others, self._roots, self._weights = {}, {}, {}, {}
         for peer in others:
             sent = self._environment.now
             self._environment.request(
@@ -160,10 +162,14 @@ class Growth:
         if round != self._round or self._stopped:
             return
         if not answer.member:
-            if peer == self.root and last:
+            if answer.leaving:
+                self.on_leaving(peer)
+            elif peer == self.root and last:
                 self._give_up_root()
             return
+        self._down.discard((*self._table, peer))
         self._roots[peer] = answer.root
+        self._weights[peer] = 2 if answer.settled else 1
         if answer.root != self.root:
             self._others[peer] = to_units(self._measuring.rtts[peer])
         elif answer.known:
@@ -191,12 +197,14 @@ class Growth:
 
     def _follow_others(self) -> bool:
         """Take the root that most members have; whether that is another one than before."""
-        votes = {self.root: 1}
-        for root in self._roots.values():
-            votes[root] = votes.get(root, 0) + 1
+        votes = {self.root: 2 if self._settled else 1}
+        for peer, root in self._roots.items():
+            votes[root] = votes.get(root, 0) + self._weights[peer]
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
-        self._settled = bool(self._roots)
-        if best == self.root or self._is_down(best):
+        other = best != self.root and not self._is_down(best)
+        alike = sum(root == (best if other else self.root) for root in self._roots.values())
+        self._settled = 0 < len(self._roots) <= 2 * alike
+        if not other:
             return False
         self.root = best
         self.look_anew()

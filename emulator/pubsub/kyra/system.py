@@ -198,7 +198,10 @@ class Kyra(PubSub):
     def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
         plane = self._plane(probe.epoch)
         growth = None if plane is None else plane.growths.get(probe.tree)
-        return KyraDistance(False) if growth is None else growth.on_probe()
+        if growth is not None:
+            return growth.on_probe()
+        leaves = plane is not None and plane.tree(probe.tree) is not None
+        return KyraDistance(False, leaving=leaves)
 
     # Events
 
