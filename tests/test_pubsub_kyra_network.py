@@ -80,7 +80,7 @@ def test_nothing_is_missed_when_cliques_merge_and_zones_change_hands(tmp_path: P
     made.handed.clear()
     before = holdings(made)
     expected = made.publish(range(600))
-    made.run_for(6.0)
+    made.run_for(10.0)
     assert len(before.items() ^ holdings(made).items()) > 10
     assert sorted(made.handed) == sorted(expected)
 

@@ -88,8 +88,8 @@ class FilterTree:
 
     @property
     def informed(self) -> bool:
-        """Whether this server knows what all its neighbours want, and they know what it wants."""
-        return self.settled and all(inflow.heard for inflow in self._inflow.values())
+        """Whether this server knows what all its neighbours want."""
+        return self.links.attached and all(inflow.heard for inflow in self._inflow.values())
 
     def _opened(self, neighbour: int) -> None:
         if neighbour in self._outflow:

@@ -8,7 +8,7 @@ from typing import Final
 
 from emulator.protocol import Environment, Timer
 
-LINGERING: Final = 6.0
+LINGERING: Final = 10.0
 """Seconds: within them a new holder is on its tree, and those below the old one have found other parents."""
 Key = tuple[str, int, int]
 """What kind of thing it is, and which one."""

@@ -29,8 +29,8 @@ PIECES: Final = 1 << 20
 """Updates for a piece are for the table (epoch, this + the piece's number)."""
 _HOPE: Final = 12.0
 """Seconds for which a server waits for its parent on a tree that was laid out to start too."""
-_PREPARATION: Final = 5.0
-"""Seconds after which a server routes the events in a piece that it got, whatever it has heard by then."""
+_PREPARATION: Final = 9.0
+"""Seconds after which a server routes the events in a piece, whatever it has heard by then."""
 _AGAIN: Final = 1.0
 """Seconds after which subscriptions are offered again to a server that did not know that it has the piece."""
 
@@ -89,8 +89,8 @@ class Plane:
         self._lingering = Lingering(environment)
         self._old_feeds: dict[int, _Feed] = {}
         """What this server wants itself in pieces that it had until a moment ago."""
-        self._gained: dict[int, float] = {}
-        """When it got each of its pieces."""
+        self._unprepared: dict[int, float] = {}
+        """Pieces for which an event waits, and since when."""
         self.pieces: list[Piece] = []
         """Of this server's clique."""
         self._mates: list[int] = []
@@ -109,32 +109,34 @@ class Plane:
         number = self._number_of(values)
         return None if number is None else self.pieces[number].holder
 
-    def serving(self, values: Values) -> FilterTree | None:
-        """The tree on which this server routes an event: its zone is here, or was until a moment ago."""
+    def had(self, values: Values) -> FilterTree | None:
+        """The tree of an event whose zone this server had until a moment ago, if it is still there."""
         for feed in self._old_feeds.values():
             if feed.piece.box.has(values):
                 return self.tree(feed.piece.tree)
-        number = self._number_of(values)
-        if number is None or self._holder(number) != self._environment.peer:
-            return None
-        return self.tree(self.pieces[number].tree)
+        return None
 
-    def ready(self, values: Values) -> bool:
-        """Whether this server knows who wants the event, as far as it can tell."""
+    def prepared(self, values: Values) -> FilterTree | None:
+        """The tree of an event whose zone this server has, as soon as it knows who wants the event.
+
+        After `_PREPARATION` it is told anyway.
+        """
         number = self._number_of(values)
-        gained = None if number is None else self._gained.get(number)
-        if number is None or gained is None or self._environment.now - gained > _PREPARATION:
-            return True
-        tree, growth = self.tree(self.pieces[number].tree), self.growths.get(self.pieces[number].tree)
-        if tree is None or not tree.informed or growth is None:
-            return False
-        if self._given_parents is None and not growth.placed:
+        tree = None if number is None else self.tree(self.pieces[number].tree)
+        if number is None or tree is None:
+            return None
+        if self._is_prepared(number, tree):
+            self._unprepared.pop(number, None)
+            return tree
+        since = self._unprepared.setdefault(number, self._environment.now)
+        return tree if self._environment.now - since > _PREPARATION else None
+
+    def _is_prepared(self, number: int, tree: FilterTree) -> bool:
+        growth = self.growths.get(self.pieces[number].tree)
+        if not tree.informed or growth is None or (self._given_parents is None and not growth.placed):
             return False
         inflows = [self._inflows.get((mate, number)) for mate in self._mates]
-        if any(inflow is None or not inflow[0].heard for inflow in inflows):
-            return False
-        del self._gained[number]
-        return True
+        return all(inflow is not None and inflow[0].heard for inflow in inflows)
 
     def update(self, view: View | None) -> None:
         """The clique has other members or shares."""
@@ -283,7 +285,6 @@ class Plane:
         if piece.holder == me:
             tree = self.tree(piece.tree)
             assert tree is not None
-            self._gained[number] = self._environment.now
             if self._lingering.keep(("feed", number, 0)):
                 self._end_old_feed(number)
             tell = partial(_tell_own, tree, me)
@@ -294,6 +295,9 @@ class Plane:
         feed = self._feeds[number] = _Feed(piece, self._space, tell, stream)
         for interest, box in self._interests.items():
             feed.add(interest, box)
+        if stream is not None:
+            # The holder waits for word of each mate, even of those who want nothing there.
+            stream.begin()
 
     def _end_feed(self, number: int) -> None:
         """Another server has the piece, or nobody; if this one had it, it goes on a little longer."""
@@ -301,7 +305,7 @@ class Plane:
         if feed.stream is not None:
             feed.stream.end()
             return
-        self._gained.pop(number, None)
+        self._unprepared.pop(number, None)
         self._old_feeds[number] = feed
         self._lingering.give_up(("feed", number, 0), partial(self._end_old_feed, number))
 

@@ -208,17 +208,23 @@ class Kyra(PubSub):
     def _publish(self, event: PlacedEvent, patience: int) -> None:
         plane = self._active()
         if plane is not None and plane.holder(event.values) is not None:
-            self._to_zone(plane, event, 0, 0)
+            self._to_zone(plane, event, 0, 0, self.environment.peer)
         elif patience:
             self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
 
-    def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int) -> None:
-        """Route the event if its zone is here, when this server is ready; else send it to the holder."""
-        tree, holder = plane.serving(event.values), plane.holder(event.values)
-        if tree is not None and plane.ready(event.values):
-            self._route(tree, event, hops, None)
-        elif tree is not None:
-            self.environment.set_timer(_PREPARING, partial(self._to_zone, plane, event, hops, turns))
+    def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
+        """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
+        me, holder, had = self.environment.peer, plane.holder(event.values), plane.had(event.values)
+        if holder == me:
+            tree = plane.prepared(event.values)
+            if tree is not None:
+                self._route(tree, event, hops, None)
+            else:
+                again = partial(self._to_zone, plane, event, hops, turns, sender)
+                self.environment.set_timer(_PREPARING, again)
+        elif had is not None and holder in (None, sender):
+            # The new holder does not know yet that it is one.
+            self._route(had, event, hops, None)
         elif holder is not None and turns < _TURNS:
             self.environment.send(holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
 
@@ -226,7 +232,7 @@ class Kyra(PubSub):
         plane = self._plane(message.epoch)
         assert message.event is not None
         if plane is not None:
-            self._to_zone(plane, message.event, message.hops, message.turns + 1)
+            self._to_zone(plane, message.event, message.hops, message.turns + 1, sender)
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
         plane = self._plane(leaving.epoch)
