@@ -23,6 +23,8 @@ _PER_ZONE: Final = 10
 """Events a zone that it needs for that."""
 _CHANCE: Final = 3.0
 """Standard deviations of a zone's events that chance alone may put into it, or leave out of it."""
+_QUIET: Final = 12.0
+"""Seconds without a change of any clique after which cliques have formed."""
 _STEP: Final = 1 << 12
 """Between the numbers of epochs; two that are drawn at once differ in the rest."""
 
@@ -49,6 +51,7 @@ class Rates:
         self._seen: list[Values] = []
         """Published here, or told by others and not yet told on."""
         self._judged: list[Values] = []
+        self._changed = environment.now
         environment.serve(KyraRates, self._on_rates)
         environment.handle(KyraEpochNews, self._on_news)
 
@@ -61,6 +64,10 @@ class Rates:
         """An event was published here."""
         if self._parameters.zones == "rates" and len(self._seen) < _SAMPLES:
             self._seen.append(values)
+
+    def note_change(self) -> None:
+        """A clique is another one than before."""
+        self._changed = self._environment.now
 
     def report(self) -> None:
         """Tell whoever is next, or judge."""
@@ -133,7 +140,7 @@ class Rates:
         """Draw the first zones when cliques have formed, and others when the load is off balance."""
         now, newest = self._environment.now, self._newest()
         if newest is None:
-            if now >= self._parameters.formation:
+            if now >= self._parameters.formation or now - self._changed > _QUIET:
                 self._draw()
             return
         if self._parameters.trees is None and self._largest > self._parameters.balance * len(newest.zones):

@@ -133,6 +133,7 @@ class Kyra(PubSub):
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         for plane in self.planes:
             plane.note_clique(before, now)
+        self._rates.note_change()
         self._update_soon()
 
     def _update_soon(self) -> None:
