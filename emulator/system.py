@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,8 +31,10 @@ class System:
     """`module:function` that lays out before a trial what the operators of servers would set up, such as a
     tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
     parameters that peers are made with. It raises ValueError for what cannot be laid out."""
-    misfits: Callable[[Any, int], Sequence[tuple[str, str]]] | None = None
-    """Key and problem of each of the parameters that does not fit a trial of so many peers."""
+    misfits: str = ""
+    """`module:function` that is asked when an experiment file is checked: from the parameters, the number of
+    peers and a function that gives their round-trip times (s; None if the matrix is too large to be made for
+    a check) it returns the key, a dotted path, and the problem of each parameter that does not fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ class ContentWorld(VirtualWorld):
     def up(self) -> list[int]:
         return [peer for peer, life in enumerate(self._lives) if life is not None]
 
+    def one_way(self, peer: int, other: int) -> float:
+        """The delay between two servers (s), without jitter."""
+        return self._network.one_way(peer, other)
+
     def run_for(self, seconds: float) -> None:
         self.run_until(self.time + seconds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 
+from emulator.experiment.document import ExperimentError
 from emulator.experiment.draw import draw_plan
+from emulator.experiment.load import load
 from emulator.experiment.spec import TrialSpec
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.layout import lay_out, round_trips
@@ -119,6 +122,32 @@ def test_a_diameter_that_no_pair_meets_is_told() -> None:
     system = spec("kyra", cliques={"diameter": "1 ms"})
     with pytest.raises(ValueError, match="no two servers are within the cliques' diameter of 1 ms"):
         lay_out(system, draw_plan(system))
+
+
+def test_a_diameter_that_no_pair_meets_is_told_with_its_line_when_the_file_is_checked(tmp_path: Path) -> None:
+    file = tmp_path / "narrow.yaml"
+    file.write_text(
+        """name: narrow
+peers: 20
+network: {latency: {kind: king, hosts: 40}}
+vary:
+  system.parameters.cliques.diameter:
+    - 1 ms
+    - 150 ms
+system:
+  name: kyra
+  parameters: {attributes: {x: [0, 100]}}
+workload:
+  subscriptions: {kind: boxes, attributes: {x: [0, 100]}, per_peer: 2}
+  publications: {events: 10, publisher: any}
+"""
+    )
+    with pytest.raises(
+        ExperimentError, match=r"narrow.yaml:6.*no two servers are within the cliques' diameter"
+    ) as told:
+        load(file)
+    assert len(told.value.problems) == 1
+    load(file, ["vary.system.parameters.cliques.diameter=[150 ms]"])
 
 
 def test_round_trips_are_those_of_the_matrix() -> None:

@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.overlays.cliques.arrangement import Bounds, rearrange
+from emulator.overlays.cliques.arrangement import Bounds, rearrange, split
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
-from trellis.v1.cliques import CliqueJoin, CliquePing, CliqueRecord, CliqueView, DirectoryNews
+from trellis.v1.cliques import (
+    CliqueJoin,
+    CliquePing,
+    CliqueRecord,
+    CliqueView,
+    DirectoryDigest,
+    DirectoryNews,
+)
 
 BOUNDS = Bounds(size=4, diameter=0.1)
 
@@ -78,6 +85,15 @@ def test_a_rearrangement_keeps_to_the_bounds_and_loses_nobody(places: list[float
         assert all(0 < len(clique) <= 4 for clique in made)
 
 
+def test_a_clique_that_grew_too_wide_parts_where_it_is_widest() -> None:
+    apart = on_a_line({1: 0.0, 2: 0.02, 3: 0.3, 4: 0.31})
+    assert sorted(map(sorted, split([1, 2, 3, 4], apart, BOUNDS, 2) or [])) == [[1, 2], [3, 4]]
+    assert split([1, 2, 3, 4], apart, BOUNDS, 3) is None
+    a_little = on_a_line({1: 0.0, 2: 0.02, 3: 0.1, 4: 0.105})
+    assert split([1, 2, 3, 4], a_little, BOUNDS, 1) is None
+    assert split([1, 2, 3, 4], {}, BOUNDS, 1) is None
+
+
 def servers(count: int, **parameters: object) -> Lockstep:
     asked = CliqueParameters.model_validate({"size": 4, "minimum": 1, "diameter": "5 s"} | parameters)
     return Lockstep(lambda environment: Cliques(environment, asked), range(count))
@@ -124,6 +140,49 @@ def test_when_the_oldest_crashes_the_next_leads_and_all_know() -> None:
     for peer in peers.protocols:
         known = clique(peers, peer).directory.records
         assert not leaders & {p for record in known.values() for p in record.members}
+
+
+def test_when_most_of_a_clique_crash_those_that_are_left_go_on_together() -> None:
+    peers = servers(6, size=6)
+    peers.start()
+    for _ in range(30):
+        peers.round()
+    (members,) = views(peers)
+    peers.crash(members[:4])
+    for _ in range(20):
+        peers.round()
+    assert views(peers) == {members[4:]}
+
+
+def test_a_leader_parts_its_clique_when_round_trips_have_grown() -> None:
+    peers = servers(4, diameter="100 ms", minimum=2)
+    peers.start()
+    for _ in range(30):
+        peers.round()
+    (members,) = views(peers)
+    leader = clique(peers, members[0]).view.leader  # type: ignore[union-attr]
+    near = next(peer for peer in members if peer != leader)
+    far = [peer for peer in members if peer not in (leader, near)]
+    grown = {pair(a, b): 0.01 if (a in far) == (b in far) else 0.3 for a in members for b in members if a < b}
+    clique(peers, leader).view.rtts.update(grown)  # type: ignore[union-attr]
+    for peer in members:
+        clique(peers, peer).measuring.rtts.update(
+            {other: grown[pair(peer, other)] for other in members if other != peer}
+        )
+    for _ in range(20):
+        peers.round()
+    assert {frozenset(part) for part in views(peers)} == {frozenset([leader, near]), frozenset(far)}
+
+
+def test_servers_that_began_apart_meet_through_the_bootstrap_service() -> None:
+    environment = FakeEnvironment(0)
+    alone = Cliques(environment, CliqueParameters())
+    alone.start([])
+    while not environment.asked_for_contacts:
+        environment.advance(1.0)
+    environment.outbox.clear()
+    environment.asked_for_contacts[0]([7])
+    assert [sent.peer for sent in environment.outbox if isinstance(sent.message, DirectoryDigest)] == [7]
 
 
 def test_a_server_that_leaves_tells_the_oldest() -> None:

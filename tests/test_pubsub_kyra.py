@@ -13,9 +13,9 @@ from emulator.overlays.cliques.view import View, even_ends
 from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
-from emulator.testing.fake_environment import Lockstep
-from trellis.v1.filters import TreeEvent
-from trellis.v1.kyra import KyraDelivery, KyraZoneEvent
+from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.filters import Filter, TreeEvent
+from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraRates, KyraZoneEvent
 
 CLIQUES = ["ABC", "DE", "FGH"]
 TREE_ZONES = [(0.0, 3.0), (4.0, 6.0), (7.0, 9.0)]
@@ -162,6 +162,18 @@ def test_a_subscription_that_is_taken_back_leaves_no_trace() -> None:
         for tree in server(peers, name).trees.trees.values():
             held = {*tree.routes.own.items(), *tree.routes.table.items()}
             assert values_in(box for box, _ in held) <= span("2,9")
+
+
+def test_a_leader_that_hears_of_a_newer_epoch_asks_for_it() -> None:
+    environment = FakeEnvironment(0)
+    kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
+    kyra.start([])
+    environment.hand_over(5, KyraRates(7, 0, []), "", 1)
+    ((peer, asked),) = environment.take(KyraRates)
+    assert (peer, asked.epoch) == (5, 0)
+    zones = [Filter([float("-inf")], [float("inf")])]
+    environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, zones)))
+    assert kyra.gauges()["epoch"] == 7
 
 
 @pytest.mark.parametrize(

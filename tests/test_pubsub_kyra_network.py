@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from content_world import ContentWorld, content_world
+
+from emulator.layouts.cliques import cluster
+from emulator.layouts.trees import spanning_length
 
 KYRA: dict[str, Any] = {
     "cliques": {"size": 6, "diameter": "200 ms", "expiry": "20 s"},
@@ -49,6 +53,45 @@ def test_every_event_is_handed_over_once_before_and_10_s_after_a_fifth_crashed(
     expected = made.publish(range(100, 180))
     made.run_for(2.0)
     assert sorted(made.handed) == sorted(expected)
+
+
+def test_trees_and_the_number_of_cliques_are_nearly_those_of_who_sees_all_delays(tmp_path: Path) -> None:
+    made = world("kyra", tmp_path)
+    rtt = 2 * np.array([[made.one_way(a, b) if a != b else 0.0 for b in made.up] for a in made.up])
+    planes = {peer: made.server(peer).planes[-1] for peer in made.up}
+    length = shortest = 0.0
+    for tree in range(planes[0].epoch.trees):
+        parents = {
+            p: plane.tree(tree).links.parent for p, plane in planes.items() if plane.tree(tree) is not None
+        }
+        assert sum(parent is None for parent in parents.values()) == 1
+        length += sum(rtt[child, parent] for child, parent in parents.items() if parent is not None)
+        shortest += spanning_length(rtt[np.ix_(list(parents), list(parents))])
+    assert length <= 1.25 * shortest
+    cliques = {tuple(made.server(peer).cliques.view.members) for peer in made.up}
+    assert sorted(peer for members in cliques for peer in members) == made.up
+    assert len(cliques) <= 1.25 * len(cluster(rtt, 0.2, 6, 3))
+
+
+def test_nothing_is_missed_when_cliques_merge_and_zones_change_hands(tmp_path: Path) -> None:
+    made = world("kyra", tmp_path)
+    crash_a_fifth(made)
+    made.run_for(10.0)
+    made.handed.clear()
+    before = holdings(made)
+    expected = made.publish(range(600))
+    made.run_for(10.0)
+    assert len(before.items() ^ holdings(made).items()) > 10
+    assert sorted(made.handed) == sorted(expected)
+
+
+def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
+    """The holder of each zone, by server."""
+    return {
+        (peer, number): piece.holder
+        for peer in made.up
+        for number, piece in enumerate(made.server(peer).planes[-1].pieces)
+    }
 
 
 @pytest.mark.parametrize("system", ["siena", "kyra"])

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from analysis.tables.deliveries import events
 from analysis.tables.kinds import EVENT
 from analysis.tables.trials import TrialRecord
-from emulator.layouts.layout import rtt_between
 from emulator.layouts.trees import spanning_length
+from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec
 
 Tables = Mapping[str, DataFrame]

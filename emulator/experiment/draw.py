@@ -30,6 +30,11 @@ _SUBSCRIPTION_GRACE = 10.0
 """Seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""
 
 
+def draw_locations(spec: TrialSpec) -> NDArray[np.int32]:
+    """The row of the matrix for each peer."""
+    return place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
+
+
 def draw_plan(spec: TrialSpec) -> Plan:
     """Everything that the trial will do. The same spec gives the same plan.
 
@@ -40,7 +45,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if problems:
         raise ValueError("; ".join(f"{key}: {problem}" for key, problem in problems))
     sessions, base = _sessions(spec)
-    location = place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
+    location = draw_locations(spec)
     stays = sessions.end >= spec.phases.end
     graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
     if spec.churn.crash is not None:
@@ -182,7 +187,7 @@ def _regions(spec: TrialSpec, source: PlacedContentSource) -> NDArray[np.int32]:
     """The region of each peer."""
     if source.regions == 1:
         return np.zeros(spec.peers, np.int32)
-    location = place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
+    location = draw_locations(spec)
     network = build_network(spec.network, location.tolist(), spec.seed)
     return draw_regions(source.regions, spec.peers, network.one_way, _random(spec, "regions"))
 

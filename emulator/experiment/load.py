@@ -178,8 +178,8 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
 
     found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
     findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
-    findings += _check_hosts(spec) + _check_peers(spec)
-    return [*findings, *(_check_service(spec) or _check_schema(spec))]
+    findings += [*_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    return findings or _check_fit(spec)
 
 
 def _check_hosts(spec: TrialSpec) -> list[Finding]:
@@ -204,17 +204,6 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
         text = f'is "pods", which takes all peers of a pod away: set runtime.hosts to {spec.peers}'
         findings.append((("runtime", "churn"), text))
     return findings
-
-
-def _check_peers(spec: TrialSpec) -> list[Finding]:
-    """Whether the system's parameters fit the number of peers."""
-    from emulator.registry import SYSTEMS
-
-    system = SYSTEMS[spec.system.name]
-    if system.misfits is None:
-        return []
-    found = system.misfits(system.parameters.model_validate(spec.system.parameters), spec.peers)
-    return [(("system", "parameters", *_parts(key)), text) for key, text in found]
 
 
 _ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}
@@ -256,6 +245,13 @@ def _check_schema(spec: TrialSpec) -> list[Finding]:
             text = f"{system.name} has {name} from {known[0]:g} to {known[1]:g}: {mend}"
             findings.append((key, text))
     return findings
+
+
+def _check_fit(spec: TrialSpec) -> list[Finding]:
+    """Whether the system's parameters fit the peers and their latencies."""
+    from emulator.experiment.misfits import find_misfits
+
+    return [(("system", "parameters", *_parts(key)), text) for key, text in find_misfits(spec)]
 
 
 def _parts(key: str) -> Key:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,16 +34,32 @@ def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64
 
 def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> CliqueParameters:
     """With HAC's cliques if they are asked for. Raises ValueError for a diameter that no pair meets."""
-    between = rtt[np.triu_indices(len(rtt), 1)]
-    if len(between) and between.min() > parameters.diameter:
-        raise ValueError(
-            f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
-            f"the nearest are {between.min() * 1e3:.1f} ms apart"
-        )
+    told = _too_small(parameters, rtt)
+    if told is not None:
+        raise ValueError(told)
     if parameters.formed == "run-time" or parameters.given is not None:
         return parameters
     given = cluster(rtt, parameters.diameter, parameters.size, parameters.minimum)
     return parameters.model_copy(update={"given": given})
+
+
+def misfits(
+    parameters: KyraParameters, peers: int, round_trips: Callable[[], NDArray[np.float64] | None]
+) -> list[tuple[str, str]]:
+    """A diameter that no pair of servers meets, as `System.misfits`."""
+    rtt = round_trips()
+    told = None if rtt is None else _too_small(parameters.cliques, rtt)
+    return [] if told is None else [("cliques.diameter", told)]
+
+
+def _too_small(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> str | None:
+    between = rtt[np.triu_indices(len(rtt), 1)]
+    if not len(between) or between.min() <= parameters.diameter:
+        return None
+    return (
+        f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
+        f"the nearest are {between.min() * 1e3:.1f} ms apart"
+    )
 
 
 def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:

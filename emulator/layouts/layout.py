@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from emulator.experiment.plan import Plan
 from emulator.experiment.spec import TrialSpec
-from emulator.network.build import build_network
-from emulator.network.spec import NetworkSpec
+from emulator.network.round_trips import rtt_between
 from emulator.registry import SYSTEMS
 
 
@@ -29,12 +28,3 @@ def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
 def round_trips(spec: TrialSpec, plan: Plan) -> NDArray[np.float64]:
     """RTTs (s) between all peers, by the matrix alone; 0 from a peer to itself."""
     return rtt_between(spec.network, plan.peers["location"].to_numpy(), spec.seed)
-
-
-def rtt_between(spec: NetworkSpec, locations: NDArray[np.int32], seed: int) -> NDArray[np.float64]:
-    """RTTs (s) between peers at these rows of the matrix, in their order."""
-    network = build_network(spec, locations.tolist(), seed)
-    one_way = np.array([network.rows[place] for place in range(len(network.rows))], np.float64)
-    rtt: NDArray[np.float64] = 2 * one_way[np.ix_(locations, locations)]
-    np.fill_diagonal(rtt, 0.0)
-    return rtt

@@ -12,6 +12,8 @@ from typing import Final
 
 from emulator.overlays.cliques.view import Rtts, pair
 
+_WIDER: Final = 1.1
+"""Times the diameter above which a clique is too wide: measurements vary."""
 UNKNOWN: Final = 10.0
 """Seconds between two peers of which it is not known."""
 _LEAST: Final = 0.02
@@ -47,6 +49,22 @@ def rearrange(
         return [together]
     exchange = _Exchange(one, two, rtts, bounds)
     return exchange.cliques if exchange.run() else None
+
+
+def split(members: Sequence[int], rtts: Rtts, bounds: Bounds, minimum: int) -> list[list[int]] | None:
+    """The parts of a clique that has grown too wide; None if it has not, or a part were below the minimum.
+
+    Parts are those of HAC (figure 5) over the members: the two nearest merge while they fit the diameter.
+    """
+    if not bounds.diameter * _WIDER < widest(members, rtts) < UNKNOWN:
+        return None
+    parts = [[member] for member in members]
+    while True:
+        pairs = [(widest([*a, *b], rtts), i, j) for i, a in enumerate(parts) for j, b in enumerate(parts[:i])]
+        apart, one, two = min(pairs)
+        if apart > bounds.diameter:
+            return parts if min(map(len, parts)) >= minimum else None
+        parts[two] += parts.pop(one)
 
 
 class _Exchange:

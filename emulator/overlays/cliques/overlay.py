@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
+from emulator.overlays.cliques.arrangement import Bounds, split
 from emulator.overlays.cliques.directory import Directory
 from emulator.overlays.cliques.joining import Joining
 from emulator.overlays.cliques.measuring import Measuring
@@ -34,6 +35,8 @@ _REST: Final = 30.0
 """Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
 _BEATS: Final = 8.0
 """Seconds between two beats of a leader in the directory."""
+_MEETING: Final = 5
+"""Of so many exchanges of directories a leader has one with a peer that the bootstrap service names."""
 
 
 class CliqueListener(Protocol):
@@ -67,6 +70,7 @@ class Cliques(Membership):
         self._clique_listener: CliqueListener | None = None
         self._joining: Joining | None = None
         self._turn = 0
+        self._gossips = 0
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
         self._gone: set[int] = set()
@@ -219,6 +223,7 @@ class Cliques(Membership):
         for peer in sorted((old | new) - {me}):
             if (peer in old) != (peer in new):
                 self._misses.pop(peer, None)
+                self._gone.discard(peer)
                 self.tell_change(Contact(peer), peer in new)
         if self._clique_listener is not None:
             self._clique_listener.clique_changed()
@@ -298,29 +303,36 @@ class Cliques(Membership):
 
     def _tell_gone(self, peer: int) -> None:
         """Tell the leader, or the oldest that is left; this server may be that itself."""
-        view = self.view
-        assert view is not None
-        heir = next(other for other in view.successors if other != peer)
+        heir = self._heir(peer)
         if heir == self.environment.peer:
             self._remove(peer)
         else:
             self.environment.send(heir, CliqueDeparture(peer))
 
+    def _heir(self, gone: int) -> int:
+        """The member that leads when this one is gone, as far as is known here."""
+        assert self.view is not None
+        return next(peer for peer in self.view.successors if peer != gone and peer not in self._gone)
+
     def _on_departure(self, sender: int, departure: CliqueDeparture) -> None:
         view, me = self.view, self.environment.peer
         if view is None or departure.peer not in view.members or departure.peer == me:
             return
-        if next(peer for peer in view.successors if peer != departure.peer) != me:
-            return
-        self._remove(departure.peer)
+        if self._heir(departure.peer) == me:
+            self._remove(departure.peer)
 
     def _remove(self, peer: int) -> None:
-        view = self.view
-        if view is not None and peer in view.members and peer != self.environment.peer:
-            new = view.without(peer, view.number + 1)
-            self._change(new)
-            self._tending.rest(_REST)
-            self.directory.hurry(new.record(0))
+        """Go on without a member, and without all others that are known to be gone."""
+        view, me = self.view, self.environment.peer
+        if view is None or peer not in view.members or peer == me:
+            return
+        new = view
+        for gone in [other for other in view.members if other == peer or other in self._gone]:
+            new = new.without(gone, view.number + 1)
+        new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
+        self._change(new)
+        self._tending.rest(_REST)
+        self.directory.hurry(new.record(0))
 
     def _on_ping(self, sender: int, ping: CliquePing) -> CliquePong:
         view = self.view
@@ -388,12 +400,25 @@ class Cliques(Membership):
         if view is None or self.parameters.formed == "hac" or self._tending.resting:
             return
         quiet = self.environment.now - self._changed_at > self.parameters.tending
+        if quiet and not self._tending.locked and self._split(view):
+            return
         if quiet and not self._tending.locked and view.largest_share() > _UNEVEN:
             self._change(view.evened(view.number + 1))
             return
         # Two leaders that propose to each other at once would both refuse, again and again if in step.
         delay = self.environment.random.random() * self.parameters.tending / 2
         self.environment.set_timer(delay, self._tending.tend)
+
+    def _split(self, view: View) -> bool:
+        """Part a clique whose members are too far from each other by now; whether it was parted."""
+        bounds = Bounds(self.parameters.size, self.parameters.diameter)
+        parts = split(view.members, view.rtts, bounds, self.parameters.minimum)
+        for members in parts or ():
+            order = [peer for peer in view.members if peer in members]
+            new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
+            self._publish(new, [view], [])
+            self.directory.put(new.record(0))
+        return parts is not None
 
     def _beat_record(self) -> None:
         view = self._led()
@@ -402,9 +427,18 @@ class Cliques(Membership):
             self.directory.put(view.record(self._beat))
 
     def _gossip(self) -> None:
+        self._gossips += 1
+        if self.leads and self._gossips % _MEETING == 1:
+            # Servers that join at the same moment may know nobody, and each other's directories never meet.
+            self.environment.find_contacts(self._meet)
+            return
         others = self.sample(1)
         if others:
             self.directory.exchange(others[0])
+
+    def _meet(self, contacts: Sequence[int]) -> None:
+        if contacts and not self._stopped:
+            self.directory.exchange(contacts[0])
 
     def _directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         if self._clique_listener is not None:

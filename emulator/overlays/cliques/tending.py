@@ -181,7 +181,9 @@ class Tending:
             return
         leader, own, theirs, rtts = survey.leader, survey.own, survey.theirs, survey.rtts
         now = self._current()
-        if now is None or now.number != own.number:
+        both = set(own.members) & set(theirs.members)
+        if now is None or now.number != own.number or both:
+            # Who is in both by these views will be missed by one of them.
             self._environment.send(leader, CliqueRelease())
             return
         made = rearrange(own.members, theirs.members, rtts, self._bounds, self._however_far)

@@ -3,6 +3,9 @@
 A child attaches to the first of its candidates that answers, and asks it from time to time whether it is
 still there. Candidates lie before a server in an order that all agree on, so there is no cycle, whoever
 fails. While servers do not agree yet, a parent's path to the root shows what would be one.
+
+A child that goes over to another parent has both for a short time, until all know what is wanted over the new
+link: no event is missed. Those that come over both are routed once.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ _BEATS_TO_IMPROVE: Final = 5
 """Beats after which a server asks its best candidate again, if another one is its parent."""
 _LONGEST: Final = 100
 """Servers of a path that are told."""
+_OVERLAP: Final = 2.0
+"""Beats for which a parent is kept after another one took its place."""
 _MOST_MISSES: Final = 3
 """Beats in a row without an answer after which a parent is given up."""
 
@@ -48,6 +53,12 @@ class TreeLinks:
         """When each was last heard of."""
         self.claims_root = False
         """Whether this server is the root by what it knows, though others may not know yet."""
+        self.closing = False
+        """Whether this server is about to leave: nobody attaches to it any more."""
+        self._former: int | None = None
+        """The parent before, while it is kept."""
+        self._former_ends: Timer | None = None
+        self._stopped = False
         self._path: list[int] = []
         """From the parent's parent to the root, as the parent told."""
         self._candidates: list[int] = []
@@ -60,8 +71,8 @@ class TreeLinks:
 
     @property
     def neighbours(self) -> list[int]:
-        parent = self.parent
-        return list(self.children) if parent is None else [parent, *self.children]
+        parents = [peer for peer in (self.parent, self._former) if peer is not None]
+        return [*parents, *self.children]
 
     @property
     def attached(self) -> bool:
@@ -76,29 +87,34 @@ class TreeLinks:
     def aim(self, candidates: Sequence[int], hope: float = 0.0) -> None:
         """Be the child of one of these, the first if it is there; be the root if there are none.
 
-        A parent that is among them is kept. For `hope` seconds only the first is asked: servers that start
-        together need not change their parents when all are there.
+        A parent that is among them is kept; another one, until a candidate has taken this server. For `hope`
+        seconds only the first is asked: servers that start together need not change their parents when all
+        are there.
         """
         self._hopes_until = self._environment.now + hope
         self._candidates = list(candidates)
-        if self.parent is not None and self.parent not in self._candidates:
-            self._leave_parent()
+        if not self._candidates:
+            self._change_parent(None)
         if self._trying is not None and self._trying not in self._candidates:
             self._stop_trying()
         self._seek()
 
     def switch(self, parent: int) -> None:
         """Be the child of this candidate instead."""
-        if self.parent not in (None, parent):
-            self._leave_parent()
-        self._stop_trying()
         self._candidates = [parent, *(other for other in self._candidates if other != parent)]
-        self._seek()
+        if self.parent is None:
+            self._stop_trying()
+            self._seek()
+        elif self.parent != parent and self._trying != parent:
+            self._improve(parent)
 
     def stop(self, graceful: bool) -> None:
         """Be on the tree no more."""
+        self._stopped = True
         self._timer.cancel()
         self._stop_trying()
+        if self._former_ends is not None:
+            self._former_ends.cancel()
         if graceful:
             for neighbour in self.neighbours:
                 self._environment.send(neighbour, TreeDetachment(*self._table))
@@ -107,6 +123,9 @@ class TreeLinks:
         """The peer is gone, or says that it is no neighbour."""
         if self.children.pop(peer, None) is not None:
             self._closed(peer)
+        if peer == self._former:
+            self._forget_former()
+            self._closed(peer)
         if peer == self.parent:
             self.parent = None
             self._closed(peer)
@@ -114,10 +133,14 @@ class TreeLinks:
 
     def on_attachment(self, child: int) -> TreeAnswer:
         """A peer asks to be a child."""
+        if self.closing:
+            return TreeAnswer(False)
         if child in self.path:
             if not self.claims_root:
                 return TreeAnswer(False)
             self.aim([])
+        if child == self._former:
+            self._forget_former()
         self.children[child] = self._environment.now
         self._opened(child)
         return TreeAnswer(True, self.path)
@@ -130,7 +153,8 @@ class TreeLinks:
         return TreeAnswer(True, self.path)
 
     def _seek(self) -> None:
-        if self.parent is None and self._trying is None and self._candidates:
+        lacks = self.parent is None or self.parent not in self._candidates
+        if lacks and self._trying is None and self._candidates and not self._stopped:
             self._try(0)
 
     def _try(self, place: int) -> None:
@@ -155,7 +179,9 @@ class TreeLinks:
             return
         self._trying = self._request = None
         self._misses = 0
-        self.parent = candidate
+        if candidate == self._former:
+            self._forget_former()
+        self._change_parent(candidate)
         self._opened(candidate)
         self._note_path(candidate, answer.path)
 
@@ -165,23 +191,41 @@ class TreeLinks:
             self._request.cancel()
             self._request = None
 
+    def _change_parent(self, parent: int | None) -> None:
+        """Have another parent, or none; the one before is kept a little longer."""
+        before, self.parent = self.parent, parent
+        if before is not None and before != parent:
+            self._leave_former()
+            self._former = before
+            self._former_ends = self._environment.set_timer(_OVERLAP * self._beat, self._leave_former)
+
     def _leave_parent(self) -> None:
-        parent = self.parent
-        if parent is not None:
-            self.parent = None
-            self._closed(parent)
-            self._environment.send(parent, TreeDetachment(*self._table))
+        """Have none, at once."""
+        self._change_parent(None)
+        self._leave_former()
+
+    def _leave_former(self) -> None:
+        former = self._former
+        if former is not None:
+            self._forget_former()
+            self._closed(former)
+            self._environment.send(former, TreeDetachment(*self._table))
+
+    def _forget_former(self) -> None:
+        self._former = None
+        if self._former_ends is not None:
+            self._former_ends.cancel()
+            self._former_ends = None
 
     def _ask(self) -> None:
         oldest = self._environment.now - _SILENT_BEATS * self._beat
         for child in [child for child, heard in self.children.items() if heard < oldest]:
             self.lose(child)
         parent = self.parent
-        if parent is None:
-            self._seek()
-        else:
+        self._seek()
+        if parent is not None:
             self._beats += 1
-            if self._beats % _BEATS_TO_IMPROVE == 0 and parent != self._candidates[0]:
+            if self._beats % _BEATS_TO_IMPROVE == 0 and self._candidates[:1] not in ([], [parent]):
                 self._improve(self._candidates[0])
             self._environment.request(
                 parent,
@@ -196,9 +240,11 @@ class TreeLinks:
 
         def answered(answer: Message) -> None:
             assert isinstance(answer, TreeAnswer)
-            if answer.accepted and self._trying is None and self._candidates[:1] == [better]:
-                self._leave_parent()
+            wanted = self._trying is None and self._candidates[:1] == [better] and not self._stopped
+            if answer.accepted and wanted and self.parent != better:
                 self._answered(better, 0, answer)
+            elif answer.accepted and better not in self.neighbours:
+                self._environment.send(better, TreeDetachment(*self._table))
 
         self._environment.request(
             better, TreeAttachment(*self._table), self._patience, answered, lambda: None

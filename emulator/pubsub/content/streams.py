@@ -112,6 +112,11 @@ class Inflow:
         self._number = -1
         self._next = 0
 
+    @property
+    def heard(self) -> bool:
+        """Whether anything came by the latest stream."""
+        return self._next > 0
+
     def take(
         self,
         update: FilterUpdate,

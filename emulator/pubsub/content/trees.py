@@ -86,6 +86,11 @@ class FilterTree:
         """Whether all neighbours know what this server wants of them."""
         return self.links.attached and all(stream.settled for stream in self._outflow.values())
 
+    @property
+    def informed(self) -> bool:
+        """Whether this server knows what all its neighbours want."""
+        return self.links.attached and all(inflow.heard for inflow in self._inflow.values())
+
     def _opened(self, neighbour: int) -> None:
         if neighbour in self._outflow:
             self._outflow[neighbour].end()

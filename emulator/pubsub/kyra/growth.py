@@ -58,6 +58,28 @@ class Growth:
         """Of those that take another server for the root: RTT from here in units."""
         self._roots: dict[int, int] = {}
         """What each takes for the root."""
+        self._weights: dict[int, int] = {}
+        """How much that counts: more if others agree with it already."""
+        self._stopped = False
+
+    @property
+    def placed(self) -> bool:
+        """Whether this server has a way to the root, or all others that answer agree that it is the root."""
+        if self.root == self._environment.peer:
+            return len(self._members) < 2 or (bool(self._roots) and not self._others)
+        path = self._links.path
+        return bool(path) and path[-1] == self.root
+
+    def stop(self) -> list[int]:
+        """Look for no parent any more; the other members, as far as they are known."""
+        self._stopped = True
+        return [peer for peer in self._members if peer != self._environment.peer]
+
+    def on_leaving(self, peer: int) -> None:
+        """Another member will not be on the tree any more."""
+        self._down.add((*self._table, peer))
+        if peer in (self.root, self._links.parent):
+            self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
         """The members of the tree, this server among them."""
@@ -69,7 +91,7 @@ class Growth:
         """Something changed: find root and parent again."""
         me = self._environment.peer
         there = self._there()
-        if not self._settled or self.root not in there:
+        if not self._settled or self._is_down(self.root):
             self._settled = False
             self.root = min(there, key=partial(_rank, self._table))
         self._round += 1
@@ -84,12 +106,15 @@ class Growth:
     def _there(self) -> list[int]:
         """The members that are up, as far as is known."""
         me = self._environment.peer
-        return [p for p in self._members if p == me or (*self._table, p) not in self._down] or [me]
+        return [peer for peer in self._members if peer == me or not self._is_down(peer)] or [me]
+
+    def _is_down(self, peer: int) -> bool:
+        return (*self._table, peer) in self._down
 
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
         distance = self._distance()
-        return KyraDistance(True, self.root, distance or 0, distance is not None)
+        return KyraDistance(True, self.root, distance or 0, distance is not None, settled=self._settled)
 
     def _distance(self) -> int | None:
         """From the root, in units; None if it is not known."""
@@ -100,7 +125,7 @@ class Growth:
         return self._distances.get(self.root)
 
     def _look(self, round: int, last: bool) -> None:
-        if round != self._round:
+        if round != self._round or self._stopped:
             return
         if self._distance() is None:
             if last:
@@ -109,10 +134,12 @@ class Growth:
                 self._measuring.ping_all([self.root], lambda rtts: None)
             return
         me = self._environment.peer
-        others = [peer for peer in self._members if peer != me]
+        others = [peer for peer in self._members if peer not in (me, self.root)]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
-        self._found, self._others, self._roots = {}, {}, {}
+        if self.root != me:
+            others.append(self.root)
+        self._found, self._others, self._roots, self._weights = {}, {}, {}, {}
         for peer in others:
             sent = self._environment.now
             self._environment.request(
@@ -122,7 +149,7 @@ class Growth:
                 partial(self._answered, round, peer, sent, last),
                 lambda: None,
             )
-        self._environment.set_timer(self._patience / 2, partial(self._choose, round))
+        self._environment.set_timer(self._patience / 2, partial(self._choose, round, last))
 
     def _give_up_root(self) -> None:
         """It did not answer: let another one be the root."""
@@ -132,22 +159,29 @@ class Growth:
     def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
         assert isinstance(answer, KyraDistance)
         self._measuring.note(peer, self._environment.now - sent)
-        if round != self._round:
+        if round != self._round or self._stopped:
             return
         if not answer.member:
-            if peer == self.root and last:
+            if answer.leaving:
+                self.on_leaving(peer)
+            elif peer == self.root and last:
                 self._give_up_root()
             return
+        self._down.discard((*self._table, peer))
         self._roots[peer] = answer.root
+        self._weights[peer] = 2 if answer.settled else 1
         if answer.root != self.root:
             self._others[peer] = to_units(self._measuring.rtts[peer])
         elif answer.known:
             self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
 
-    def _choose(self, round: int) -> None:
+    def _choose(self, round: int, last: bool) -> None:
         distance = self._distance()
-        if round != self._round or distance is None or self._follow_others():
+        if round != self._round or distance is None or self._stopped or self._follow_others():
             return
+        if last and self._others:
+            # Not all agree on the root yet: see what becomes of it.
+            self._environment.set_timer(_LOOKS[-1], partial(self._look, round, True))
         if self._links.claims_root:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
@@ -163,13 +197,14 @@ class Growth:
 
     def _follow_others(self) -> bool:
         """Take the root that most members have; whether that is another one than before."""
-        votes = {self.root: 1}
-        for root in self._roots.values():
-            votes[root] = votes.get(root, 0) + 1
-        there = set(self._there())
+        votes = {self.root: 2 if self._settled else 1}
+        for peer, root in self._roots.items():
+            votes[root] = votes.get(root, 0) + self._weights[peer]
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
-        self._settled = bool(self._roots)
-        if best == self.root or best not in there:
+        other = best != self.root and not self._is_down(best)
+        alike = sum(root == (best if other else self.root) for root in self._roots.values())
+        self._settled = 0 < len(self._roots) <= 2 * alike
+        if not other:
             return False
         self.root = best
         self.look_anew()

@@ -53,7 +53,9 @@ class KyraParameters(BaseModel):
         "run-time", description="trees grow by the servers' measurements, or are laid out as spanning trees"
     )
     formation: Duration = Field(
-        60.0, ge=0, description="time after which the first leader draws the first zones; open"
+        60.0,
+        ge=0,
+        description="time after which the first leader draws zones, if cliques go on changing; open",
     )
     balance: float = Field(
         1.5, ge=1, description="load of the busiest zone over the mean above which zones are drawn anew"

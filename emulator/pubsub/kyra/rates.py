@@ -19,8 +19,12 @@ from trellis.v1.kyra import KyraEpochNews, KyraRates
 
 _SAMPLES: Final = 4096
 """Events that the first leader judges by, the latest ones."""
-_PER_ZONE: Final = 60
-"""Events a zone that it needs for that: with fewer, chance alone puts 1.5 times the mean into one."""
+_PER_ZONE: Final = 10
+"""Events a zone that it needs for that."""
+_CHANCE: Final = 3.0
+"""Standard deviations of a zone's events that chance alone may put into it, or leave out of it."""
+_QUIET: Final = 12.0
+"""Seconds without a change of any clique after which cliques have formed."""
 _STEP: Final = 1 << 12
 """Between the numbers of epochs; two that are drawn at once differ in the rest."""
 
@@ -47,6 +51,7 @@ class Rates:
         self._seen: list[Values] = []
         """Published here, or told by others and not yet told on."""
         self._judged: list[Values] = []
+        self._changed = environment.now
         environment.serve(KyraRates, self._on_rates)
         environment.handle(KyraEpochNews, self._on_news)
 
@@ -59,6 +64,10 @@ class Rates:
         """An event was published here."""
         if self._parameters.zones == "rates" and len(self._seen) < _SAMPLES:
             self._seen.append(values)
+
+    def note_change(self) -> None:
+        """A clique is another one than before."""
+        self._changed = self._environment.now
 
     def report(self) -> None:
         """Tell whoever is next, or judge."""
@@ -91,6 +100,9 @@ class Rates:
 
     def _tell(self, peer: int) -> None:
         told, self._seen = self._seen, []
+        self._ask(peer, told)
+
+    def _ask(self, peer: int, told: list[Values]) -> None:
         epoch = self._newest()
         flat = [value for values in told for value in values]
         rates = KyraRates(0 if epoch is None else epoch.number, len(told), flat)
@@ -118,25 +130,40 @@ class Rates:
         self._seen += [values[place : place + width] for place in range(0, len(values), width)]
         self._seen = self._seen[-_SAMPLES:]
         epoch = self._newest()
-        return KyraEpochNews(None if epoch is None or epoch.number <= rates.epoch else epoch.message())
+        known = 0 if epoch is None else epoch.number
+        if rates.epoch > known:
+            # Two drew zones before they knew of each other: ask for those that are newer.
+            self._ask(sender, [])
+        return KyraEpochNews(None if epoch is None or known <= rates.epoch else epoch.message())
 
     def _judge(self) -> None:
         """Draw the first zones when cliques have formed, and others when the load is off balance."""
         now, newest = self._environment.now, self._newest()
         if newest is None:
-            if now >= self._parameters.formation:
+            if now >= self._parameters.formation or now - self._changed > _QUIET:
                 self._draw()
+            return
+        if self._parameters.trees is None and self._largest > self._parameters.balance * len(newest.zones):
+            # Cliques have grown, and some of their members would have no zone.
+            self._draw()
             return
         enough = len(self._judged) >= _PER_ZONE * newest.trees
         if enough and now > newest.begins + self._parameters.notice:
-            if imbalance(newest.zones, self._judged) > self._parameters.balance:
+            mean = len(self._judged) / len(newest.zones)
+            fullest = imbalance(newest.zones, self._judged) * mean
+            if fullest - _CHANCE * fullest**0.5 > self._parameters.balance * mean:
                 self._draw()
-            self._judged = []
+                self._judged = []
+
+    @property
+    def _largest(self) -> int:
+        """The members of the largest clique that is known."""
+        records = self._cliques.directory.records.values()
+        return max((len(record.members) for record in records), default=1)
 
     def _draw(self) -> None:
         newest = self._newest()
-        records = self._cliques.directory.records.values()
-        largest = max((len(record.members) for record in records), default=1)
+        largest = self._largest
         trees = self._parameters.trees or largest
         parts = -(-largest // trees)
         number = (0 if newest is None else newest.number // _STEP) + 1

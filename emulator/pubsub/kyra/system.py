@@ -20,13 +20,15 @@ from emulator.pubsub.recent import Recent
 from emulator.system import System
 from trellis.v1.cliques import CliqueRecord
 from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
-from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraProbe, KyraZoneEvent
+from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraLeaving, KyraProbe, KyraZoneEvent
 
 _GATHERING: Final = 0.3
 """Seconds that a change of cliques waits for others."""
 _WAIT: Final = 0.5
 _WAITS: Final = 40
 """How long an event waits for a clique and zones, and how often."""
+_PREPARING: Final = 0.2
+"""Seconds between two looks whether this server is ready for the events of a zone that it got."""
 _TURNS: Final = 4
 """Servers that pass an event on because its zone is another one's."""
 _DOWN: Final = 20.0
@@ -57,6 +59,7 @@ class Kyra(PubSub):
         self._updating = False
         environment.serve(FilterUpdate, self._on_update)
         environment.serve(KyraProbe, self._on_probe)
+        environment.handle(KyraLeaving, self._on_leaving)
         environment.handle(KyraZoneEvent, self._on_zone_event)
         environment.handle(KyraDelivery, self._on_delivery)
 
@@ -123,10 +126,14 @@ class Kyra(PubSub):
 
     def clique_changed(self) -> None:
         self._update_soon()
+        if not self.planes:
+            # The leader may know zones.
+            self._rates.report()
 
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         for plane in self.planes:
             plane.note_clique(before, now)
+        self._rates.note_change()
         self._update_soon()
 
     def _update_soon(self) -> None:
@@ -192,33 +199,47 @@ class Kyra(PubSub):
     def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
         plane = self._plane(probe.epoch)
         growth = None if plane is None else plane.growths.get(probe.tree)
-        return KyraDistance(False) if growth is None else growth.on_probe()
+        if growth is not None:
+            return growth.on_probe()
+        leaves = plane is not None and plane.tree(probe.tree) is not None
+        return KyraDistance(False, leaving=leaves)
 
     # Events
 
     def _publish(self, event: PlacedEvent, patience: int) -> None:
         plane = self._active()
-        piece = None if plane is None else plane.piece_of(event.values)
-        if plane is None or piece is None:
-            if patience:
-                self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
-        else:
-            self._to_zone(plane, piece, event, 0, 0)
+        if plane is not None and plane.holder(event.values) is not None:
+            self._to_zone(plane, event, 0, 0, self.environment.peer)
+        elif patience:
+            self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
 
-    def _to_zone(self, plane: Plane, piece: Piece, event: PlacedEvent, hops: int, turns: int) -> None:
-        if piece.holder == self.environment.peer:
-            tree = plane.tree(piece.tree)
+    def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
+        """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
+        me, holder, had = self.environment.peer, plane.holder(event.values), plane.had(event.values)
+        if holder == me:
+            tree = plane.prepared(event.values)
             if tree is not None:
                 self._route(tree, event, hops, None)
-        elif turns < _TURNS:
-            self.environment.send(piece.holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
+            else:
+                again = partial(self._to_zone, plane, event, hops, turns, sender)
+                self.environment.set_timer(_PREPARING, again)
+        elif had is not None and holder in (None, sender):
+            # The new holder does not know yet that it is one.
+            self._route(had, event, hops, None)
+        elif holder is not None and turns < _TURNS:
+            self.environment.send(holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
 
     def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
-        plane, event = self._plane(message.epoch), message.event
-        assert event is not None
-        piece = None if plane is None else plane.piece_of(event.values)
-        if plane is not None and piece is not None:
-            self._to_zone(plane, piece, event, message.hops, message.turns + 1)
+        plane = self._plane(message.epoch)
+        assert message.event is not None
+        if plane is not None:
+            self._to_zone(plane, message.event, message.hops, message.turns + 1, sender)
+
+    def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
+        plane = self._plane(leaving.epoch)
+        growth = None if plane is None else plane.growths.get(leaving.tree)
+        if growth is not None:
+            growth.on_leaving(sender)
 
     def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
         self._route(tree, event, hops, sender)
@@ -268,4 +289,5 @@ KYRA: Final = System(
     serves="content",
     schema=lambda parameters: parameters.attributes,
     layout="emulator.layouts.kyra:lay_out_kyra",
+    misfits="emulator.layouts.kyra:misfits",
 )

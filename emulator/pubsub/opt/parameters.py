@@ -43,7 +43,7 @@ class OptParameters(BaseModel):
         return self
 
 
-def misfits(parameters: OptParameters, peers: int) -> list[tuple[str, str]]:
+def misfits(parameters: OptParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
     """What does not fit so many peers, as `System.misfits`."""
     if parameters.knowledge == "full" and parameters.directory >= peers:
         last = peers - 1

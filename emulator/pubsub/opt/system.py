@@ -16,7 +16,7 @@ from emulator.pubsub.dissemination import Dissemination
 from emulator.pubsub.opt.directory import FullKnowledge
 from emulator.pubsub.opt.knowledge import GossipKnowledge, Knowledge
 from emulator.pubsub.opt.links import Links
-from emulator.pubsub.opt.parameters import OptParameters, misfits
+from emulator.pubsub.opt.parameters import OptParameters
 from emulator.pubsub.topics import topic_interest
 from emulator.system import System
 from trellis.v1.overlay import Goodbye, Profile
@@ -143,5 +143,5 @@ OPT: Final = System(
     paper="Chockler, Melamed, Tock, Vitenberg: SpiderCast, DEBS 2007; Rahimian et al.: Vitis, IPDPS 2011",
     parameters=OptParameters,
     create=Opt,
-    misfits=misfits,
+    misfits="emulator.pubsub.opt.parameters:misfits",
 )
