@@ -32,9 +32,9 @@ class System:
     tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
     parameters that peers are made with. It raises ValueError for what cannot be laid out."""
     obstacle: str = ""
-    """`module:function` that tells why no trial can be laid out: from the parameters and the peers'
-    round-trip times (s) it returns the key of a parameter, a dotted path, and what is wrong with it, or None.
-    It is asked when an experiment file is checked, with the first seed."""
+    """`module:function` that tells why a trial cannot be laid out: from its spec it returns the key of a
+    parameter, a dotted path, and what is wrong with it, or None. It is asked when an experiment file is
+    checked, with the first seed."""
 
 
 @dataclass(frozen=True, slots=True)

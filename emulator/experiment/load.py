@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -250,10 +251,13 @@ def _check_schema(spec: TrialSpec) -> list[Finding]:
 
 def _check_layout(spec: TrialSpec) -> list[Finding]:
     """Whether the system can be laid out on these latencies."""
-    from emulator.layouts.layout import find_obstacle
+    from emulator.registry import SYSTEMS
 
+    module, _, name = SYSTEMS[spec.system.name].obstacle.partition(":")
+    if not module:
+        return []
     try:
-        found = find_obstacle(spec)
+        found = getattr(import_module(module), name)(spec)
     except TraceError:
         return []  # told by the file's own check
     return [] if found is None else [(("system", "parameters", *_parts(found[0])), found[1])]

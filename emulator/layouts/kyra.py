@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.experiment.plan import Plan
+from emulator.experiment.spec import TrialSpec
 from emulator.layouts.cliques import cluster
+from emulator.layouts.layout import expected_round_trips
 from emulator.layouts.trees import spanning_tree
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import even_ends
@@ -41,9 +43,11 @@ def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> C
     return parameters.model_copy(update={"given": given})
 
 
-def obstacle_to_kyra(parameters: KyraParameters, rtt: NDArray[np.float64]) -> tuple[str, str] | None:
+def obstacle_to_kyra(spec: TrialSpec) -> tuple[str, str] | None:
     """A diameter that no pair of servers meets."""
-    told = _too_small(parameters.cliques, rtt)
+    rtt = expected_round_trips(spec)
+    cliques = KyraParameters.model_validate(spec.system.parameters).cliques
+    told = None if rtt is None else _too_small(cliques, rtt)
     return None if told is None else ("cliques.diameter", told)
 
 

@@ -32,19 +32,14 @@ _MOST_HOSTS = 5000
 """Of a matrix that is made to check an experiment file; of a larger one a trial tells when it starts."""
 
 
-def find_obstacle(spec: TrialSpec) -> tuple[str, str] | None:
-    """The parameter that keeps the system from being laid out, and what is wrong with it; None if none does.
+def expected_round_trips(spec: TrialSpec) -> NDArray[np.float64] | None:
+    """RTTs (s) between all peers, before there is a plan; None if the matrix is too large for a quick check.
 
     Raises TraceError for a bad matrix file.
     """
-    system = SYSTEMS[spec.system.name]
-    if not system.obstacle or host_count(spec.network.latency) > _MOST_HOSTS:
+    if host_count(spec.network.latency) > _MOST_HOSTS:
         return None
-    module, _, name = system.obstacle.partition(":")
-    parameters = system.parameters.model_validate(spec.system.parameters)
-    rtt = _rtt_of_peers(spec.network.model_dump_json(), tuple(draw_locations(spec).tolist()), spec.seed)
-    found: tuple[str, str] | None = getattr(import_module(module), name)(parameters, rtt)
-    return found
+    return _rtt_of_peers(spec.network.model_dump_json(), tuple(draw_locations(spec).tolist()), spec.seed)
 
 
 @lru_cache(maxsize=8)
