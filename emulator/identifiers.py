@@ -35,6 +35,10 @@ class IdentifierSpace(ABC):
     def distance(self, a: int, b: int) -> int:
         """The distance from home of a message for the identifier or key `b` that is at `a`."""
 
+    def way(self, a: int, b: int) -> int:
+        """What greedy routes from `a` to `b` make shorter with each hop, but for the last one to the home."""
+        return self.distance(a, b)
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Ring(IdentifierSpace):
@@ -55,6 +59,9 @@ class ClockwiseRing(IdentifierSpace):
 
     def distance(self, a: int, b: int) -> int:
         return (a - b) & self.mask
+
+    def way(self, a: int, b: int) -> int:
+        return (b - a) & self.mask
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

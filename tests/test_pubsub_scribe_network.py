@@ -15,7 +15,9 @@ PEERS = 60
 overlays = pytest.mark.parametrize("overlay", ["pastry", "small-world"])
 
 
-def trial(overlay: str, path: Path, **network: Any) -> tuple[Outcome, set[tuple[int, int]]]:
+def trial(
+    overlay: str, path: Path, within: str | None = None, **network: Any
+) -> tuple[Outcome, set[tuple[int, int]]]:
     """A trial of 60 peers, and who was to get each event."""
     spec = TrialSpec.model_validate(
         {
@@ -23,7 +25,7 @@ def trial(overlay: str, path: Path, **network: Any) -> tuple[Outcome, set[tuple[
             "peers": PEERS,
             "network": {"latency": {"kind": "king", "hosts": PEERS}} | network,
             "workload": {
-                "subscriptions": {"kind": "random", "topics": 20, "per_peer": 5},
+                "subscriptions": {"kind": "random", "topics": 20, "per_peer": 5, "within": within},
                 "publications": {"events": 100, "publisher": "any"},
             },
             "phases": {"join": "5 s", "settle": "40 s", "measure": "30 s", "drain": "15 s"},
@@ -56,3 +58,10 @@ def test_with_lost_messages_trees_stay_whole(overlay: str, tmp_path: Path) -> No
     assert set(deliveries) <= due
     assert set(deliveries.values()) == {1}
     assert len(deliveries) / len(due) > 0.94
+
+
+@pytest.mark.parametrize("overlay", ["pastry", "small-world", "oscar"])
+def test_trees_that_grow_together_with_the_overlay_lead_to_their_roots(overlay: str, tmp_path: Path) -> None:
+    """Routes that change while peers join leave circles of parents behind, which end."""
+    outcome, due = trial(overlay, tmp_path, within="0 s")
+    assert set(outcome.deliveries()) == due

@@ -245,7 +245,7 @@ class Trees:
     def _check_routes(self) -> None:
         """Ask where this peer is the root and not the closest any more; be the root where it now is.
 
-        A parent that is further from the topic than this peer is kept only while the route leads
+        A parent that has a longer way to the topic than this peer is kept only while the route leads
         over it: around any circle, one link leads away from the topic.
         """
         overlay = self._overlay
@@ -254,12 +254,12 @@ class Trees:
         self._checked_routes = overlay.routes_version
         for topic in [topic for topic in self.roots if overlay.next_hop(hash_of_topic(topic)) is not None]:
             self._ask(topic)
-        distance = overlay.space.distance
+        way = overlay.space.way
         for topic, parent in list(self.parents.items()):
             key = hash_of_topic(topic)
             hop = overlay.next_hop(key)
             if hop is not None:
-                away = distance(self._links[parent].identifier, key) >= distance(overlay.identifier, key)
+                away = way(self._links[parent].identifier, key) >= way(overlay.identifier, key)
                 if hop.peer == parent or not away:
                     continue
             self._part_from_parent(topic)
