@@ -165,6 +165,21 @@ def test_files_need_no_ticket() -> None:
     assert admitted(FileSink, TICKET) is FileSink
 
 
+@pytest.mark.parametrize("number", [0, 1 << 29, (1 << 32) + 1, (1 << 60) + 1])
+def test_a_number_that_no_field_has_is_refused_as_some_readers_cut_it_off(number: int) -> None:
+    theirs = spans().SerializeToString()
+    with pytest.raises(NotTheirs, match="no field has this number"):
+        refuse_others(theirs + varint(number << 3 | 2) + varint(0), "vitis-1", "host-3")
+
+
+def varint(value: int) -> bytes:
+    left = b""
+    while value > 127:
+        left += bytes([value & 127 | 128])
+        value >>= 7
+    return left + bytes([value])
+
+
 @given(st.binary(max_size=200))
 def test_whatever_comes_is_theirs_or_refused(message: bytes) -> None:
     try:

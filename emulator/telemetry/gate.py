@@ -29,6 +29,8 @@ _SCHEME = "Bearer "
 _BYTES = 2
 """The wire type of what has a length. See protobuf.dev/programming-guides/encoding."""
 _FIXED = {1: 8, 5: 4}
+_LARGEST_FIELD = (1 << 29) - 1
+"""A field's number is at most this; a reader that cuts a larger one off would see another field."""
 
 
 class NotTheirs(ValueError):
@@ -108,6 +110,8 @@ def _fields(message: bytes, number: int) -> Iterator[bytes]:
     while at < end:
         tag, at = _varint(message, at)
         kind = tag & 7
+        if not 0 < tag >> 3 <= _LARGEST_FIELD:
+            raise DecodeError("no field has this number")
         if kind == 0:
             _, at = _varint(message, at)
         elif kind == _BYTES:
