@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from fleet_toys import Flood, FloodParameters
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
+from emulator.messages.message import Message
 from emulator.network.build import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.protocol import Application, Environment
@@ -21,6 +23,8 @@ from emulator.runtime.session import Session
 from emulator.telemetry.otlp import read_records
 from emulator.telemetry.recorder import Recorder
 from trellis.v1 import wire_pb2
+from trellis.v1.overlay import Goodbye
+from trellis.v1.pubsub import EventData, Pull
 
 ONE_WAY = 0.02
 UNREACHABLE_AFTER = 0.1
@@ -30,6 +34,34 @@ LONG = 20.0
 
 
 AnyApplication = TypeVar("AnyApplication", bound=Application)
+
+
+class Parts(Application):
+    """A peer with a part `a`; both are asked for pulls, and write down what happens to them."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self.part = environment.channel("a")
+        self.heard: list[tuple[str, int, Message]] = []
+        self.unreachable: list[tuple[int, float]] = []
+        self.ends: list[Any] = []
+        for name, where in (("", environment), ("a", self.part)):
+            where.handle(Goodbye, partial(self.hear, name))
+            where.handle(EventData, partial(self.hear, name))
+        self.part.serve(Pull, lambda sender, pull: EventData(event=pull.event) if pull.event else None)
+
+    def start(self, contacts: Any) -> None: ...
+
+    def stop(self, graceful: bool) -> None: ...
+
+    def hear(self, name: str, sender: int, message: Message) -> None:
+        self.heard.append((name, sender, message))
+
+    def on_unreachable(self, peer: int) -> None:
+        self.unreachable.append((peer, self.environment.now))
+
+    def pull(self, peer: int, event: int, timeout: float = 1000.0) -> None:
+        self.part.request(peer, Pull(event), timeout, self.ends.append, lambda: self.ends.append("failed"))
 
 
 class Capture(Wire):

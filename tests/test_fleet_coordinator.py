@@ -1,21 +1,26 @@
-"""The coordinator's decisions, without a network."""
+"""The coordinator: who gets what, who has joined, who is up, who is lost."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from coordinator_world import (
+    SECOND,
+    VERSIONS,
+    begin,
+    five_peers,
+    plan_of,
+    reasons,
+    register,
+    result,
+    spec_of,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 from emulator.experiment.spec import TrialSpec
 from emulator.fleet.assignment import script_in
 from emulator.fleet.clock_offset import clock_exchange
@@ -23,85 +28,14 @@ from emulator.fleet.conduct import follow, lose_silent
 from emulator.fleet.coordinator import ControlError, Coordinator
 from emulator.fleet.enforcement import Enforcement
 from emulator.fleet.journal import Journal, replay
-from emulator.fleet.stops import WORD, is_stopped
 from emulator.fleet.verdict import judge
 from emulator.runtime.tracker import CONTACTS
 from trellis.v1 import control_pb2
 
-SECOND = 10**9
-VERSIONS = {"trellis": "1"}
-
-
-def _table(schema: pa.Schema, **columns: list[Any]) -> pa.Table:
-    """The columns that are left out are null."""
-    rows = len(next(iter(columns.values())))
-    return pa.table([columns.get(name, [None] * rows) for name in schema.names], schema=schema)
-
-
-def plan_of(peers: int, end: float = 10.0) -> Plan:
-    rows = range(peers)
-    return Plan(
-        _table(PEERS, peer=[*rows], location=[0] * peers, role=["peer"] * peers),
-        pa.table(
-            [[*rows], [0] * peers, [0.0] * peers, [end] * peers, [False] * peers, ["base"] * peers],
-            schema=SESSIONS,
-        ),
-        _table(
-            SUBSCRIPTIONS,
-            interest=[*rows],
-            peer=[*rows],
-            topic=[7] * peers,
-            rate=[1.0] * peers,
-            start_s=[0.0] * peers,
-            end_s=[10.0] * peers,
-        ),
-        _table(PUBLICATIONS, event=[0], at_s=[5.0], publisher=[peers - 1], topic=[7], payload_bytes=[10]),
-        pa.table([[*rows], [5.0] * peers, [*rows], [bytes(16)] * peers], schema=LOOKUPS),
-    )
-
-
-def spec_of(peers: int, **fields: object) -> TrialSpec:
-    return TrialSpec.model_validate(
-        {
-            "system": {"name": "vitis"},
-            "peers": peers,
-            "network": {"latency": {"kind": "constant", "rtt": "40 ms"}},
-            "workload": {"subscriptions": {"kind": "random"}},
-            "phases": {"join": "2 s", "settle": "2 s", "measure": "4 s", "drain": "2 s"},
-            "runtime": {"kind": "processes", "hosts": 2},
-        }
-        | fields
-    )
-
 
 @pytest.fixture
 def coordinator() -> Coordinator:
-    return Coordinator(spec_of(5), plan_of(5), "experiment", "trial")
-
-
-def register(
-    coordinator: Coordinator, host: str, start: str = "first", address: str = "", at: int = SECOND
-) -> control_pb2.Assignment:
-    registration = control_pb2.Registration(
-        host=host, address=address or f"127.0.0.1:{host[-1]}", versions=VERSIONS, start=start
-    )
-    return coordinator.register(registration, at)
-
-
-def begin(coordinator: Coordinator) -> None:
-    for host in ("host-0", "host-1"):
-        register(coordinator, host)
-        coordinator.ready(control_pb2.Ready(host=host, clock_offset_ns=0), SECOND)
-
-
-def result(host: str, **fields: object) -> control_pb2.HostFidelity:
-    return control_pb2.HostFidelity(host=host, **fields)  # type: ignore[arg-type]
-
-
-def reasons(coordinator: Coordinator, **fields: object) -> str:
-    for host in ("host-0", "host-1"):
-        coordinator.finish(result(host, **fields), 10 * SECOND)
-    return "; ".join(judge(coordinator, VERSIONS).reasons)
+    return five_peers()
 
 
 def test_each_host_is_given_exactly_its_own_peers(coordinator: Coordinator) -> None:
@@ -281,19 +215,6 @@ def test_progress_counts_events_or_lookups_whichever_the_trial_has(coordinator: 
         assert tested.progress(SECOND).lookups == lookups
 
 
-def test_a_lost_host_makes_the_trial_invalid_and_is_named(coordinator: Coordinator) -> None:
-    begin(coordinator)
-    coordinator.note_progress(control_pb2.HostProgress(host="host-1"), 5 * SECOND)
-    coordinator.lose("host-1", "killed by SIGKILL")
-    coordinator.finish(result("host-0"), 12 * SECOND)
-    assert coordinator.over
-    fidelity = judge(coordinator, VERSIONS)
-    assert not fidelity.valid
-    assert "host-1 with 2 peers, last heard at 3.5 s: killed by SIGKILL" in fidelity.reasons[0]
-    assert fidelity.hosts[1].state == "lost"
-    assert fidelity.hosts[1].lost_at_s == pytest.approx(3.5)
-
-
 def test_a_host_that_waited_long_for_the_start_was_not_silent(coordinator: Coordinator) -> None:
     for host, at in (("host-0", 1), ("host-1", 100)):
         register(coordinator, host, at=at * SECOND)
@@ -304,124 +225,6 @@ def test_a_host_that_waited_long_for_the_start_was_not_silent(coordinator: Coord
     coordinator.spec = spec_of(5, phases={"join": "60 s"})
     lose_silent(coordinator, 122 * SECOND)
     assert [bool(member.lost) for member in coordinator.members.values()] == [True, False]
-
-
-def test_a_trial_without_flaw_is_valid(coordinator: Coordinator, tmp_path: Path) -> None:
-    begin(coordinator)
-    assert reasons(coordinator) == ""
-    judge(coordinator, VERSIONS).write(tmp_path / "fidelity.json")
-
-
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        (
-            {"timer_lateness": control_pb2.Distribution(buckets=[0, 500], counts=[98, 2], maximum_s=0.9)},
-            "timer lateness",
-        ),
-        ({"loop_stall_s": 1.5}, "event-loop stall, longest: 1500 ms, limit 1000 ms"),
-        ({"session_error": control_pb2.Distribution(buckets=[600], counts=[9], maximum_s=1.0)}, "join and"),
-        ({"dropped": {"link full": 3}}, "dropped envelopes: 6 envelopes, limit 0 envelopes (6 link full)"),
-        ({"lost_spans": 1}, "lost spans: 2"),
-        ({"operations_missed": 1}, "operations missed: 2 operations, limit 0 operations"),
-        ({"error": "telemetry cannot be written: disk full"}, "disk full"),
-    ],
-)
-def test_each_limit_invalidates(coordinator: Coordinator, fields: dict[str, object], reason: str) -> None:
-    begin(coordinator)
-    assert reason in reasons(coordinator, **fields)
-
-
-def allowing(peers: int, **fidelity: object) -> Coordinator:
-    made = Coordinator(spec_of(peers, fidelity=fidelity), plan_of(peers), "experiment", "trial")
-    begin(made)
-    return made
-
-
-@pytest.mark.parametrize(("allowed", "valid"), [(0, False), (1, True), ("49 %", False), ("50 %", True)])
-@pytest.mark.parametrize("what", ["hosts_restarted", "hosts_lost"])
-def test_the_experiment_says_how_many_hosts_may_restart_or_be_lost(
-    what: str, allowed: object, valid: bool
-) -> None:
-    coordinator = allowing(5, **{what: allowed})
-    if what == "hosts_lost":
-        coordinator.lose("host-1", "killed by SIGKILL")
-        coordinator.finish(result("host-0"), 10 * SECOND)
-    else:
-        register(coordinator, "host-1", start="second", at=4 * SECOND)
-        for host in ("host-0", "host-1"):
-            coordinator.finish(result(host), 10 * SECOND)
-    fidelity = judge(coordinator, VERSIONS)
-    assert fidelity.valid is valid
-    (check,) = [check for check in fidelity.checks if check.name == what.replace("_", " ")]
-    asked = f"fidelity.{what} is {allowed}" + (" of 2 hosts" if isinstance(allowed, str) else "")
-    assert "host-1" in check.detail and asked in check.detail
-    assert all(asked in reason for reason in fidelity.reasons)
-
-
-@pytest.mark.parametrize(("allowed", "valid"), [(1, False), (2, True), ("33 %", False), ("34 %", True)])
-def test_the_experiment_says_how_many_operations_may_be_missed(allowed: object, valid: bool) -> None:
-    coordinator = allowing(5, operations_missed=allowed)
-    found = reasons(coordinator, operations_missed=1)
-    assert (not found) is valid
-    if not valid:
-        assert "fidelity.operations_missed is" in found and "2 operations" in found
-
-
-def test_one_restarted_pod_of_three_thousand_can_be_allowed() -> None:
-    runtime = {"kind": "kubernetes", "hosts": 3000}
-    coordinator = Coordinator(
-        spec_of(3000, runtime=runtime, fidelity={"hosts_restarted": 1}), plan_of(3000), "experiment", "trial"
-    )
-    hosts = list(coordinator.members)
-    for host in hosts:
-        register(coordinator, host, address=host)
-        coordinator.ready(control_pb2.Ready(host=host), SECOND)
-    for name, at in (("host-7", 63), ("host-8", 64)):
-        register(coordinator, name, start="second", address="elsewhere", at=at * SECOND)
-        for host in hosts:
-            coordinator.finish(result(host), 72 * SECOND)
-        fidelity = judge(coordinator, VERSIONS)
-        assert fidelity.valid is (name == "host-7")
-    assert "hosts restarted: 2 hosts, limit 1 hosts" in fidelity.reasons[0]
-    assert "fidelity.hosts_restarted is 1" in fidelity.reasons[0]
-
-
-def test_another_version_invalidates(coordinator: Coordinator) -> None:
-    begin(coordinator)
-    coordinator.members["host-0"].versions = {"trellis": "2"}
-    assert "hosts of another version: 1" in reasons(coordinator)
-
-
-def probed(coordinator: Coordinator, late_ns: int, offset_end_ns: int) -> float:
-    probe = control_pb2.Probe(
-        sending_host=0, sent_ns=10 * SECOND, due_ns=10 * SECOND + 5, received_ns=10 * SECOND + 5 + late_ns
-    )
-    coordinator.finish(result("host-0"), SECOND)
-    coordinator.finish(result("host-1", probes=[probe], clock_offset_ns=offset_end_ns), SECOND)
-    return judge(coordinator, VERSIONS).measured["delay_error_max_ms"]
-
-
-def test_the_delay_error_of_probes_is_measured(coordinator: Coordinator) -> None:
-    begin(coordinator)
-    assert probed(coordinator, 30_000_000, 0) == pytest.approx(30)
-
-
-@pytest.mark.parametrize(("time_scale", "lateness_ms"), [(10.0, 30), (1.0, 300), (0.1, 3000)])
-def test_limits_are_in_trial_time(time_scale: float, lateness_ms: float) -> None:
-    runtime = {"kind": "processes", "hosts": 2, "time_scale": time_scale}
-    coordinator = Coordinator(spec_of(5, runtime=runtime), plan_of(5), "experiment", "trial")
-    begin(coordinator)
-    late = control_pb2.Distribution(buckets=[700], counts=[1], maximum_s=0.3)
-    invalid = "timer lateness" in reasons(coordinator, timer_lateness=late)
-    assert invalid is (time_scale < 10)
-    fidelity = judge(coordinator, VERSIONS)
-    assert fidelity.measured["timer_lateness_max_ms"] == pytest.approx(lateness_ms)
-
-
-def test_a_clock_that_drifts_is_no_delay(coordinator: Coordinator) -> None:
-    begin(coordinator)
-    assert probed(coordinator, 30_000_000, 30_000_000) == pytest.approx(0, abs=0.001)
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
@@ -451,32 +254,3 @@ def test_a_host_without_what_is_asked_for_ends_the_trial_before_the_others_are_t
 def test_a_host_knows_before_the_trial_that_it_has_no_netem(enforce: str, lacks: bool) -> None:
     enforcement = Enforcement("127.0.0.1:1", netem=False)
     assert bool(enforcement.lacking(spec_of(2, network={"enforce": enforce}))) is lacks
-
-
-def test_a_stopped_host_is_named_and_the_machine_is_not_called_slow(coordinator: Coordinator) -> None:
-    begin(coordinator)
-    coordinator.finish(result("host-0", loop_stall_s=5.0), 10 * SECOND)
-    coordinator.finish(result("host-1", loop_stall_s=5.0, error=f"it {WORD} and went on later"), 10 * SECOND)
-    told = "; ".join(judge(coordinator, VERSIONS).reasons)
-    assert "event-loop stall, longest: 5000 ms, limit 1000 ms (host-1 was stopped by a signal)" in told
-    assert "too slow" not in told
-
-
-def test_a_process_that_is_stopped_is_seen_and_one_that_went_on_knows_it() -> None:
-    program = (
-        "import sys, time; from emulator.fleet import stops; stops.watch(); print('up', flush=True)\n"
-        "while not stops.continued(): time.sleep(0.01)\n"
-        "print(stops.continued())"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "up\n"
-        assert not is_stopped(process.pid)
-        process.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 20
-        while not is_stopped(process.pid) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert is_stopped(process.pid)
-        process.send_signal(signal.SIGCONT)
-        assert process.stdout.read() == "1\n"
-    assert not is_stopped(process.pid)

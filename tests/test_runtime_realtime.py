@@ -1,57 +1,21 @@
-"""The peers of one host in real time: delays, timers, traces, what is unreachable and what is dropped."""
+"""The peers of one host in real time: delays, timers, what is unreachable and what is dropped."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from realtime_world import ONE_WAY, UNREACHABLE_AFTER, World
+from realtime_world import ONE_WAY, UNREACHABLE_AFTER, Parts, World
 
 from emulator.messages.message import MAINTENANCE, Message
-from emulator.protocol import Application, Environment, Event, TopicInterest
 from emulator.runtime import realtime
-from emulator.runtime.agenda import Agenda
-from emulator.runtime.clock import TrialClock, unix_ns
-from emulator.runtime.distribution import Distribution
 from trellis.v1 import wire_pb2
 from trellis.v1.overlay import Goodbye, LookupRequest, Routed
 from trellis.v1.pubsub import EventData, Notification, Pull
-
-
-class Parts(Application):
-    """A peer with a part `a`; both are asked for pulls, and write down what happens to them."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment)
-        self.part = environment.channel("a")
-        self.heard: list[tuple[str, int, Message]] = []
-        self.unreachable: list[tuple[int, float]] = []
-        self.ends: list[Any] = []
-        for name, where in (("", environment), ("a", self.part)):
-            where.handle(Goodbye, partial(self.hear, name))
-            where.handle(EventData, partial(self.hear, name))
-        self.part.serve(Pull, lambda sender, pull: EventData(event=pull.event) if pull.event else None)
-
-    def start(self, contacts: Any) -> None: ...
-
-    def stop(self, graceful: bool) -> None: ...
-
-    def hear(self, name: str, sender: int, message: Message) -> None:
-        self.heard.append((name, sender, message))
-
-    def on_unreachable(self, peer: int) -> None:
-        self.unreachable.append((peer, self.environment.now))
-
-    def pull(self, peer: int, event: int, timeout: float = 1000.0) -> None:
-        self.part.request(peer, Pull(event), timeout, self.ends.append, lambda: self.ends.append("failed"))
 
 
 @pytest.fixture
@@ -272,91 +236,6 @@ def test_a_periodic_call_begins_within_its_period_and_keeps_it_without_drift(wor
     assert min(gaps) == pytest.approx(0.02)
 
 
-def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World) -> None:
-    floods = [world.join(peer) for peer in (0, 1, 2)]
-    floods[0].known, floods[1].known = {1}, {2}
-    world.host.sessions[2].subscribe(0, TopicInterest(9))
-    session = world.host.sessions[0]
-    session.operate("publish", {}, lambda: floods[0].publish(Event(5, 0, 9)), topic=9, event=5)
-    world.run(until=lambda: world.host.delivered)
-    spans = {span.name + str(number): span for number, span in enumerate(world.spans())}
-    publish, first, second = spans["publish0"], spans["EventData1"], spans["EventData2"]
-    assert {span.trace_id for span in spans.values()} == {publish.trace_id}
-    assert (first.parent_span_id, second.parent_span_id) == (publish.span_id, first.span_id)
-    assert second.end_time_unix_nano - second.start_time_unix_nano >= ONE_WAY * 1e9
-    marks = [{a.key: a.value for a in span.attributes} for span in (first, second)]
-    assert "trellis.delivered" not in marks[0]
-    assert not marks[0]["trellis.interested"].bool_value
-    assert marks[1]["trellis.delivered"].bool_value
-    assert marks[1]["trellis.event"].int_value == 5
-    assert marks[1]["trellis.depth"].int_value == 2
-    assert world.host.context is None
-
-
-def test_what_periodic_calls_cause_is_not_traced(world: World) -> None:
-    peer = world.join(0)
-
-    def begin() -> None:
-        peer.environment.every(0.01, lambda: peer.environment.send(3, Goodbye()))
-
-    world.host.sessions[0].operate("publish", {}, begin)
-    world.run(until=lambda: world.wire.passages)
-    assert world.wire.passages[0].context is None
-
-
-def test_an_events_message_outside_of_any_operation_begins_a_trace(world: World) -> None:
-    sender, receiver = world.add(0, Parts), world.add(1, Parts)
-
-    def repair() -> None:
-        sender.environment.send(1, EventData(event=5, topic=9, hops=2))
-
-    sender.environment.set_timer(0.0, repair)
-    sender.environment.set_timer(0.001, lambda: sender.environment.send(1, Goodbye()))
-    world.run(until=lambda: len(receiver.heard) == 2)
-    recovery, event = world.spans()
-    assert (recovery.name, event.name) == ("recovery", "EventData")
-    assert (event.trace_id, event.parent_span_id) == (recovery.trace_id, recovery.span_id)
-    marks = {a.key: a.value for a in event.attributes}
-    assert (marks["trellis.event"].int_value, marks["trellis.hops"].int_value) == (5, 2)
-
-
-def test_what_repairs_two_events_in_one_call_are_two_traces(world: World) -> None:
-    sender, receiver = world.add(0, Parts), world.add(1, Parts)
-
-    def repair() -> None:
-        for event, topic in ((0, 7), (0, 7), (1, 8)):
-            sender.environment.send(1, EventData(event=event, topic=topic))
-        sender.environment.deliver(Event(2, 1, 7))
-
-    sender.environment.set_timer(0.0, repair)
-    world.run(until=lambda: len(receiver.heard) == 3)
-    spans = world.spans()
-    assert [span.name for span in spans] == ["recovery"] * 2 + ["delivery"] + ["EventData"] * 3
-    first, second, delivery, *copies = spans
-    assert [span.trace_id for span in copies] == [first.trace_id, first.trace_id, second.trace_id]
-    assert delivery.parent_span_id == b""
-
-
-def test_a_trace_context_survives_the_wire(world: World) -> None:
-    peer = world.join(0)
-    session = world.host.sessions[0]
-    session.operate("publish", {}, lambda: peer.environment.send(3, Goodbye()), topic=0, event=0)
-    world.run(until=lambda: world.wire.passages)
-    (envelope,) = world.wire.batch().envelopes
-    trace = envelope.trace
-    (root,) = world.spans()
-    identity = (root.trace_id, int.from_bytes(root.span_id, "little"))
-    assert (trace.trace_id, trace.span_id, trace.depth) == (*identity, 1)
-    read = realtime.read_context(envelope)
-    assert read is not None
-    assert (read.depth, read.topic, read.event) == (0, 0, 0)
-    trace.ClearField("topic")
-    trace.ClearField("event")
-    read = realtime.read_context(envelope)
-    assert read is not None
-    assert (read.topic, read.event) == (None, -1)
-
-
 def test_a_full_delay_line_drops_and_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(realtime, "_WAITING_LIMIT", 3)
     peer = world.join(0)
@@ -451,68 +330,3 @@ def test_a_message_that_cannot_be_encoded_stops_the_host(world: World) -> None:
     world.run(until=lambda: world.wire.passages)
     assert world.failures
     assert not world.wire.passages
-
-
-def run_agenda(fill: Callable[[Agenda, TrialClock], Awaitable[None]]) -> Agenda:
-    clock = TrialClock(unix_ns(), 1.0)
-    agenda = Agenda(clock, lambda error: None)
-
-    async def live() -> None:
-        agenda.start()
-        await fill(agenda, clock)
-        agenda.stop()
-
-    asyncio.run(live())
-    return agenda
-
-
-def test_calls_are_made_in_order_and_never_early() -> None:
-    made: list[tuple[float, float]] = []
-    times = [0.01 + 0.0003 * step for step in range(100)]
-
-    async def fill(agenda: Agenda, clock: TrialClock) -> None:
-        for due in reversed(times):
-            agenda.add(due, lambda due=due: made.append((due, clock.now())))
-        while len(made) < len(times):
-            await asyncio.sleep(0.005)
-
-    run_agenda(fill)
-    assert [due for due, _ in made] == times
-    assert all(at >= due - 1e-6 for due, at in made)
-
-
-def test_a_call_that_blocks_shows_as_a_stall_and_as_lateness() -> None:
-    done: list[int] = []
-
-    async def fill(agenda: Agenda, clock: TrialClock) -> None:
-        agenda.add(0.0, time.sleep, 0.05)
-        agenda.add(0.01, done.append, 1)
-        while not done or not agenda.longest_stall:
-            await asyncio.sleep(0.002)
-
-    agenda = run_agenda(fill)
-    assert agenda.longest_stall >= 0.05
-    assert agenda.lateness.maximum >= 0.03
-
-
-@given(st.lists(st.floats(0, 10_000), min_size=1), st.floats(0.01, 1))
-def test_a_quantile_is_never_too_small_and_at_most_four_percent_too_large(
-    durations: list[float], share: float
-) -> None:
-    distribution = Distribution()
-    for duration in durations:
-        distribution.add(duration)
-    exact = sorted(durations)[max(-int(-share * len(durations) // 1) - 1, 0)]
-    assert exact - 1e-6 <= distribution.quantile(share) <= exact * 1.04 + 2e-6
-
-
-@given(st.lists(st.floats(0, 100)), st.lists(st.floats(0, 100)))
-def test_distributions_of_hosts_add_up(one: list[float], other: list[float]) -> None:
-    parts, whole = [Distribution(), Distribution()], Distribution()
-    for part, durations in zip(parts, (one, other), strict=True):
-        for duration in durations:
-            part.add(duration)
-            whole.add(duration)
-    parts[0].merge(Distribution(parts[1].counts(), parts[1].maximum))
-    assert list(parts[0].counts()) == list(whole.counts())
-    assert parts[0].maximum == whole.maximum
