@@ -19,7 +19,7 @@ def heartbeat(peer: int) -> tuple[str, bytes]:
 
 
 def test_what_has_come_twice_is_the_same_object_from_then_on() -> None:
-    decoder = Decoder()
+    decoder = Decoder(100)
     kind, payload = heartbeat(3)
     first, second, third = (decoder.decode(kind, bytes(bytearray(payload))) for _ in range(3))
     assert first == second == decode(kind, payload)
@@ -42,7 +42,7 @@ def test_what_a_peer_says_every_round_is_remembered_and_the_rest_forgotten() -> 
 
 def test_messages_of_other_types_with_the_same_bytes_are_told_apart() -> None:
     payload = NewscastExchange(True, [Profile(topics=1 << 99, peer=n) for n in range(20)]).encode()
-    decoder = Decoder()
+    decoder = Decoder(100)
     for _ in range(3):
         assert isinstance(decoder.decode("NewscastExchange", payload), NewscastExchange)
         assert isinstance(decoder.decode("TManExchange", payload), TManExchange)
@@ -57,7 +57,7 @@ def test_messages_are_those_that_were_sent(peers: list[int], generation: int) ->
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_what_cannot_be_decoded_is_refused_each_time(times: int) -> None:
-    decoder = Decoder()
+    decoder = Decoder(100)
     for _ in range(times):
         with pytest.raises(MalformedMessage):
             decoder.decode("ProfileExchange", b"\xff" * 100)

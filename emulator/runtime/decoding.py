@@ -7,8 +7,8 @@ from typing import NamedTuple
 from emulator.messages.catalogue import decode
 from emulator.messages.message import Message
 
-_GENERATION = 1 << 14
-"""Messages after which what has not come again is forgotten; a busy host gets as many in a few seconds."""
+A_PEER = 32
+"""Messages that are not short and that a peer gets in a round or more: what it is told again comes among them."""
 _SHORT = 64
 """Bytes that are decoded as fast as looked up."""
 
@@ -27,7 +27,7 @@ class Decoder:
     kinds of messages are never the same again.
     """
 
-    def __init__(self, generation: int = _GENERATION) -> None:
+    def __init__(self, generation: int) -> None:
         """Remembers at least the last `generation` messages that are not short, and at most twice as many."""
         self._generation = generation
         self._young: dict[int, _Known | None] = {}

@@ -19,7 +19,7 @@ from emulator.protocol import Installation, Outcome
 from emulator.runtime.agenda import Agenda
 from emulator.runtime.channels import Channel, NoHandler
 from emulator.runtime.clock import TrialClock
-from emulator.runtime.decoding import Decoder
+from emulator.runtime.decoding import A_PEER, Decoder
 from emulator.runtime.passage import PROBE, Parcel, Passage, read_context
 from emulator.runtime.session import Session, Surroundings
 from emulator.telemetry import names
@@ -88,7 +88,7 @@ class Host(Surroundings):
         self._in_kernel = in_kernel
         self._random = random
         self._failed = failed
-        self._decoder = Decoder()
+        self._decoder = Decoder(A_PEER * sum(host == index for host in host_of))
         self._parcel: Parcel | None = None
         """The parcel of the message that was sent last."""
         self._recovered = -1, -1
