@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 # does not hang on luck.
 settings.register_profile("trellis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("trellis")
+
+# A shell has what it starts in the background ignore interrupts, and so what tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
+from pathlib import Path
+
 import pytest
 from fleet_toys import PATH
 from pyspark.sql import SparkSession
@@ -11,6 +16,9 @@ from told_and_handed import OWN_SYSTEMS, Trial, check_tables, run_trial, spec_of
 from emulator.experiment.rundir import RunDirectory
 from emulator.fleet.processes import run_processes
 
+_AT_ONCE = 3
+"""Trials that run beside each other: each waits most of its time."""
+
 
 def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
@@ -18,13 +26,16 @@ def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
     """All systems in one test: building the tables takes as long for many trials as for one."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     folder = tmp_path_factory.mktemp("told")
+    with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as pool:
+        trials = list(pool.map(run_one, [*OWN_SYSTEMS, REPAIRING.name], repeat(folder)))
+    check_tables(spark, RunDirectory(folder / "run"), trials)
+
+
+def run_one(system: str, folder: Path) -> Trial:
+    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.1}
+    spec = spec_of(system, folder / system, peers=24, measure="18 s", runtime=runtime)
     run = RunDirectory(folder / "run")
-    trials: list[Trial] = []
-    for system in [*OWN_SYSTEMS, REPAIRING.name]:
-        runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.1}
-        spec = spec_of(system, folder / system, peers=24, measure="18 s", runtime=runtime)
-        trial = run_trial(spec, run, lambda *of: run_processes(*of, lambda progress: None))
-        assert len(trial.handed) > 40, system
-        trial.check_spans()
-        trials.append(trial)
-    check_tables(spark, run, trials)
+    trial = run_trial(spec, run, lambda *of: run_processes(*of, lambda progress: None))
+    assert len(trial.handed) > 40, system
+    trial.check_spans()
+    return trial

@@ -55,8 +55,8 @@ assert measures["hit_ratio"] == 1.0
 assert run.trials.hit_ratio.tolist() == [1.0]
 again = trellis.open_run(run.path)
 assert again.valid and again.tables["deliveries"].equals(deliveries)
-real = small.with_({"runtime": {"kind": "processes", "hosts": 2}, "fidelity.timer_lateness_p99": "60 s",
-    "fidelity.delay_error_p99": "60 s", "fidelity.session_error_p99": "60 s", "fidelity.loop_stall": "60 s"})
+late = dict.fromkeys(("timer_lateness_p99", "delay_error_p99", "session_error_p99", "loop_stall"), "60 s")
+real = small.with_({"runtime": {"kind": "processes", "hosts": 2, "time_scale": 0.25}, "fidelity": late})
 run = real.run("runs", report=False)
 assert run.tables["deliveries"].delivered.mean() > 0.9, run.reasons
 """
