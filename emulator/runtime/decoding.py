@@ -8,7 +8,7 @@ from emulator.messages.catalogue import decode
 from emulator.messages.message import Message
 
 A_PEER = 32
-"""Messages that are not short and that a peer gets in a round or more: what it is told again comes among them."""
+"""As many long messages as a peer gets in a round or more, so that what it is told again is among them."""
 _SHORT = 64
 """Bytes that are decoded as fast as looked up."""
 
