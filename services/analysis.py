@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _PAUSE = 5.0
 _A_DAY = 86400.0
+_UNREADABLE = 30.0
+"""Seconds for which a run may be unreadable: a volume may have its moments, a bad file stays bad."""
 
 
 class TooLate(Exception):
@@ -99,15 +101,19 @@ def await_trials(
 ) -> None:
     """Wait until every trial has ended, well or not.
 
-    Raises TooLate after `limit` seconds, and NoRun if the run is of another experiment than the `wanted` one.
+    Raises TooLate after `limit` seconds, and NoRun if the run is of another experiment than the `wanted` one,
+    or stays unreadable, such as one of a system that is not installed here.
     """
     reader = Reader(run, wanted)
     deadline = time.monotonic() + limit
-    told = ""
+    told, unreadable = "", 0.0
     while not (standing := reader.read()).ended:
         counts = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
         if reader.refusal:
             raise NoRun(reader.refusal)
+        unreadable = unreadable + _PAUSE if standing.problem else 0.0
+        if unreadable > _UNREADABLE:
+            raise NoRun(standing.problem)
         where = standing.problem or (f"trials: {counts}" if counts else f"there is no run in {run.path} yet")
         if where != told:
             note(where)

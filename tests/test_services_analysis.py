@@ -111,6 +111,24 @@ def test_a_run_that_was_edited_ends_with_a_sentence(
     assert "Traceback" not in errors and "experiment.yaml" in errors
 
 
+def test_it_does_not_wait_for_a_run_that_it_will_never_be_able_to_read(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.experiment.write_text(EXPERIMENT.replace("name: vitis", "name: of-a-package"))
+    pauses: list[float] = []
+    with pytest.raises(NoRun, match=r'system\.name: is "of-a-package".*package'):
+        await_trials(run, 3600, sleep=pauses.append)
+    assert 20 < sum(pauses) < 60
+    moments = [lambda: run.experiment.write_text(EXPERIMENT), lambda: ended(run)]
+    run.experiment.write_text("name: [")
+    await_trials(run, 3600, sleep=lambda _: moments.pop(0)())
+
+
+def ended(run: RunDirectory) -> None:
+    trial = run.trial(TRIAL)
+    trial.path.mkdir(parents=True)
+    trial.write_status(state="failed")
+
+
 def test_it_does_not_wait_for_ever(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     run.experiment.write_text(EXPERIMENT)

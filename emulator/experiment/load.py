@@ -10,7 +10,7 @@ from emulator.experiment.claims import KNOWN_CLAIMS
 from emulator.experiment.document import Document, ExperimentError, Key, Problem, plain, read_document
 from emulator.experiment.explain import Finding, validate
 from emulator.experiment.files import named_files, resolve_files
-from emulator.experiment.keys import fill_kinds, suggestion
+from emulator.experiment.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.limits import parameter_problems
 from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
@@ -156,7 +156,10 @@ def _check_system(system: Any) -> list[Finding]:
     if not isinstance(system, dict) or not isinstance(name := system.get("name"), str):
         return []
     if name not in SYSTEMS:
-        return [(("system", "name"), f'is "{name}". {suggestion(name, SYSTEMS)}')]
+        text = f'is "{name}". {suggestion(name, SYSTEMS)}'
+        if nearest(name, SYSTEMS) is None:
+            text += ". That of a package is known where the package is installed"
+        return [(("system", "name"), text)]
     try:
         model = SYSTEMS[name].parameters
     except BadPackage as error:
