@@ -227,6 +227,21 @@ def test_what_classes_cannot_express_is_refused_by_name(tmp_path: Path, text: st
         generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", 'syntax = "proto2";'])
+def test_a_file_of_another_syntax_is_refused_with_what_to_write(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rumours.proto"
+    path.write_text(text)
+    with pytest.raises(UnsupportedProto, match='begin it with syntax = "proto3"'):
+        generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+
+
+def test_a_file_of_parts_alone_needs_no_options(tmp_path: Path) -> None:
+    path = tmp_path / "parts.proto"
+    path.write_text('syntax = "proto3"; package strange; message Piece { uint32 number = 1; }')
+    (written,) = generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+    assert "class Piece(Part)" in written.read_text()
+
+
 def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generate([write(tmp_path, f"message Goodbye {{ {KIND} }}")], [tmp_path, ROOT / "protos"], tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

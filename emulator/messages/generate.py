@@ -23,6 +23,7 @@ from emulator.messages.fields import ENCLOSED, Field, UnsupportedProto
 _F = FieldDescriptorProto
 _TOLD = {"hops": "travelled", "event": "event_number", "topic": "topic_number"}
 """The methods by which telemetry asks a message, by the field that tells the answer."""
+_OPTIONS = "trellis/v1/options.proto"
 _KINDS = ("PART", "EVENT", "NOTIFICATION", "CONTROL", "MAINTENANCE", "AS_ENCLOSED")
 
 
@@ -205,7 +206,7 @@ def _docstring(comment: str) -> str:
 
 
 class _Options:
-    """What the files declare by the options of `trellis/v1/options.proto`."""
+    """What the files declare by the options of `_OPTIONS`."""
 
     def __init__(self, files: descriptor_pb2.FileDescriptorSet) -> None:
         pool = descriptor_pool.DescriptorPool()
@@ -272,7 +273,7 @@ def generate(files: Sequence[Path], include: Sequence[Path], out: Path) -> list[
         paths = [f"--proto_path={path}" for path in include]
         well_known = f"--proto_path={Path(protoc.__file__).parent / '_proto'}"
         what = ["--include_imports", "--include_source_info", f"--descriptor_set_out={found}"]
-        if protoc.main(["protoc", *paths, well_known, *what, *map(str, files)]):
+        if protoc.main(["protoc", *paths, well_known, *what, *map(str, files), _OPTIONS]):
             raise ValueError("protoc refused the files; see above")
         described = descriptor_pb2.FileDescriptorSet.FromString(found.read_bytes())
     options = _Options(described)
@@ -280,6 +281,8 @@ def generate(files: Sequence[Path], include: Sequence[Path], out: Path) -> list[
     written = []
     for file in described.file:
         if file.name in wanted and not file.service:
+            if file.syntax != "proto3":
+                raise UnsupportedProto(f'{file.name} is no proto3: begin it with syntax = "proto3";')
             path = out / file.name.removesuffix(".proto")
             path = path.with_name(f"{path.name}.py")
             path.parent.mkdir(parents=True, exist_ok=True)
