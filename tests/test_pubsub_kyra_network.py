@@ -62,7 +62,9 @@ def test_trees_and_the_number_of_cliques_are_nearly_those_of_who_sees_all_delays
     length = shortest = 0.0
     for tree in range(planes[0].epoch.trees):
         parents = {
-            p: plane.tree(tree).links.parent for p, plane in planes.items() if plane.tree(tree) is not None
+            p: plane.places.tree(tree).links.parent
+            for p, plane in planes.items()
+            if plane.places.tree(tree) is not None
         }
         assert sum(parent is None for parent in parents.values()) == 1
         length += sum(rtt[child, parent] for child, parent in parents.items() if parent is not None)
@@ -90,7 +92,7 @@ def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
     return {
         (peer, number): piece.holder
         for peer in made.up
-        for number, piece in enumerate(made.server(peer).planes[-1].pieces)
+        for number, piece in enumerate(made.server(peer).planes[-1].holdings.pieces)
     }
 
 

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from emulator.overlays.cliques.measuring import Measuring
 from emulator.overlays.cliques.view import from_units, to_units
-from emulator.protocol import Environment, Message
+from emulator.protocol import Message
 from emulator.pubsub.content.links import TreeLinks
-from emulator.pubsub.recent import Recent
+from emulator.pubsub.kyra.site import Site
 from trellis.v1.kyra import KyraDistance, KyraProbe
 
 _LOOKS = (0.3, 1.0, 2.0, 4.0)
@@ -29,24 +28,15 @@ _KEPT: Final = 6
 class Growth:
     """One server's search on one tree."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        table: tuple[int, int],
-        links: TreeLinks,
-        measuring: Measuring,
-        patience: float,
-        down: Recent,
-    ) -> None:
-        """`down` has the servers that are known to be down, or not to be on the tree."""
-        self._environment = environment
+    def __init__(self, site: Site, table: tuple[int, int], links: TreeLinks) -> None:
+        self._environment = site.environment
         self._table = table
         self._links = links
-        self._measuring = measuring
-        self._patience = patience
-        self._down = down
+        self._measuring = site.measuring
+        self._patience = site.patience
+        self._down = site.down
         self._members: list[int] = []
-        self.root = environment.peer
+        self.root = site.peer
         self._settled = False
         """Whether others agree on the root, so that newcomers do not change it."""
         self._round = 0
