@@ -181,6 +181,8 @@ class TreeLinks:
         self._misses = 0
         if candidate == self._former:
             self._forget_former()
+        # The link to a former child stays, so it must not end when that one sends no beats.
+        self.children.pop(candidate, None)
         self._change_parent(candidate)
         self._opened(candidate)
         self._note_path(candidate, answer.path)

@@ -50,6 +50,7 @@ class Growth:
         """What each takes for the root."""
         self._weights: dict[int, int] = {}
         """How much that counts: more if others agree with it already."""
+        self._leaving = False
         self._stopped = False
 
     @property
@@ -60,10 +61,23 @@ class Growth:
         path = self._links.path
         return bool(path) and path[-1] == self.root
 
-    def stop(self) -> list[int]:
-        """Look for no parent any more; the other members, as far as they are known."""
-        self._stopped = True
+    def leave(self) -> list[int]:
+        """Be nobody's parent or root any more, but go where the others go; these, as far as they are known."""
+        self._leaving = True
+        self._settled = False
+        self._links.closing = True
+        self.look_anew()
         return [peer for peer in self._members if peer != self._environment.peer]
+
+    def stop(self) -> None:
+        """Look for no parent any more."""
+        self._stopped = True
+
+    def lose(self, peer: int) -> None:
+        """The peer cannot be reached."""
+        self._down.add((*self._table, peer))
+        if self.root == peer:
+            self.look_anew()
 
     def on_leaving(self, peer: int) -> None:
         """Another member will not be on the tree any more."""
@@ -81,6 +95,8 @@ class Growth:
         """Something changed: find root and parent again."""
         me = self._environment.peer
         there = self._there()
+        if self._leaving and there == [me]:
+            return
         if not self._settled or self._is_down(self.root):
             self._settled = False
             self.root = min(there, key=partial(_rank, self._table))
@@ -96,7 +112,8 @@ class Growth:
     def _there(self) -> list[int]:
         """The members that are up, as far as is known."""
         me = self._environment.peer
-        return [peer for peer in self._members if peer == me or not self._is_down(peer)] or [me]
+        others = [peer for peer in self._members if peer != me and not self._is_down(peer)]
+        return others if self._leaving and others else [me, *others]
 
     def _is_down(self, peer: int) -> bool:
         return (*self._table, peer) in self._down
@@ -176,7 +193,8 @@ class Growth:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
             return
-        own = from_units(distance), self._environment.peer
+        # Who leaves comes last in the order.
+        own = float("inf") if self._leaving else from_units(distance), self._environment.peer
         before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
         near = [peer for _, peer in sorted(before)[:_KEPT]]
         if self.root not in near:

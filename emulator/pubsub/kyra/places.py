@@ -29,6 +29,8 @@ class Places:
         self._laid_out = laid_out
         self._lingering = Lingering(site.environment)
         self.growths: dict[int, Growth] = {}
+        self._leaving: dict[int, Growth] = {}
+        """Of trees on which this server stays a little longer, so that those who are there stay connected."""
         self._members: dict[int, list[set[int]]] = {}
         """Of each clique, by its leader: the servers that are on each tree."""
 
@@ -48,9 +50,14 @@ class Places:
     def grow(self) -> None:
         """Have the trees know their members as they are now."""
         me = self._site.peer
-        for tree, growth in self.growths.items():
+        for tree, growth in (*self.growths.items(), *self._leaving.items()):
             if self._laid_out is None:
                 growth.update(sorted({me, *(p for servers in self._members.values() for p in servers[tree])}))
+
+    def lose(self, peer: int) -> None:
+        """A server cannot be reached."""
+        for growth in (*self.growths.values(), *self._leaving.values()):
+            growth.lose(peer)
 
     def take(self, held: Collection[int]) -> None:
         """Be on these trees, and on no other for much longer."""
@@ -75,12 +82,12 @@ class Places:
     def stop(self) -> None:
         """The epoch is over."""
         self._lingering.stop()
-        for growth in self.growths.values():
+        for growth in (*self.growths.values(), *self._leaving.values()):
             growth.stop()
         for epoch, tree in list(self._site.trees.trees):
             if epoch == self._epoch.number:
                 self._site.trees.leave((epoch, tree))
-        self.growths = {}
+        self.growths, self._leaving = {}, {}
 
     def _join(self, tree: int) -> None:
         if tree in self.growths:
@@ -89,16 +96,20 @@ class Places:
         joined = self.tree(tree)
         if joined is None:
             joined = self._site.trees.join(table, self._epoch.region(tree))
-        self._lingering.keep(tree)
+        if self._lingering.keep(tree):
+            self._leaving.pop(tree).stop()
         joined.links.closing = False
         self.growths[tree] = Growth(self._site, table, joined.links)
         if self._laid_out is not None:
             joined.links.aim(candidates(self._laid_out[tree], self._site.peer), _HOPE)
 
     def _give_up(self, tree: int) -> None:
-        """Leave it when those below this server have found other parents."""
-        table = self._epoch.number, tree
-        self._site.trees.trees[table].links.closing = True
-        for peer in self.growths.pop(tree).stop():
-            self._site.environment.send(peer, KyraLeaving(*table))
-        self._lingering.give_up(tree, partial(self._site.trees.leave, table))
+        """Leave it when others have found their places."""
+        growth = self._leaving[tree] = self.growths.pop(tree)
+        for peer in growth.leave():
+            self._site.environment.send(peer, KyraLeaving(self._epoch.number, tree))
+        self._lingering.give_up(tree, partial(self._leave, tree))
+
+    def _leave(self, tree: int) -> None:
+        self._leaving.pop(tree).stop()
+        self._site.trees.leave((self._epoch.number, tree))

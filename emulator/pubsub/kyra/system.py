@@ -90,10 +90,7 @@ class Kyra(PubSub):
     def on_unreachable(self, peer: int) -> None:
         self.trees.lose(peer)
         for plane in self.planes:
-            for tree, growth in plane.places.growths.items():
-                self._site.down.add((plane.epoch.number, tree, peer))
-                if growth.root == peer:
-                    growth.look_anew()
+            plane.places.lose(peer)
 
     def gauges(self) -> dict[str, float]:
         plane = self._active()
