@@ -55,19 +55,20 @@ class Growth:
 
     @property
     def placed(self) -> bool:
-        """Whether this server has a way to the root, or all others that answer agree that it is the root."""
+        """Whether this server has a way to the root, or is it, by the words of all that answer, and not alone."""
         if self.root == self._environment.peer:
-            return len(self._members) < 2 or (bool(self._roots) and not self._others)
+            agreed = bool(self._roots) and not self._others
+            return len(self._members) < 2 or (agreed and bool(self._links.neighbours))
         path = self._links.path
         return bool(path) and path[-1] == self.root
 
     def leave(self) -> list[int]:
-        """Be nobody's parent or root any more, but go where the others go; these, as far as they are known."""
+        """Be nobody's parent or root any more, but go where the others go: those whom this concerns."""
         self._leaving = True
         self._settled = False
         self._links.closing = True
         self.look_anew()
-        return [peer for peer in self._members if peer != self._environment.peer]
+        return sorted({*self._members, *self._links.neighbours} - {self._environment.peer})
 
     def stop(self) -> None:
         """Look for no parent any more."""
@@ -193,8 +194,7 @@ class Growth:
             # Until the others know, this server is where they are.
             self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
             return
-        # Who leaves comes last in the order.
-        own = float("inf") if self._leaving else from_units(distance), self._environment.peer
+        own = from_units(distance), self._environment.peer
         before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
         near = [peer for _, peer in sorted(before)[:_KEPT]]
         if self.root not in near:

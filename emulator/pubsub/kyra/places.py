@@ -59,6 +59,12 @@ class Places:
         for growth in (*self.growths.values(), *self._leaving.values()):
             growth.lose(peer)
 
+    def on_leaving(self, number: int, peer: int) -> None:
+        """Another server on a tree says that it leaves it."""
+        growth = self.growths.get(number) or self._leaving.get(number)
+        if growth is not None:
+            growth.on_leaving(peer)
+
     def take(self, held: Collection[int]) -> None:
         """Be on these trees, and on no other for much longer."""
         for tree in sorted(held):

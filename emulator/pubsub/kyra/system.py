@@ -211,9 +211,8 @@ class Kyra(PubSub):
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
         plane = self._plane(leaving.epoch)
-        growth = None if plane is None else plane.places.growths.get(leaving.tree)
-        if growth is not None:
-            growth.on_leaving(sender)
+        if plane is not None:
+            plane.places.on_leaving(leaving.tree, sender)
 
     def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
         self._route(tree, event, hops, sender)
