@@ -55,7 +55,7 @@ class Growth:
 
     @property
     def placed(self) -> bool:
-        """Whether this server has a way to the root, or is it, by the words of all that answer, and not alone."""
+        """Whether this server has a way to the root, or is the root by the words of all, and not alone."""
         if self.root == self._environment.peer:
             agreed = bool(self._roots) and not self._others
             return len(self._members) < 2 or (agreed and bool(self._links.neighbours))
