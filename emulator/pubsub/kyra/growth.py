@@ -50,6 +50,7 @@ class Growth:
         """What each takes for the root."""
         self._weights: dict[int, int] = {}
         """How much that counts: more if others agree with it already."""
+        self._will_look = False
         self._leaving = False
         self._stopped = False
 
@@ -87,10 +88,18 @@ class Growth:
             self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
-        """The members of the tree, this server among them."""
-        if list(members) != self._members:
-            self._members = list(members)
+        """The members of the tree, this server among them.
+
+        With root and parent in their places there is no hurry: newcomers find those who were there.
+        """
+        if list(members) == self._members:
+            return
+        self._members = list(members)
+        if not self._settled or self.root not in members or self._links.parent not in (None, *members):
             self.look_anew()
+        elif not self._will_look:
+            self._will_look = True
+            self._environment.set_timer(_LOOKS[-1], self._look_at_newcomers)
 
     def look_anew(self) -> None:
         """Something changed: find root and parent again."""
@@ -109,6 +118,10 @@ class Growth:
             self._links.aim([])
         for delay in _LOOKS:
             self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
+
+    def _look_at_newcomers(self) -> None:
+        self._will_look = False
+        self._look(self._round, True)
 
     def _there(self) -> list[int]:
         """The members that are up, as far as is known."""
