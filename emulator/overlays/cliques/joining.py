@@ -6,11 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from emulator.overlays.cliques.directory import Directory
-from emulator.overlays.cliques.measuring import Measuring
-from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.surroundings import Surroundings
 from emulator.overlays.cliques.view import to_units, view_in
-from emulator.protocol import Environment, Message
+from emulator.protocol import Message
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
 _ATTEMPTS: Final = 4
@@ -22,23 +20,20 @@ class Joining:
 
     def __init__(
         self,
-        environment: Environment,
-        parameters: CliqueParameters,
-        directory: Directory,
-        measuring: Measuring,
+        surroundings: Surroundings,
         joined: Callable[[CliqueView], None],
         alone: Callable[[], None],
     ) -> None:
         """One of the calls is made: `joined(view)`, or `alone()` if no clique takes the server."""
-        self._environment = environment
-        self._parameters = parameters
-        self._directory = directory
-        self._measuring = measuring
+        self._environment = surroundings.environment
+        self._parameters = surroundings.parameters
+        self._directory = surroundings.directory
+        self._measuring = surroundings.measuring
         self._joined = joined
         self._alone = alone
         self._attempts = 0
         self._refused: set[tuple[int, int]] = set()
-        self.since = environment.now
+        self.since = self._environment.now
 
     def begin(self) -> None:
         """Ping one member of each clique with room, or of some if there are too many."""

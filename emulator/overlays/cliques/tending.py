@@ -7,16 +7,14 @@ that it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from emulator.overlays.cliques.arrangement import UNKNOWN, Bounds, rearrange
-from emulator.overlays.cliques.directory import Directory
-from emulator.overlays.cliques.measuring import Measuring
-from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.overlays.cliques.arrangement import UNKNOWN, rearrange
+from emulator.overlays.cliques.current import Current
+from emulator.overlays.cliques.surroundings import Surroundings
 from emulator.overlays.cliques.view import Rtts, View, even_ends, from_units, pair, to_units, view_in
-from emulator.protocol import Environment, Message, Timer
+from emulator.protocol import Message, Timer
 from trellis.v1.cliques import (
     CliqueConsent,
     CliqueMeasure,
@@ -50,26 +48,13 @@ class _Survey:
 class Tending:
     """The proposals of one leader, made and answered."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        parameters: CliqueParameters,
-        directory: Directory,
-        measuring: Measuring,
-        current: Callable[[], View | None],
-        publish: Callable[[View, list[View], list[int]], None],
-    ) -> None:
-        """`current()` is the view of the clique that this server leads, if it leads one.
-
-        `publish(view, replaced, also)` sends a view to its members.
-        """
-        self._environment = environment
-        self._parameters = parameters
-        self._bounds = Bounds(parameters.size, parameters.diameter)
-        self._directory = directory
-        self._measuring = measuring
+    def __init__(self, surroundings: Surroundings, current: Current) -> None:
+        self._environment = environment = surroundings.environment
+        self._parameters = surroundings.parameters
+        self._bounds = surroundings.bounds
+        self._directory = surroundings.directory
+        self._measuring = surroundings.measuring
         self._current = current
-        self._publish = publish
         self._locked_until = 0.0
         self._changed_at = environment.now
         self._rests_until = 0.0
@@ -104,7 +89,7 @@ class Tending:
 
     def tend(self) -> None:
         """Propose to a near clique."""
-        view = self._current()
+        view = self._current.led
         if view is None or self.locked:
             return
         others = [r for r in self._directory.records.values() if r.leader != view.leader]
@@ -116,7 +101,7 @@ class Tending:
             self._measuring.ping_all(leaders, lambda rtts: self._propose(leaders, rtts))
 
     def _propose(self, leaders: dict[int, CliqueRecord], rtts: dict[int, float]) -> None:
-        view = self._current()
+        view = self._current.led
         if view is None or self.locked:
             return
         near = sorted(rtts, key=lambda leader: rtts[leader])
@@ -149,7 +134,7 @@ class Tending:
 
     def _consented(self, leader: int, view: View, answer: Message) -> None:
         assert isinstance(answer, CliqueConsent)
-        own = self._current()
+        own = self._current.led
         if answer.view is None or answer.view.record is None or own is None or own.number != view.number:
             self._proposing = False
             return
@@ -180,7 +165,7 @@ class Tending:
         if survey is None:
             return
         leader, own, theirs, rtts = survey.leader, survey.own, survey.theirs, survey.rtts
-        now = self._current()
+        now = self._current.led
         both = set(own.members) & set(theirs.members)
         if now is None or now.number != own.number or both:
             # Who is in both by these views will be missed by one of them.
@@ -202,10 +187,10 @@ class Tending:
             # Where both go on, each leader's clique is there under its number, or is replaced by the other.
             gone = [own.leader, theirs.leader] if len(made) == 1 else []
             view = View(number, order, since, even_ends(len(order)), inside, gone)
-            self._publish(view, [own, theirs], [own.leader, theirs.leader])
+            self._current.publish(view, [own, theirs], [own.leader, theirs.leader])
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
-        view = self._current()
+        view = self._current.led
         if view is None or self.locked or self.resting or proposal.record is None:
             return CliqueConsent(None)
         self._locked_until = self._environment.now + _LOCK

@@ -61,6 +61,11 @@ class View:
         """Seconds, or None if it is not known."""
         return self.rtts.get(pair(a, b))
 
+    @property
+    def all_known(self) -> bool:
+        """Whether the RTTs between all members are."""
+        return all(self.rtt(a, b) for a in self.members for b in self.members if a != b)
+
     def share(self, peer: int) -> tuple[int, int]:
         """From where to where the peer's share goes."""
         place = self.members.index(peer)

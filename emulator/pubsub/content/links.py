@@ -23,8 +23,8 @@ _BEATS_TO_IMPROVE: Final = 5
 """Beats after which a server asks its best candidate again, if another one is its parent."""
 _LONGEST: Final = 100
 """Servers of a path that are told."""
-_OVERLAP: Final = 2.0
-"""Beats for which a parent is kept after another one took its place."""
+_OVERLAP: Final = 5.0
+"""Beats for which a parent is kept after another one took its place: the new one may lose its own."""
 _MOST_MISSES: Final = 3
 """Beats in a row without an answer after which a parent is given up."""
 
@@ -55,9 +55,8 @@ class TreeLinks:
         """Whether this server is the root by what it knows, though others may not know yet."""
         self.closing = False
         """Whether this server is about to leave: nobody attaches to it any more."""
-        self._former: int | None = None
-        """The parent before, while it is kept."""
-        self._former_ends: Timer | None = None
+        self._formers: dict[int, Timer] = {}
+        """Parents before, while they are kept."""
         self._stopped = False
         self._path: list[int] = []
         """From the parent's parent to the root, as the parent told."""
@@ -71,8 +70,7 @@ class TreeLinks:
 
     @property
     def neighbours(self) -> list[int]:
-        parents = [peer for peer in (self.parent, self._former) if peer is not None]
-        return [*parents, *self.children]
+        return [*([] if self.parent is None else [self.parent]), *self._formers, *self.children]
 
     @property
     def attached(self) -> bool:
@@ -113,8 +111,8 @@ class TreeLinks:
         self._stopped = True
         self._timer.cancel()
         self._stop_trying()
-        if self._former_ends is not None:
-            self._former_ends.cancel()
+        for timer in self._formers.values():
+            timer.cancel()
         if graceful:
             for neighbour in self.neighbours:
                 self._environment.send(neighbour, TreeDetachment(*self._table))
@@ -123,8 +121,7 @@ class TreeLinks:
         """The peer is gone, or says that it is no neighbour."""
         if self.children.pop(peer, None) is not None:
             self._closed(peer)
-        if peer == self._former:
-            self._forget_former()
+        if self._forget_former(peer):
             self._closed(peer)
         if peer == self.parent:
             self.parent = None
@@ -139,8 +136,7 @@ class TreeLinks:
             if not self.claims_root:
                 return TreeAnswer(False)
             self.aim([])
-        if child == self._former:
-            self._forget_former()
+        self._forget_former(child)
         self.children[child] = self._environment.now
         self._opened(child)
         return TreeAnswer(True, self.path)
@@ -179,8 +175,9 @@ class TreeLinks:
             return
         self._trying = self._request = None
         self._misses = 0
-        if candidate == self._former:
-            self._forget_former()
+        self._forget_former(candidate)
+        # The link to a former child stays, so it must not end when that one sends no beats.
+        self.children.pop(candidate, None)
         self._change_parent(candidate)
         self._opened(candidate)
         self._note_path(candidate, answer.path)
@@ -195,27 +192,27 @@ class TreeLinks:
         """Have another parent, or none; the one before is kept a little longer."""
         before, self.parent = self.parent, parent
         if before is not None and before != parent:
-            self._leave_former()
-            self._former = before
-            self._former_ends = self._environment.set_timer(_OVERLAP * self._beat, self._leave_former)
+            leave = partial(self._leave_former, before)
+            self._formers[before] = self._environment.set_timer(_OVERLAP * self._beat, leave)
 
     def _leave_parent(self) -> None:
         """Have none, at once."""
-        self._change_parent(None)
-        self._leave_former()
+        parent = self.parent
+        if parent is not None:
+            self._change_parent(None)
+            self._leave_former(parent)
 
-    def _leave_former(self) -> None:
-        former = self._former
-        if former is not None:
-            self._forget_former()
-            self._closed(former)
-            self._environment.send(former, TreeDetachment(*self._table))
+    def _leave_former(self, former: int) -> None:
+        self._forget_former(former)
+        self._closed(former)
+        self._environment.send(former, TreeDetachment(*self._table))
 
-    def _forget_former(self) -> None:
-        self._former = None
-        if self._former_ends is not None:
-            self._former_ends.cancel()
-            self._former_ends = None
+    def _forget_former(self, peer: int) -> bool:
+        """It is no former parent any more; whether it was one."""
+        timer = self._formers.pop(peer, None)
+        if timer is not None:
+            timer.cancel()
+        return timer is not None
 
     def _ask(self) -> None:
         oldest = self._environment.now - _SILENT_BEATS * self._beat

@@ -39,8 +39,11 @@ class FilterRoutes:
         self._tell = tell
 
     def open(self, neighbour: int) -> None:
-        """A link to the neighbour is there, over which nothing was told yet."""
-        self.close(neighbour)
+        """Tell the neighbour all from the start, over a new link or one that was there.
+
+        What it has told holds until it tells anew: no event goes astray meanwhile.
+        """
+        self._told.discard_all(neighbour)
         self.neighbours[neighbour] = None
         wanted = {box for box, _ in self.own.items()}
         wanted.update(box for box, owner in self.table.items() if owner != neighbour)

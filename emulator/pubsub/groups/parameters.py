@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from pydantic import BaseModel, ConfigDict, Field
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from emulator.pubsub.siena.parameters import check_domains
+from emulator.pubsub.content.parameters import ContentParameters
 
 
 class GroupLayout(BaseModel):
@@ -21,24 +19,14 @@ class GroupLayout(BaseModel):
     )
 
 
-class GroupParameters(BaseModel):
+class GroupParameters(ContentParameters):
     """Of the paper's clustering algorithms this is Forgy k-means."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    attributes: dict[str, tuple[float, float]] = Field(
-        {"a1": (0.0, 1000.0)}, min_length=1, description="known to all: name to domain [low, high]"
-    )
     groups: int = Field(20, ge=1, le=1000, description="k")
     cells: int = Field(
         1000, ge=1, le=20_000, description="most cells that the event space is divided into, evenly"
     )
     layout: GroupLayout | None = Field(None, description="the groups; left out: clustered from the plan")
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        check_domains(self.attributes)
-        return self
 
     @property
     def cells_each(self) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from emulator.protocol import Environment, Event, Interest, PubSub
-from emulator.pubsub.content.index import BoxIndex
-from emulator.pubsub.content.space import Box, EventSpace, Values
+from emulator.pubsub.content.interests import Interests
+from emulator.pubsub.content.space import EventSpace, Values
+from emulator.pubsub.content.system import content_system
 from emulator.pubsub.groups.parameters import GroupParameters
-from emulator.system import System
 from trellis.v1.filters import PlacedEvent
 from trellis.v1.groups import GroupEvent
 
@@ -23,9 +23,7 @@ class Groups(PubSub):
         self._parameters = parameters
         self._links: list[list[int]] = []
         """Neighbours on the tree of each group."""
-        self._index = BoxIndex(self.space.whole, self.space.lows, self.space.highs)
-        self._interests: dict[int, Box] = {}
-        self._last = 0
+        self._interests = Interests(self.space)
         self._searches = 0
         environment.handle(GroupEvent, self._on_event)
 
@@ -44,16 +42,10 @@ class Groups(PubSub):
         """Others go on sending here: the groups are static."""
 
     def subscribe(self, interest: Interest) -> None:
-        self._last += 1
-        box = self._interests[self._last] = self.space.box(interest)
-        self._index.add(box, self._last)
+        self._interests.add(self.space.box(interest))
 
     def unsubscribe(self, interest: Interest) -> None:
-        box = self.space.box(interest)
-        number = next((number for number, held in self._interests.items() if held == box), None)
-        if number is not None:
-            del self._interests[number]
-            self._index.discard(box, number)
+        self._interests.remove(self.space.box(interest))
 
     def publish(self, event: Event) -> None:
         layout, me = self._parameters.layout, self.environment.peer
@@ -85,7 +77,7 @@ class Groups(PubSub):
         event = message.event
         assert event is not None
         self._forward(message.group, event, message.hops, sender)
-        if self._index.owners_matching(event.values):
+        if self._interests.want(event.values):
             self.environment.deliver(self.space.event(event, message.hops))
 
     def _forward(self, group: int, event: PlacedEvent, hops: int, sender: int) -> None:
@@ -103,14 +95,12 @@ def cell_of(space: EventSpace, each: int, values: Values) -> int:
     return cell
 
 
-GROUPS: Final = System(
-    name="groups",
-    title="Multicast groups by Forgy k-means over event cells",
-    paper="A. Riabov, Z. Liu, J. Wolf, P. Yu, L. Zhang: Clustering algorithms for content-based "
+GROUPS: Final = content_system(
+    "groups",
+    "Multicast groups by Forgy k-means over event cells",
+    "A. Riabov, Z. Liu, J. Wolf, P. Yu, L. Zhang: Clustering algorithms for content-based "
     "publication-subscription systems, ICDCS 2002",
-    parameters=GroupParameters,
-    create=Groups,
-    serves="content",
-    schema=lambda parameters: parameters.attributes,
-    layout="emulator.layouts.groups:lay_out_groups",
+    GroupParameters,
+    Groups,
+    "emulator.layouts.groups:lay_out_groups",
 )

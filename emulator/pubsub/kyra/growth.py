@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from emulator.overlays.cliques.measuring import Measuring
 from emulator.overlays.cliques.view import from_units, to_units
-from emulator.protocol import Environment, Message
+from emulator.protocol import Message
 from emulator.pubsub.content.links import TreeLinks
-from emulator.pubsub.recent import Recent
+from emulator.pubsub.kyra.site import Site
 from trellis.v1.kyra import KyraDistance, KyraProbe
 
 _LOOKS = (0.3, 1.0, 2.0, 4.0)
@@ -29,24 +28,15 @@ _KEPT: Final = 6
 class Growth:
     """One server's search on one tree."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        table: tuple[int, int],
-        links: TreeLinks,
-        measuring: Measuring,
-        patience: float,
-        down: Recent,
-    ) -> None:
-        """`down` has the servers that are known to be down, or not to be on the tree."""
-        self._environment = environment
+    def __init__(self, site: Site, table: tuple[int, int], links: TreeLinks) -> None:
+        self._environment = site.environment
         self._table = table
         self._links = links
-        self._measuring = measuring
-        self._patience = patience
-        self._down = down
+        self._measuring = site.measuring
+        self._patience = site.patience
+        self._down = site.down
         self._members: list[int] = []
-        self.root = environment.peer
+        self.root = site.peer
         self._settled = False
         """Whether others agree on the root, so that newcomers do not change it."""
         self._round = 0
@@ -60,20 +50,36 @@ class Growth:
         """What each takes for the root."""
         self._weights: dict[int, int] = {}
         """How much that counts: more if others agree with it already."""
+        self._will_look = False
+        self._leaving = False
         self._stopped = False
 
     @property
     def placed(self) -> bool:
-        """Whether this server has a way to the root, or all others that answer agree that it is the root."""
+        """Whether this server has a way to the root, or is the root by the words of all, and not alone."""
         if self.root == self._environment.peer:
-            return len(self._members) < 2 or (bool(self._roots) and not self._others)
+            agreed = bool(self._roots) and not self._others
+            return len(self._members) < 2 or (agreed and bool(self._links.neighbours))
         path = self._links.path
         return bool(path) and path[-1] == self.root
 
-    def stop(self) -> list[int]:
-        """Look for no parent any more; the other members, as far as they are known."""
+    def leave(self) -> list[int]:
+        """Be nobody's parent or root any more, but go where the others go: those whom this concerns."""
+        self._leaving = True
+        self._settled = False
+        self._links.closing = True
+        self.look_anew()
+        return sorted({*self._members, *self._links.neighbours} - {self._environment.peer})
+
+    def stop(self) -> None:
+        """Look for no parent any more."""
         self._stopped = True
-        return [peer for peer in self._members if peer != self._environment.peer]
+
+    def lose(self, peer: int) -> None:
+        """The peer cannot be reached."""
+        self._down.add((*self._table, peer))
+        if self.root == peer:
+            self.look_anew()
 
     def on_leaving(self, peer: int) -> None:
         """Another member will not be on the tree any more."""
@@ -82,15 +88,25 @@ class Growth:
             self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
-        """The members of the tree, this server among them."""
-        if list(members) != self._members:
-            self._members = list(members)
+        """The members of the tree, this server among them.
+
+        With root and parent in their places there is no hurry: newcomers find those who were there.
+        """
+        if list(members) == self._members:
+            return
+        self._members = list(members)
+        if not self._settled or self.root not in members or self._links.parent not in (None, *members):
             self.look_anew()
+        elif not self._will_look:
+            self._will_look = True
+            self._environment.set_timer(_LOOKS[-1], self._look_at_newcomers)
 
     def look_anew(self) -> None:
         """Something changed: find root and parent again."""
         me = self._environment.peer
         there = self._there()
+        if self._leaving and there == [me]:
+            return
         if not self._settled or self._is_down(self.root):
             self._settled = False
             self.root = min(there, key=partial(_rank, self._table))
@@ -103,10 +119,15 @@ class Growth:
         for delay in _LOOKS:
             self._environment.set_timer(delay, partial(self._look, self._round, delay == _LOOKS[-1]))
 
+    def _look_at_newcomers(self) -> None:
+        self._will_look = False
+        self._look(self._round, True)
+
     def _there(self) -> list[int]:
         """The members that are up, as far as is known."""
         me = self._environment.peer
-        return [peer for peer in self._members if peer == me or not self._is_down(peer)] or [me]
+        others = [peer for peer in self._members if peer != me and not self._is_down(peer)]
+        return others if self._leaving and others else [me, *others]
 
     def _is_down(self, peer: int) -> bool:
         return (*self._table, peer) in self._down

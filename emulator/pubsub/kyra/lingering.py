@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Final
 
@@ -10,8 +10,6 @@ from emulator.protocol import Environment, Timer
 
 LINGERING: Final = 10.0
 """Seconds: within them a new holder is on its tree, and those below the old one have found other parents."""
-Key = tuple[str, int, int]
-"""What kind of thing it is, and which one."""
 
 
 class Lingering:
@@ -19,17 +17,14 @@ class Lingering:
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._timers: dict[Key, Timer] = {}
+        self._timers: dict[Hashable, Timer] = {}
 
-    def __contains__(self, key: Key) -> bool:
-        return key in self._timers
-
-    def give_up(self, key: Key, end: Callable[[], None]) -> None:
+    def give_up(self, key: Hashable, end: Callable[[], None]) -> None:
         """Call `end()` later, if this is the first that is heard of it."""
         if key not in self._timers:
             self._timers[key] = self._environment.set_timer(LINGERING, partial(self._end, key, end))
 
-    def keep(self, key: Key) -> bool:
+    def keep(self, key: Hashable) -> bool:
         """It is wanted again; whether it had been given up."""
         timer = self._timers.pop(key, None)
         if timer is not None:
@@ -42,6 +37,6 @@ class Lingering:
             timer.cancel()
         self._timers.clear()
 
-    def _end(self, key: Key, end: Callable[[], None]) -> None:
+    def _end(self, key: Hashable, end: Callable[[], None]) -> None:
         del self._timers[key]
         end()

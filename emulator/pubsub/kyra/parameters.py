@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.pubsub.siena.parameters import check_domains
+from emulator.pubsub.content.parameters import FilterParameters
 from emulator.quantities import Duration
 
 Bounds = list[tuple[float, float]]
@@ -29,14 +29,9 @@ class KyraLayout(BaseModel):
     )
 
 
-class KyraParameters(BaseModel):
+class KyraParameters(FilterParameters):
     """Defaults are the setting of docs/systems/kyra.md."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    attributes: dict[str, tuple[float, float]] = Field(
-        {"a1": (0.0, 1000.0)}, min_length=1, description="known to all: name to domain [low, high]"
-    )
     cliques: CliqueParameters = Field(CliqueParameters(), description="parameters of the clique overlay")
     trees: int | None = Field(
         None, ge=1, le=1000, description="T; left out: the size of the largest clique when zones are drawn"
@@ -61,17 +56,13 @@ class KyraParameters(BaseModel):
         1.5, ge=1, description="load of the busiest zone over the mean above which zones are drawn anew"
     )
     notice: Duration = Field(10.0, gt=0, description="from the drawing of zones until events use them; open")
-    beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
     report: Duration = Field(
         5.0, gt=0, description="period in which servers tell their leader of events; open"
     )
-    patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")
-    memory: Duration = Field(60.0, gt=0, description="how long an event's number is remembered; open")
     layout: KyraLayout | None = Field(None, description="zones and trees that were laid out")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        check_domains(self.attributes)
         if self.grown == "spanning" and (self.zones != "plan" or self.cliques.formed != "hac"):
             raise ValueError("grown: spanning needs zones: plan and cliques.formed: hac, for trees that stay")
         for zone in self.layout.zones if self.layout is not None else ():

@@ -8,16 +8,17 @@ from typing import Final
 
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.protocol import Environment, Event, Interest, PubSub
-from emulator.pubsub.content.index import BoxIndex
-from emulator.pubsub.content.space import Box, EventSpace
+from emulator.pubsub.content.space import EventSpace
+from emulator.pubsub.content.system import content_system
 from emulator.pubsub.content.trees import FilterTree, FilterTrees
-from emulator.pubsub.kyra.epoch import Epoch, Piece, epoch_of, to_box
+from emulator.pubsub.kyra.epoch import Epoch, epoch_of
+from emulator.pubsub.kyra.movement import PIECES
 from emulator.pubsub.kyra.parameters import KyraParameters
-from emulator.pubsub.kyra.plane import PIECES, Plane
+from emulator.pubsub.kyra.plane import Plane
 from emulator.pubsub.kyra.rates import Rates
+from emulator.pubsub.kyra.site import Site
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.recent import Recent
-from emulator.system import System
 from trellis.v1.cliques import CliqueRecord
 from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
 from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraLeaving, KyraProbe, KyraZoneEvent
@@ -31,8 +32,6 @@ _PREPARING: Final = 0.2
 """Seconds between two looks whether this server is ready for the events of a zone that it got."""
 _TURNS: Final = 4
 """Servers that pass an event on because its zone is another one's."""
-_DOWN: Final = 20.0
-"""Seconds for which a server that was unreachable is not asked to be a root."""
 
 
 class Kyra(PubSub):
@@ -47,15 +46,12 @@ class Kyra(PubSub):
         self.trees = FilterTrees(
             environment, self.space, parameters.beat, parameters.patience, self._on_tree_event
         )
+        self._site = Site(environment, self.space, self.trees, self.cliques.measuring, parameters.patience)
         self.planes: list[Plane] = []
         """The oldest epoch first."""
         self._rates = Rates(environment, parameters, self.space, self.cliques, self._newest, self._begin)
-        self._down = Recent(environment, _DOWN)
         self._seen = Recent(environment, parameters.memory)
         self._delivered = Recent(environment, parameters.memory)
-        self._interests: dict[int, Box] = {}
-        self._last_interest = 0
-        self._index = BoxIndex(self.space.whole, self.space.lows, self.space.highs)
         self._updating = False
         environment.serve(FilterUpdate, self._on_update)
         environment.serve(KyraProbe, self._on_probe)
@@ -75,18 +71,14 @@ class Kyra(PubSub):
 
     def subscribe(self, interest: Interest) -> None:
         box = self.space.box(interest)
-        self._last_interest += 1
-        self._interests[self._last_interest] = box
-        self._index.add(box, self._last_interest)
+        number = self._site.interests.add(box)
         for plane in self.planes:
-            plane.add(self._last_interest, box)
+            plane.add(number, box)
 
     def unsubscribe(self, interest: Interest) -> None:
         box = self.space.box(interest)
-        number = next((number for number, held in self._interests.items() if held == box), None)
+        number = self._site.interests.remove(box)
         if number is not None:
-            del self._interests[number]
-            self._index.discard(box, number)
             for plane in self.planes:
                 plane.remove(number, box)
 
@@ -98,15 +90,12 @@ class Kyra(PubSub):
     def on_unreachable(self, peer: int) -> None:
         self.trees.lose(peer)
         for plane in self.planes:
-            for tree, growth in plane.growths.items():
-                self._down.add((plane.epoch.number, tree, peer))
-                if growth.root == peer:
-                    growth.look_anew()
+            plane.places.lose(peer)
 
     def gauges(self) -> dict[str, float]:
         plane = self._active()
         trees = list(self.trees.trees.values())
-        proxied = sum(each.moved for each in self.planes)
+        proxied = sum(each.proxy.entries for each in self.planes)
         return {
             "table_entries": float(sum(len(tree.routes.table) for tree in trees) + proxied),
             "table_searches": float(self.trees.searches),
@@ -132,7 +121,7 @@ class Kyra(PubSub):
 
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         for plane in self.planes:
-            plane.note_clique(before, now)
+            plane.places.note_clique(before, now)
         self._rates.note_change()
         self._update_soon()
 
@@ -145,32 +134,17 @@ class Kyra(PubSub):
         self._updating = False
         for plane in self.planes:
             plane.update(self.cliques.view)
-            plane.grow()
+            plane.places.grow()
 
     def _newest(self) -> Epoch | None:
         return self.planes[-1].epoch if self.planes else None
 
     def _begin(self, epoch: Epoch) -> None:
         """Prepare for an epoch; the ones before end some time after it has begun."""
-        layout = self._parameters.layout
-        pieces: list[Piece] | None = None
-        if layout is not None and layout.pieces is not None:
-            pieces = [Piece(tree, to_box(box, self.space), holder) for tree, box, holder in layout.pieces]
-        parents = None if layout is None else layout.parents
-        plane = Plane(
-            self.environment,
-            self.space,
-            epoch,
-            self.trees,
-            self.cliques.measuring,
-            self._parameters.patience,
-            self._down,
-            self._interests,
-            (pieces, parents) if epoch.number == 1 else (None, None),
-        )
+        plane = Plane(self._site, epoch, self._parameters.layout if epoch.number == 1 else None)
         self.planes.append(plane)
         for record in self.cliques.directory.records.values():
-            plane.note_clique(None, record)
+            plane.places.note_clique(None, record)
         self._update_soon()
         rest = max(0.0, epoch.begins - self.environment.now) + 2 * self._parameters.notice
         if len(self.planes) > 1:
@@ -194,14 +168,14 @@ class Kyra(PubSub):
         if update.tree < PIECES:
             return self.trees.on_update(sender, update)
         plane = self._plane(update.epoch)
-        return FilterAnswer(False) if plane is None else plane.on_feed(sender, update)
+        return FilterAnswer(False) if plane is None else plane.proxy.on_update(sender, update)
 
     def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
         plane = self._plane(probe.epoch)
-        growth = None if plane is None else plane.growths.get(probe.tree)
+        growth = None if plane is None else plane.places.growths.get(probe.tree)
         if growth is not None:
             return growth.on_probe()
-        leaves = plane is not None and plane.tree(probe.tree) is not None
+        leaves = plane is not None and plane.places.tree(probe.tree) is not None
         return KyraDistance(False, leaving=leaves)
 
     # Events
@@ -215,7 +189,7 @@ class Kyra(PubSub):
 
     def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
         """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
-        me, holder, had = self.environment.peer, plane.holder(event.values), plane.had(event.values)
+        me, holder, had = self.environment.peer, plane.holder(event.values), plane.movement.had(event.values)
         if holder == me:
             tree = plane.prepared(event.values)
             if tree is not None:
@@ -237,9 +211,8 @@ class Kyra(PubSub):
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
         plane = self._plane(leaving.epoch)
-        growth = None if plane is None else plane.growths.get(leaving.tree)
-        if growth is not None:
-            growth.on_leaving(sender)
+        if plane is not None:
+            plane.places.on_leaving(leaving.tree, sender)
 
     def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
         self._route(tree, event, hops, sender)
@@ -275,19 +248,17 @@ class Kyra(PubSub):
 
     def _deliver(self, event: PlacedEvent, hops: int) -> None:
         """Hand it over if somebody here wants it, once."""
-        if self._index.owners_matching(event.values) and self._delivered.add(event.event):
+        if self._site.interests.want(event.values) and self._delivered.add(event.event):
             self.environment.deliver(self.space.event(event, hops))
 
 
-KYRA: Final = System(
-    name="kyra",
-    title="Kyra: server cliques and partitioned routing trees",
-    paper="F. Cao, J. P. Singh: Efficient event routing in content-based publish-subscribe service networks, "
+KYRA: Final = content_system(
+    "kyra",
+    "Kyra: server cliques and partitioned routing trees",
+    "F. Cao, J. P. Singh: Efficient event routing in content-based publish-subscribe service networks, "
     "INFOCOM 2004",
-    parameters=KyraParameters,
-    create=Kyra,
-    serves="content",
-    schema=lambda parameters: parameters.attributes,
-    layout="emulator.layouts.kyra:lay_out_kyra",
-    misfits="emulator.layouts.kyra:misfits",
+    KyraParameters,
+    Kyra,
+    "emulator.layouts.kyra:lay_out_kyra",
+    "emulator.layouts.kyra:misfits",
 )

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from emulator.quantities import Duration
-
-
-def check_domains(domains: dict[str, tuple[float, float]]) -> None:
-    """Raises ValueError for an empty domain."""
-    for name, (low, high) in domains.items():
-        if not low < high:
-            raise ValueError(f"the domain of {name} needs low < high")
+from emulator.pubsub.content.parameters import FilterParameters
 
 
-class SienaParameters(BaseModel):
+class SienaParameters(FilterParameters):
     """Siena names no times."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    attributes: dict[str, tuple[float, float]] = Field(
-        {"a1": (0.0, 1000.0)}, min_length=1, description="known to all: name to domain [low, high]"
-    )
     tree: Literal["minimum-spanning", "shortest-path"] = Field(
         "minimum-spanning", description="the tree over all servers, laid out by their round-trip times"
     )
-    beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
-    patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")
-    memory: Duration = Field(60.0, gt=0, description="how long an event's number is remembered; open")
     parents: list[int] | None = Field(
         None,
         description="the tree itself: the parent of each peer, -1 for the root; left out: laid out by `tree`",
@@ -37,7 +22,6 @@ class SienaParameters(BaseModel):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        check_domains(self.attributes)
         if self.parents is not None:
             check_tree(self.parents)
         return self

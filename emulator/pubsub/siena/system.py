@@ -8,10 +8,10 @@ from typing import Final
 from emulator.protocol import Environment, Event, Interest, PubSub
 from emulator.pubsub.content.order import candidates
 from emulator.pubsub.content.space import Box, EventSpace
+from emulator.pubsub.content.system import content_system
 from emulator.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.pubsub.recent import Recent
 from emulator.pubsub.siena.parameters import SienaParameters
-from emulator.system import System
 from trellis.v1.filters import FilterUpdate, PlacedEvent
 
 _TREE: Final = (0, 0)
@@ -91,14 +91,12 @@ class Siena(PubSub):
             self.environment.deliver(self.space.event(event, hops))
 
 
-SIENA: Final = System(
-    name="siena",
-    title="Filter-based routing on one tree of servers, with covering",
-    paper="A. Carzaniga, D. Rosenblum, A. Wolf: Design and evaluation of a wide-area event notification "
+SIENA: Final = content_system(
+    "siena",
+    "Filter-based routing on one tree of servers, with covering",
+    "A. Carzaniga, D. Rosenblum, A. Wolf: Design and evaluation of a wide-area event notification "
     "service, ACM TOCS 19(3), 2001",
-    parameters=SienaParameters,
-    create=Siena,
-    serves="content",
-    schema=lambda parameters: parameters.attributes,
-    layout="emulator.layouts.trees:lay_out_siena",
+    SienaParameters,
+    Siena,
+    "emulator.layouts.trees:lay_out_siena",
 )

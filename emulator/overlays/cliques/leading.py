@@ -1,0 +1,120 @@
+"""What the leader of a clique does: it numbers views, serialises joins, evens shares out, parts cliques."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from emulator.overlays.cliques.arrangement import split
+from emulator.overlays.cliques.current import Current
+from emulator.overlays.cliques.surroundings import Surroundings
+from emulator.overlays.cliques.tending import Tending
+from emulator.overlays.cliques.view import View, even_ends, from_units, pair
+from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueReport, CliqueReportAnswer, CliqueView
+
+_UNEVEN: Final = 1.5
+"""Largest share over the mean above which a leader makes all equal."""
+_REST: Final = 30.0
+"""Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
+
+
+class Leading:
+    """One server, whenever it leads."""
+
+    def __init__(self, surroundings: Surroundings, current: Current) -> None:
+        self._environment = surroundings.environment
+        self._surroundings = surroundings
+        self._current = current
+        self._tending = Tending(surroundings, current)
+        self._beat = 0
+        self._all_known = False
+        """Whether the view tells the RTTs between all members."""
+        surroundings.environment.serve(CliqueJoin, self._on_join)
+        surroundings.environment.serve(CliqueReport, self._on_report)
+
+    def view_changed(self, view: View) -> None:
+        """The clique has another view, whoever leads."""
+        self._all_known = view.all_known
+        self._tending.view_changed()
+        self._beat = 0
+
+    def beat(self) -> None:
+        """Have others know that the leader is there."""
+        view = self._current.led
+        if view is not None:
+            self._beat += 1
+            self._surroundings.directory.put(view.record(self._beat))
+
+    def tend(self) -> None:
+        """See whether the clique is too wide or uneven, or whether another one is near."""
+        view = self._current.view
+        self._surroundings.directory.expire(None if view is None else view.leader)
+        led, parameters = self._current.led, self._surroundings.parameters
+        if led is None or parameters.formed == "hac" or self._tending.resting:
+            return
+        quiet = self._environment.now - self._current.changed_at > parameters.tending
+        if quiet and not self._tending.locked and self._split(led):
+            return
+        if quiet and not self._tending.locked and led.largest_share() > _UNEVEN:
+            self._current.publish(led.evened(led.number + 1), [led])
+            return
+        # Two leaders that propose to each other at once would both refuse, again and again if in step.
+        delay = self._environment.random.random() * parameters.tending / 2
+        self._environment.set_timer(delay, self._tending.tend)
+
+    def go_on_without(self, gone: Collection[int]) -> None:
+        """This server, which leads or is the oldest that is left, numbers a view without some members."""
+        view = self._current.view
+        assert view is not None
+        new = view
+        for peer in gone:
+            new = new.without(peer, view.number + 1)
+        new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
+        self._current.publish(new, [view])
+        self._tending.rest(_REST)
+        self._surroundings.directory.hurry(new.record(0))
+
+    def _split(self, view: View) -> bool:
+        """Part a clique whose members are too far from each other by now; whether it was parted."""
+        surroundings = self._surroundings
+        parts = split(view.members, view.rtts, surroundings.bounds, surroundings.parameters.minimum)
+        for members in parts or ():
+            order = [peer for peer in view.members if peer in members]
+            new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
+            self._current.publish(new, [view])
+            surroundings.directory.put(new.record(0))
+        return parts is not None
+
+    def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:
+        current = self._current.led
+        if current is None:
+            return CliqueView(CliqueRecord())
+        view, bounds = current, self._surroundings.bounds
+        if sender in view.members:
+            view = view.without(sender, view.number + 1) if len(view.members) > 1 else view
+        rtts = {peer: from_units(u) for peer, u in zip(join.members, join.rtts, strict=True)}
+        fits = len(view.members) < bounds.size and all(
+            rtts.get(peer, float("inf")) <= bounds.diameter for peer in view.members
+        )
+        if not fits or self._tending.locked:
+            return view.message()
+        between = {pair(sender, peer): rtt for peer, rtt in rtts.items()}
+        new = view.joined(sender, max(join.since, view.since[view.leader] + 1e-3), between, view.number + 1)
+        self._current.publish(new, [current])
+        return new.message()
+
+    def _on_report(self, sender: int, report: CliqueReport) -> CliqueReportAnswer:
+        """A member tells what it measured."""
+        view = self._current.led
+        if view is None or sender not in view.members:
+            return CliqueReportAnswer(False)
+        for peer, units in zip(report.members, report.rtts, strict=True):
+            if peer in view.members:
+                view.rtts[pair(sender, peer)] = from_units(units)
+        if report.view < view.number:
+            self._environment.send(sender, view.message())
+        elif not self._all_known and view.all_known:
+            self._current.publish(
+                View(view.number + 1, view.members, view.since, view.ends, view.rtts), [view]
+            )
+        return CliqueReportAnswer(True)

@@ -1,0 +1,51 @@
+"""Which server of a clique has which piece of the event space."""
+
+from __future__ import annotations
+
+from emulator.overlays.cliques.view import View
+from emulator.pubsub.content.space import Values
+from emulator.pubsub.kyra.epoch import Epoch, Piece
+
+
+class Holdings:
+    """The pieces of one epoch in this server's clique."""
+
+    def __init__(self, peer: int, epoch: Epoch, laid_out: list[Piece] | None) -> None:
+        """With `laid_out`, the pieces are these and not what follows from the clique's shares."""
+        self._peer = peer
+        self._epoch = epoch
+        self._laid_out = laid_out
+        self.pieces: list[Piece] = []
+        self.mates: list[int] = []
+
+    def update(self, view: View | None) -> None:
+        """The clique has other members or shares; without a clique there are no pieces."""
+        self.mates = [] if view is None else [peer for peer in view.members if peer != self._peer]
+        if view is None:
+            self.pieces = []
+        elif self._laid_out is None:
+            self.pieces = self._epoch.pieces(view.members, view.ends)
+        else:
+            self.pieces = self._laid_out
+
+    def holder(self, number: int) -> int | None:
+        """The member of this clique that has the piece."""
+        holder = self.pieces[number].holder if number < len(self.pieces) else None
+        return holder if holder == self._peer or holder in self.mates else None
+
+    def holders(self) -> dict[int, int]:
+        """The pieces that somebody of this clique has, by number."""
+        holders = [(number, self.holder(number)) for number in range(len(self.pieces))]
+        return {number: holder for number, holder in holders if holder is not None}
+
+    def number_of(self, values: Values) -> int | None:
+        """The piece that an event is in; None while nobody of this clique has it."""
+        for number, piece in enumerate(self.pieces):
+            if piece.box.has(values) and self.holder(number) is not None:
+                return number
+        return None
+
+    def tree_of(self, number: int) -> int:
+        """The tree for a piece, whoever has it."""
+        laid_out = self._laid_out
+        return number // self._epoch.parts if laid_out is None else laid_out[number].tree
