@@ -232,7 +232,7 @@ def test_a_peer_that_confirms_its_place_changes_nothing_where_it_is_known() -> N
     assert before is not None
     neighbours = {peer: list(oscar_at(world, peer).ring.successors) for peer in world.protocols}
     for peer in range(1, PEERS):
-        oscar._joining.confirm(peer)
+        oscar._confirming._ask([peer])
         world.exchange(only=[RingJoin, RingPlace])
         assert oscar.ring.predecessor == before
         for other in world.protocols:
