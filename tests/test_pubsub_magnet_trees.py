@@ -170,7 +170,7 @@ def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> N
     world.join(5)
     world.peer(0).ring.know([1, 2, 8])
     home = world.peer(0)
-    home.trees.beat()
+    home.trees.upkeep.beat()
     environment = world.world.environments[0]
     assert (4, TreePart(0, 1 << TOPIC)) in environment.take(TreePart)
     event = EventData(event=1, topic=TOPIC)
@@ -240,5 +240,5 @@ def test_a_home_without_a_tree_forgets_events_that_nobody_comes_for() -> None:
     home = world.peer(0)
     home.take(EventData(event=1, topic=TOPIC))
     world.repair(5)
-    assert home.trees._kept.numbers(TOPIC) == []
-    assert not home.trees._early
+    assert home.trees.kept.numbers(TOPIC) == []
+    assert not home.trees.kept.early

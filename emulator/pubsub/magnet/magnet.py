@@ -167,7 +167,7 @@ class Magnet(PubSub):
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
         """Give up, without waiting for the next heartbeat, what the neighbour is the home of now."""
-        self.trees.check_homes()
+        self.trees.upkeep.check_homes()
 
     def _look(self) -> None:
         """Take a place when the views are there; join the trees from it."""
