@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from magnet_world import TOPIC, TreeWorld
 
-from trellis.v1.magnet import TreePart, TreePath, TreeSearch
+from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData
 
@@ -242,3 +242,12 @@ def test_a_home_without_a_tree_forgets_events_that_nobody_comes_for() -> None:
     world.repair(5)
     assert home.trees.kept.numbers(TOPIC) == []
     assert not home.trees.kept.early
+
+
+def test_a_child_whose_heartbeats_do_not_name_a_tree_is_given_up_at_the_second() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    silent = RingTreeHeartbeat()
+    for edges in ({(0, 4), (4, 5)}, {(4, 5)}):
+        world.world.environments[0].hand_over(4, silent)
+        assert world.edges() == edges

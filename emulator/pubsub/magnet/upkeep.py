@@ -165,7 +165,7 @@ class Upkeep:
     def _on_beat(self, sender: int, message: RingTreeHeartbeat) -> None:
         link = self._branches.links.to(sender)
         link.heard = self._environment.now
-        if link.repeats(message):
+        if link.repeats(message) and not link.unnamed:
             return
         refused = message.parents & ~link.below
         gone = link.below & ~message.parents & link.unnamed
