@@ -1,4 +1,4 @@
-"""How the rings of peers that began one each become one: while its place is in doubt, a peer has it confirmed."""
+"""How rings that several peers began become one: while its place is in doubt, a peer has it confirmed."""
 
 from __future__ import annotations
 

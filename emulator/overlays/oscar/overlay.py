@@ -113,10 +113,16 @@ class Oscar(Overlay):
             self.links.leave()
         self._withdraw()
 
-    def settle_at(self, identifier: int, contacts: Sequence[int], settled: Callable[[], None]) -> None:
+    def settle_at(
+        self,
+        identifier: int,
+        contacts: Sequence[int],
+        settled: Callable[[], None],
+        failed: Callable[[], None] | None = None,
+    ) -> None:
         """Come onto the ring at this identifier, asking `contacts`; alone if there are none.
 
-        `settled` is called when the peer stands there. It is tried till then.
+        `settled` is called when the peer stands there. It tries until then, unless it is to call `failed`.
         """
         self._settled = settled
         self._contacts = list(contacts)
@@ -125,7 +131,7 @@ class Oscar(Overlay):
             settled()
             return
         first = self._contacts[self.environment.random.randrange(len(self._contacts))]
-        self._joining.at(identifier, first, lambda: self._settle_later(identifier))
+        self._joining.at(identifier, first, failed or (lambda: self._settle_later(identifier)))
 
     def settle_behind(self, peer: int, settled: Callable[[], None], failed: Callable[[], None]) -> None:
         """Come onto the ring between `peer` and its successor, from another place or from none.

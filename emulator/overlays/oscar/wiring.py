@@ -37,7 +37,7 @@ class Wiring:
         self._at = self._environment.now
 
     def wire(self, partitions: Partitions) -> None:
-        """Take the links anew from these partitions. The time to the next is drawn: peers do not keep step."""
+        """Take the links anew from these partitions. The time of the next is drawn: peers keep no step."""
         self.count += 1
         self._at = self._environment.now + self._rewire * 0.5 * self._environment.random.random()
         self._among = self._successors()

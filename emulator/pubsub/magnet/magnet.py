@@ -175,7 +175,10 @@ class Magnet(PubSub):
             self._joins_due = False
             for topic in list(self._rates):
                 self.trees.join(topic)
-        if self._parameters.placement == "hashed" or self._seat.under_way or not self.control.ready:
+        if self._parameters.placement == "hashed" or self._seat.under_way:
+            return
+        if not self.control.ready:
+            self._asked_at = self.environment.now
             return
         limit = self._parameters.rejoin_changes
         if self.ring.ready and not (limit and self._changes >= limit):
