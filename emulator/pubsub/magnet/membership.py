@@ -7,7 +7,7 @@ choice; the home sends what it has at the end down to all.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from emulator.protocol import Contact, Environment, Message, Overlay
@@ -133,9 +133,10 @@ class InterestMembership:
     def _round(self) -> None:
         """End a round at the home: what has come up is the view now, and goes down."""
         self._forget_others()
-        for topic in sorted(self._trees.roots):
+        homes = sorted(self._trees.roots)
+        for topic in homes:
             self.views[topic] = self._renewed(topic)
-        self._hand_down(None)
+        self._hand_down(homes)
 
     def _look(self) -> None:
         """Send up what has changed below, and all where a neighbour in trees is new, which gets the views."""
@@ -149,7 +150,7 @@ class InterestMembership:
         for topic in sorted(trees.roots):
             if topic not in self.views:
                 self.views[topic] = self._renewed(topic)
-        self._hand_down(None)
+        self._hand_down(trees.children)
 
     def _pass_up(self, topics: Iterable[int]) -> None:
         """Send the samples of these topics to the parents that do not have them, a message to each."""
@@ -185,6 +186,8 @@ class InterestMembership:
             for child in [child for child in of if child not in children]:
                 del of[child]
                 self._changed.add(topic)
+        for child in [child for child in self._sent_down if not self._is_child(child)]:
+            del self._sent_down[child]
         for topic in [topic for topic in self._sample if topic not in topics]:
             del self._sample[topic]
             self._sent_up.pop(topic, None)
@@ -207,15 +210,14 @@ class InterestMembership:
             interests = self._environment.random.sample(interests, self._samples)
         return InterestSample(topic, interests)
 
-    def _hand_down(self, topics: Mapping[int, object] | None) -> None:
-        """Send the views (of `topics`, or all) to the children that do not have them, a message to each."""
-        trees = self._trees
+    def _hand_down(self, topics: Iterable[int]) -> None:
+        """Send the views of these topics to the children that do not have them, a message to each."""
         down: dict[int, list[InterestSample]] = {}
-        for topic, children in trees.children.items():
+        for topic in topics:
             view = self.views.get(topic)
-            if view is None or (topics is not None and topic not in topics):
+            if view is None:
                 continue
-            for child in children:
+            for child in self._trees.children.get(topic, ()):
                 sent = self._sent_down.setdefault(child, {})
                 if sent.get(topic) is not view:
                     sent[topic] = view
@@ -223,9 +225,6 @@ class InterestMembership:
         for child, views in down.items():
             self.sent += 1
             self._environment.send(child, InterestsDown(views))
-        if topics is None:
-            for child in [child for child in self._sent_down if not self._is_child(child)]:
-                del self._sent_down[child]
 
     def _is_child(self, peer: int) -> bool:
         return any(peer in self._trees.children.get(topic, ()) for topic in self._sent_down[peer])
@@ -237,9 +236,9 @@ class InterestMembership:
                 self._changed.add(sample.topic)
 
     def _on_views(self, sender: int, message: InterestsDown) -> None:
-        news = {}
+        news = []
         for view in message.views:
             if self._trees.parents.get(view.topic) == sender:
-                self.views[view.topic] = news[view.topic] = view
-        if news:
-            self._hand_down(news)
+                self.views[view.topic] = view
+                news.append(view.topic)
+        self._hand_down(news)
