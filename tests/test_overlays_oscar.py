@@ -247,9 +247,9 @@ def test_a_peer_that_is_nobodys_successor_asks_for_its_place() -> None:
     oscar_at(world, before.peer).ring.drop(0)
     oscar.ring.drop(before.peer)
     for _ in range(4):
-        oscar._confirm_place()
+        oscar._confirming.round()
     assert not world.environments[0].asked_for_contacts
-    oscar._confirm_place()
+    oscar._confirming.round()
     world.environments[0].asked_for_contacts.pop()([9])
     world.exchange(only=[RingJoin, RingPlace])
     assert oscar.ring.predecessor == before
