@@ -232,7 +232,7 @@ def test_a_peer_that_confirms_its_place_changes_nothing_where_it_is_known() -> N
     assert before is not None
     neighbours = {peer: list(oscar_at(world, peer).ring.successors) for peer in world.protocols}
     for peer in range(1, PEERS):
-        oscar._joining.confirm(peer)
+        oscar._confirming._ask([peer])
         world.exchange(only=[RingJoin, RingPlace])
         assert oscar.ring.predecessor == before
         for other in world.protocols:
@@ -247,9 +247,9 @@ def test_a_peer_that_is_nobodys_successor_asks_for_its_place() -> None:
     oscar_at(world, before.peer).ring.drop(0)
     oscar.ring.drop(before.peer)
     for _ in range(4):
-        oscar._confirm_place()
+        oscar._confirming.round()
     assert not world.environments[0].asked_for_contacts
-    oscar._confirm_place()
+    oscar._confirming.round()
     world.environments[0].asked_for_contacts.pop()([9])
     world.exchange(only=[RingJoin, RingPlace])
     assert oscar.ring.predecessor == before

@@ -6,6 +6,8 @@ import random
 
 import pytest
 from fake_environment import FakeEnvironment
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.gossip.profiles import make_profile, utility
 from emulator.identifiers import hash_of_peer
@@ -15,7 +17,7 @@ from emulator.pubsub.magnet.placement import most_similar
 from emulator.registry import SYSTEMS
 from trellis.v1.magnet import InterestSample
 from trellis.v1.oscar import RingJoin, RingPlace
-from trellis.v1.overlay import Contact, Profile
+from trellis.v1.overlay import Contact, Profile, TManExchange
 
 
 def profile(peer: int, *topics: int, rates: dict[int, float] | None = None) -> Profile:
@@ -50,15 +52,15 @@ def test_without_it_the_next_similar_ones_are_equally_likely() -> None:
     assert chosen.count(B) == pytest.approx(100, abs=30)
 
 
-def make(**parameters: object) -> tuple[FakeEnvironment, Magnet]:
-    """A peer on the ring, alone, interested in 1, 2 and 3."""
+def make(*contacts: int, **parameters: object) -> tuple[FakeEnvironment, Magnet]:
+    """A peer interested in 1, 2 and 3; on the ring, alone, unless it has contacts."""
     system = SYSTEMS["magnet-small-world"]
     environment = FakeEnvironment(5)
     peer = system.create(environment, system.parameters.model_validate(parameters))
     assert isinstance(peer, Magnet)
     for topic in (1, 2, 3):
         peer.subscribe(TopicInterest(topic))
-    peer.start([])
+    peer.start(contacts)
     environment.outbox.clear()
     return environment, peer
 
@@ -115,3 +117,26 @@ def test_a_peer_moves_when_enough_interests_have_changed_and_tells_its_new_place
     environment.hand_over(A.peer, answer, asked[0].channel, -asked[0].request)
     assert peer.ring.identifier == 99 != place
     assert peer._describe().identifier == 99
+
+
+def test_a_peer_begins_to_wait_for_views_when_it_has_joined_the_control_overlay() -> None:
+    environment, peer = make(7, view_patience="4 s")
+    environment.advance(10.0)
+    assert environment.take(RingJoin) == []
+    environment.hand_over(7, TManExchange(True, [profile(7)], vec[i64]([0])), channel="control")
+    assert peer.control.ready
+    environment.advance(2.0)
+    assert environment.take(RingJoin) == []
+    environment.advance(4.0)
+    assert [asked for asked, _ in environment.take(RingJoin)] == [7]
+
+
+def test_a_peer_without_a_place_at_its_hash_runs_the_algorithm_again() -> None:
+    environment, peer = make(7)
+    peer._seat.take([7])
+    ((asked, join),) = environment.take(RingJoin)
+    assert (asked, join.between) == (7, False)
+    environment.advance(3.5)
+    see(peer, A)
+    environment.asked_for_contacts.pop()([8])
+    assert environment.take(RingJoin) == [(A.peer, RingJoin(0, True))]

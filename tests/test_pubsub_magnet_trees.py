@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from magnet_world import TOPIC, TreeWorld
 
-from trellis.v1.magnet import TreePart, TreePath, TreeSearch
+from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData
 
@@ -170,7 +170,7 @@ def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> N
     world.join(5)
     world.peer(0).ring.know([1, 2, 8])
     home = world.peer(0)
-    home.trees.beat()
+    home.trees.upkeep.beat()
     environment = world.world.environments[0]
     assert (4, TreePart(0, 1 << TOPIC)) in environment.take(TreePart)
     event = EventData(event=1, topic=TOPIC)
@@ -240,5 +240,14 @@ def test_a_home_without_a_tree_forgets_events_that_nobody_comes_for() -> None:
     home = world.peer(0)
     home.take(EventData(event=1, topic=TOPIC))
     world.repair(5)
-    assert home.trees._kept.numbers(TOPIC) == []
-    assert not home.trees._early
+    assert home.trees.kept.numbers(TOPIC) == []
+    assert not home.trees.kept.early
+
+
+def test_a_child_whose_heartbeats_do_not_name_a_tree_is_given_up_at_the_second() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    silent = RingTreeHeartbeat()
+    for edges in ({(0, 4), (4, 5)}, {(4, 5)}):
+        world.world.environments[0].hand_over(4, silent)
+        assert world.edges() == edges

@@ -19,10 +19,11 @@ from emulator.gossip.tman import TMan
 from emulator.identifiers import RING, hash_of_peer
 from emulator.messages.message import Message
 from emulator.overlays.greedy_routes import GreedyRoutes
+from emulator.overlays.hop_by_hop import HopByHop
 from emulator.overlays.neighbour_selection import FRIEND, NeighbourSelection
 from emulator.overlays.small_world_parameters import SmallWorldParameters
 from emulator.protocol import Environment, Overlay
-from trellis.v1.overlay import Contact, Goodbye, Profile, Routed
+from trellis.v1.overlay import Contact, Goodbye, Profile
 from trellis.v1.pubsub import ProfileExchange, Proposals
 
 _WORD_COUNTS: Final = 2.5
@@ -119,7 +120,7 @@ class SmallWorld(Overlay):
         )
         environment.handle(ProfileExchange, self._on_profile)
         environment.handle(Goodbye, self._on_goodbye)
-        environment.handle(Routed, self._on_routed)
+        self._forwarding = HopByHop(environment, self)
 
     @property
     def profile(self) -> Profile:
@@ -189,24 +190,12 @@ class SmallWorld(Overlay):
         return self._routes.next_hop(key)
 
     def route(self, key: int, message: Message) -> None:
-        self._pass_on(key, message, self._own, 0)
+        self._forwarding.route(key, message)
 
     def neighbour_set(self, count: int) -> Sequence[Contact]:
         neighbours = [_contact(link) for link in self.table.values()]
         neighbours.sort(key=lambda contact: self.space.distance(self.identifier, contact.identifier))
         return neighbours[:count]
-
-    def _on_routed(self, sender: int, routed: Routed) -> None:
-        if routed.message is not None and routed.origin is not None:
-            self._pass_on(routed.key, routed.message, routed.origin, routed.hops)
-
-    def _pass_on(self, key: int, message: Message, origin: Contact, hops: int) -> None:
-        application = self.application_of(message)
-        hop = self.next_hop(key)
-        if hop is None:
-            application.deliver(key, message, origin, hops)
-        elif application.forward(key, message, hop.peer, hops):
-            self.environment.send(hop.peer, Routed(key, origin, hops + 1, message))
 
     def _round(self) -> None:
         """Algorithm 1, lines 6 and 7."""

@@ -34,11 +34,10 @@ class Joining:
         ready: Callable[[], bool],
         levels: Callable[[], int],
         taken: Callable[[RingPlace], None],
-        confirmed: Callable[[RingPlace], None],
         begin: Callable[[int], None],
         changed: Callable[[], None],
     ) -> None:
-        """`taken` gets the place that was given, and `confirmed` the one that the peer had already.
+        """`taken` gets the place that was given.
 
         `begin` has the peer stand on the ring alone; `changed` follows when a newcomer stands behind here.
         """
@@ -49,7 +48,6 @@ class Joining:
         self._ready = ready
         self._levels = levels
         self._taken = taken
-        self._confirmed = confirmed
         self._begin_ring = begin
         self._changed = changed
         self._failed: Callable[[], None] = _nothing
@@ -76,10 +74,13 @@ class Joining:
         self._in_vain = 0
         self._begin(contact, RingJoin(0, True, 0), self._taken, failed)
 
-    def confirm(self, contact: int) -> None:
-        """Ask for the place where this peer stands: whoever is before it takes it for its successor."""
+    def confirm(self, contact: int, confirmed: Callable[[RingPlace], None]) -> None:
+        """Ask for the place where this peer stands: whoever is before it takes it for its successor.
+
+        `confirmed` gets the answer, unless another question is under way.
+        """
         if self._pending is None:
-            self._begin(contact, RingJoin(self._ring.own, False, 0), self._confirmed, _nothing)
+            self._begin(contact, RingJoin(self._ring.own, False, 0), confirmed, _nothing)
 
     def cancel(self) -> None:
         """Forget what was asked."""

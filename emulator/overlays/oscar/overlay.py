@@ -13,27 +13,23 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.identifiers import BITS, ClockwiseRing, hash_of_peer, skewed
+from emulator.overlays.oscar.confirming import Confirming
 from emulator.overlays.oscar.joining import Joining
 from emulator.overlays.oscar.links import LongLinks
 from emulator.overlays.oscar.parameters import OscarParameters
-from emulator.overlays.oscar.partitions import Partitions
+from emulator.overlays.oscar.rerouting import Rerouting
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.overlays.oscar.sampling import Sampling
 from emulator.overlays.oscar.stabilising import Stabilising
+from emulator.overlays.oscar.wiring import Wiring
 from emulator.protocol import Environment, Message, Overlay
 from emulator.system import OverlayKind
 from trellis.v1.oscar import RingPlace
-from trellis.v1.overlay import Contact, Profile, Routed
+from trellis.v1.overlay import Contact, Profile
 
 _AGAIN: Final = 1.0
 """Seconds after which a peer that found no place asks again."""
-_CONFIRMING: Final = 5
-"""Looks at the ring from one confirmation of the place to the next, while it may be in doubt."""
-_ARRIVED: Final = 5.0
-"""Seconds for which a routed message is kept, to go another way if its next hop turns out unreachable."""
-_MOST_HOPS: Final = 1000
-"""A message that has gone this far runs in a circle: the ring is being mended."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -72,6 +68,7 @@ class Oscar(Overlay):
             self._link_changed,
             prefers,
         )
+        self._wiring = Wiring(environment, parameters, self.ring, self.links)
         self._sampling = Sampling(
             environment,
             parameters,
@@ -79,7 +76,7 @@ class Oscar(Overlay):
             self._known,
             lambda: len(self.links.incoming),
             profile or _nothing_told,
-            self._wire,
+            self._wiring.wire,
         )
         self._stabilising = Stabilising(environment, parameters, self.ring, self._own, self._ring_changed)
         self._joining = Joining(
@@ -90,20 +87,15 @@ class Oscar(Overlay):
             self._is_ready,
             lambda: self._sampling.levels,
             self._taken,
-            self._confirmed,
             self._begin,
             self._ring_changed,
         )
-        self._on_the_way: dict[int, list[tuple[float, Routed]]] = {}
-        """By next hop: what was routed over it lately, with the times (s)."""
-        self._doubts = 0
-        """Looks at the ring since the place was confirmed."""
+        self._confirming = Confirming(
+            environment, self.ring, self._joining, self._wiring, self._own, self._ring_changed
+        )
+        self._forwarding = Rerouting(environment, self)
         self._settled: Callable[[], None] = _ignored
         self._contacts: list[int] = []
-        self._wired_at = 0.0
-        self._wirings = 0
-        self._wired_among: set[int] = set()
-        environment.handle(Routed, self._on_routed)
 
     def start(self, contacts: Sequence[int]) -> None:
         place = skewed if self._parameters.identifiers == "skewed" else _unchanged
@@ -121,10 +113,16 @@ class Oscar(Overlay):
             self.links.leave()
         self._withdraw()
 
-    def settle_at(self, identifier: int, contacts: Sequence[int], settled: Callable[[], None]) -> None:
+    def settle_at(
+        self,
+        identifier: int,
+        contacts: Sequence[int],
+        settled: Callable[[], None],
+        failed: Callable[[], None] | None = None,
+    ) -> None:
         """Come onto the ring at this identifier, asking `contacts`; alone if there are none.
 
-        `settled` is called when the peer stands there. It is tried till then.
+        `settled` is called when the peer stands there. It tries until then, unless it is to call `failed`.
         """
         self._settled = settled
         self._contacts = list(contacts)
@@ -133,7 +131,7 @@ class Oscar(Overlay):
             settled()
             return
         first = self._contacts[self.environment.random.randrange(len(self._contacts))]
-        self._joining.at(identifier, first, lambda: self._settle_later(identifier))
+        self._joining.at(identifier, first, failed or (lambda: self._settle_later(identifier)))
 
     def settle_behind(self, peer: int, settled: Callable[[], None], failed: Callable[[], None]) -> None:
         """Come onto the ring between `peer` and its successor, from another place or from none.
@@ -155,8 +153,7 @@ class Oscar(Overlay):
         if self.ring.drop(peer):
             self._ring_changed()
         self.links.drop(peer)
-        for _, routed in self._on_the_way.pop(peer, []):
-            self._on_routed(peer, routed)
+        self._forwarding.avoid(peer)
 
     def gauges(self) -> dict[str, float]:
         return {
@@ -164,7 +161,7 @@ class Oscar(Overlay):
             "in_degree": float(len(self.links.incoming)),
             "partitions": float(self._sampling.levels),
             "walk_messages": float(self._sampling.walked),
-            "wirings": float(self._wirings),
+            "wirings": float(self._wiring.count),
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
@@ -198,7 +195,7 @@ class Oscar(Overlay):
         return self._routes.end_of(contact)
 
     def route(self, key: int, message: Message) -> None:
-        self._pass_on(key, message, Contact(self.environment.peer, self.identifier), 0)
+        self._forwarding.route(key, message)
 
     def neighbour_set(self, count: int) -> Sequence[Contact]:
         before = self.ring.predecessor
@@ -220,20 +217,6 @@ class Oscar(Overlay):
         known = [self.ring.offset(contact.identifier) for contact in [*self._known(), *self.ring.successors]]
         return self.ring.offset(key) > max(known, default=0)
 
-    def _on_routed(self, sender: int, routed: Routed) -> None:
-        if routed.message is not None and routed.origin is not None and routed.hops < _MOST_HOPS:
-            self._pass_on(routed.key, routed.message, routed.origin, routed.hops)
-
-    def _pass_on(self, key: int, message: Message, origin: Contact, hops: int) -> None:
-        application = self.application_of(message)
-        hop = self.next_hop(key)
-        if hop is None:
-            application.deliver(key, message, origin, hops)
-        elif application.forward(key, message, hop.peer, hops):
-            self.environment.send(hop.peer, Routed(key, origin, hops + 1, message))
-            again = Routed(key, origin, hops, message)
-            self._on_the_way.setdefault(hop.peer, []).append((self.environment.now, again))
-
     def _settle_later(self, identifier: int) -> None:
         """Ask the bootstrap service again: those that were named are gone, or not on the ring yet."""
 
@@ -248,8 +231,7 @@ class Oscar(Overlay):
         """Be on the ring at this identifier from now on."""
         self.ring.clear(identifier)
         self._ready = True
-        self._wirings = 0
-        self._wired_at = self.environment.now
+        self._wiring.begin()
         self.move_to(identifier)
         self._ring_changed()
 
@@ -272,31 +254,6 @@ class Oscar(Overlay):
         self._stand(identifier)
         self._settled()
 
-    def _confirmed(self, place: RingPlace) -> None:
-        """Know the neighbours that the answer names. The rings of peers that began one each become one so."""
-        if place.own is None or not self._ready or place.own.peer == self.environment.peer:
-            return
-        self.ring.precede(place.own)
-        self.ring.learn(place.successors)
-        self._ring_changed()
-
-    def _confirm_place(self) -> None:
-        """Ask a random peer who stands before this one, while the place is in doubt.
-
-        It is while nobody says to be before it, and until the second wiring: there may be other rings.
-        """
-        if self.ring.predecessor is not None and self._wirings >= 2:
-            self._doubts = 0
-            return
-        self._doubts += 1
-        if self._doubts >= _CONFIRMING:
-            self._doubts = 0
-            self.environment.find_contacts(self._confirm_by)
-
-    def _confirm_by(self, found: Sequence[int]) -> None:
-        if found and self._ready:
-            self._joining.confirm(found[self.environment.random.randrange(len(found))])
-
     def _withdraw(self) -> None:
         self._ready = False
         self._joining.cancel()
@@ -308,44 +265,12 @@ class Oscar(Overlay):
 
     def _round(self) -> None:
         self._stabilising.round()
-        self._forget_old()
-        if self._ready:
-            self._confirm_place()
-        if not self._ready or self._sampling.under_way:
+        self._forwarding.forget_old()
+        if not self._ready:
             return
-        waited = self.environment.now - self._wired_at
-        if self._wirings == 0:
-            due = bool(self.ring.successors)
-        elif waited < self._parameters.rewire:
-            due = False
-        else:
-            due = self._wirings == 1 or self._has_moved()
-        if due:
+        self._confirming.round()
+        if not self._sampling.under_way and self._wiring.is_due():
             self._sampling.begin(self.space.size)
-
-    def _forget_old(self) -> None:
-        """What a hop has had for so long arrived there: otherwise the network would have said so."""
-        oldest = self.environment.now - _ARRIVED
-        for peer in list(self._on_the_way):
-            kept = [(at, routed) for at, routed in self._on_the_way[peer] if at >= oldest]
-            if kept:
-                self._on_the_way[peer] = kept
-            else:
-                del self._on_the_way[peer]
-
-    def _has_moved(self) -> bool:
-        """Whether the population has: this peer judges by its own successors."""
-        now = {contact.peer for contact in self.ring.successors}
-        changed = len(now ^ self._wired_among)
-        return changed > 2 * self._parameters.turnover * len(self._wired_among)
-
-    def _wire(self, partitions: Partitions) -> None:
-        self._wirings += 1
-        self._wired_at = (
-            self.environment.now + self._parameters.rewire * 0.5 * self.environment.random.random()
-        )
-        self._wired_among = {contact.peer for contact in self.ring.successors}
-        self.links.choose(partitions)
 
     def _check_links(self) -> None:
         if self._ready:

@@ -16,6 +16,8 @@ class KeptEvents:
     def __init__(self) -> None:
         self._of: dict[int, list[tuple[float, Message]]] = {}
         """With the times at which they passed (s of trial time)."""
+        self.early: set[int] = set()
+        """Topics of which events came to this peer as the home, which has no tree of the topic yet."""
 
     def keep(self, topic: int, now: float, event: Message) -> None:
         """Keep an event that passes at `now` (s of trial time)."""
@@ -37,3 +39,4 @@ class KeptEvents:
                 self._of[topic] = kept
             else:
                 del self._of[topic]
+        self.early = {topic for topic in self.early if topic in self._of}

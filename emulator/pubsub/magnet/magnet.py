@@ -167,7 +167,7 @@ class Magnet(PubSub):
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
         """Give up, without waiting for the next heartbeat, what the neighbour is the home of now."""
-        self.trees.check_homes()
+        self.trees.upkeep.check_homes()
 
     def _look(self) -> None:
         """Take a place when the views are there; join the trees from it."""
@@ -175,7 +175,10 @@ class Magnet(PubSub):
             self._joins_due = False
             for topic in list(self._rates):
                 self.trees.join(topic)
-        if self._parameters.placement == "hashed" or self._seat.under_way or not self.control.ready:
+        if self._parameters.placement == "hashed" or self._seat.under_way:
+            return
+        if not self.control.ready:
+            self._asked_at = self.environment.now
             return
         limit = self._parameters.rejoin_changes
         if self.ring.ready and not (limit and self._changes >= limit):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from emulator.identifiers import BITS, hash_of_peer
 from emulator.overlays.oscar.overlay import Oscar
@@ -10,6 +11,9 @@ from emulator.protocol import Environment
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.magnet.placement import most_similar
 from trellis.v1.overlay import Profile
+
+_AGAIN: Final = 1.0
+"""Seconds after which a peer that found no place at the hash of its name looks for one again."""
 
 
 class Seat:
@@ -46,11 +50,14 @@ class Seat:
         self._try()
 
     def take_hashed(self, contacts: Sequence[int]) -> None:
-        """Go to the hash of this peer's name."""
+        """Go to the hash of this peer's name, and nowhere else."""
+        self._settle_at_hash(contacts, None)
+
+    def _settle_at_hash(self, contacts: Sequence[int], failed: Callable[[], None] | None) -> None:
         self.under_way = True
         # The first bits of the wider identifier are the hash: the place is as uniform as in a hashed ring.
         place = hash_of_peer(self._environment.peer) << (self._ring.space.bits - BITS)
-        self._ring.settle_at(place, contacts, self._arrived)
+        self._ring.settle_at(place, contacts, self._arrived, failed)
 
     def _try(self) -> None:
         view = self._membership.known()
@@ -58,7 +65,7 @@ class Seat:
         if similar is None:
             self.under_way = False
             if not self._ring.ready:
-                self.take_hashed(self._contacts)
+                self._settle_at_hash(self._contacts, self._try_later)
             return
         before = self._ring.ring.predecessor
         if self._ring.ready and before is not None and before.peer == similar.peer:
@@ -66,6 +73,13 @@ class Seat:
             return
         self.under_way = True
         self._ring.settle_behind(similar.peer, self._arrived, lambda: self._exclude(similar.peer))
+
+    def _try_later(self) -> None:
+        """Run the algorithm once more: by then there may be views, and contacts that are on the ring."""
+        self._environment.set_timer(
+            _AGAIN,
+            lambda: self._environment.find_contacts(lambda found: self.take(found or self._contacts)),
+        )
 
     def _exclude(self, peer: int) -> None:
         self._excluded.add(peer)

@@ -12,8 +12,9 @@ from emulator.bit_sets import bit_set, bits
 from emulator.identifiers import hash_of_topic
 from emulator.protocol import Contact, Environment, Message, Overlay
 from emulator.pubsub.scribe.joins import Joins
-from emulator.pubsub.scribe.link import TreeLink
+from emulator.pubsub.scribe.link import ScribeLink
 from emulator.pubsub.scribe.parameters import ScribeParameters
+from emulator.pubsub.tree_links import LinkTable
 from trellis.v1.scribe import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeLeave
 
 
@@ -42,7 +43,7 @@ class Trees:
         self._joins = Joins(environment, overlay, parameters.join_timeout)
         self.changes = 0
         """Changes whenever a child or a parent comes or goes."""
-        self._links: dict[int, TreeLink] = {}
+        self._links = LinkTable(environment, ScribeLink)
         self._checked_routes = -1
         """The overlay's version of its routes when parents and roots were last compared with them."""
         environment.handle(TreeAcceptance, self._on_acceptance)
@@ -56,7 +57,7 @@ class Trees:
     def stop(self, graceful: bool) -> None:
         """Leave all trees: parents are told, and children, who join anew. Stop the overlay before."""
         if graceful:
-            for peer, link in self._links.items():
+            for peer, link in self._links.by_peer.items():
                 if link.above:
                     self._environment.send(peer, TreeLeave(topics=link.above))
                 if link.below:
@@ -65,7 +66,7 @@ class Trees:
         self.parents.clear()
         self.roots.clear()
         self._joins.clear()
-        self._links.clear()
+        self._links.by_peer.clear()
 
     def join(self, topic: int) -> None:
         """Become a part of the topic's tree, or stay it."""
@@ -124,15 +125,13 @@ class Trees:
 
     def hear(self, peer: int) -> None:
         """Take an event from `peer` for a heartbeat."""
-        link = self._links.get(peer)
-        if link is not None:
-            link.heard = self._environment.now
+        self._links.hear(peer)
 
     def send_down(self, topic: int, message: Message, sender: int | None) -> None:
         """Send to all children but `sender`."""
         for child in self.children.get(topic, ()):
             if child != sender:
-                self._links[child].spoken = True
+                self._links.by_peer[child].spoken = True
                 self._environment.send(child, message)
 
     def topics(self) -> set[int]:
@@ -149,10 +148,8 @@ class Trees:
 
     def _add_child(self, child: int, topic: int) -> None:
         self.changes += 1
-        link = self._link(child)
-        link.below |= 1 << topic
+        link = self._links.begin_child(child, topic)
         link.unnamed[topic] = self._environment.now + self._lifetime
-        link.change()
         self.children.setdefault(topic, set()).add(child)
         if self.parents.get(topic) == child:
             # The routes lead in a circle. The peer waits before it asks, for they may still do.
@@ -165,31 +162,19 @@ class Trees:
         if self._joins.end(topic):
             self.parents[topic] = sender
             self.changes += 1
-            link = self._link(sender)
-            link.above |= 1 << topic
-            link.identifier = identifier
-            link.change()
+            self._links.begin_parent(sender, topic).identifier = identifier
             self._checked_routes = -1
         return self.parents.get(topic) == sender
 
     def _part_from_parent(self, topic: int) -> int | None:
         parent = self.parents.pop(topic, None)
         if parent is not None:
-            link = self._links[parent]
-            link.above &= ~(1 << topic)
-            link.change()
-            self._drop_if_bare(parent)
+            self._links.end_parent(parent, topic)
         return parent
 
     def _lose_child(self, child: int, topic: int) -> None:
-        link = self._links.get(child)
-        if link is None or not link.below >> topic & 1:
-            return
-        link.below &= ~(1 << topic)
-        link.unnamed.pop(topic, None)
-        link.change()
-        self._drop_if_bare(child)
-        self._remove_child(child, topic)
+        if self._links.end_child(child, topic):
+            self._remove_child(child, topic)
 
     def _remove_child(self, child: int, topic: int) -> None:
         self.changes += 1
@@ -198,19 +183,8 @@ class Trees:
         if not children:
             del self.children[topic]
 
-    def _link(self, peer: int) -> TreeLink:
-        link = self._links.get(peer)
-        if link is None:
-            link = self._links[peer] = TreeLink(self._environment.now)
-        return link
-
-    def _drop_if_bare(self, peer: int) -> None:
-        link = self._links[peer]
-        if not link.above and not link.below:
-            del self._links[peer]
-
     def _give_up(self, peer: int) -> None:
-        link = self._links.pop(peer, None)
+        link = self._links.by_peer.pop(peer, None)
         if link is None:
             return
         children, parents = bits(link.below), bits(link.above)
@@ -226,10 +200,9 @@ class Trees:
     def _beat(self) -> None:
         """Give up the silent, compare roots and parents with the routes, and send the heartbeats."""
         now = self._environment.now
-        oldest = now - self._lifetime
-        for peer in [peer for peer, link in self._links.items() if link.heard < oldest]:
+        for peer in self._links.silent_since(now - self._lifetime):
             self._give_up(peer)
-        for peer, link in list(self._links.items()):
+        for peer, link in list(self._links.by_peer.items()):
             if link.unnamed:
                 gone = [topic for topic, ends in link.unnamed.items() if ends < now]
                 for topic in gone:
@@ -237,7 +210,7 @@ class Trees:
                 self.prune(gone)
         self._check_routes()
         identifier = self._overlay.identifier
-        for peer, link in self._links.items():
+        for peer, link in self._links.by_peer.items():
             heartbeat = link.due(identifier)
             if heartbeat is not None:
                 self._environment.send(peer, heartbeat)
@@ -259,7 +232,7 @@ class Trees:
             key = hash_of_topic(topic)
             hop = overlay.next_hop(key)
             if hop is not None:
-                away = way(self._links[parent].identifier, key) >= way(overlay.identifier, key)
+                away = way(self._links.by_peer[parent].identifier, key) >= way(overlay.identifier, key)
                 if hop.peer == parent or not away:
                     continue
             self._part_from_parent(topic)
@@ -278,7 +251,7 @@ class Trees:
 
     def _on_heartbeat(self, sender: int, message: TreeHeartbeat) -> None:
         now = self._environment.now
-        link = self._link(sender)
+        link = self._links.to(sender)
         link.heard = now
         if link.repeats(message):
             return
@@ -299,5 +272,4 @@ class Trees:
         for topic in bits(link.above & ~offered):
             self._part_from_parent(topic)
             self._ask(topic)
-        if not link.above and not link.below:
-            self._links.pop(sender, None)
+        self._links.drop_if_bare(sender)

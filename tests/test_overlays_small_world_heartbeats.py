@@ -1,0 +1,151 @@
+"""One peer of the small world: what neighbours tell each other."""
+
+from __future__ import annotations
+
+from fake_environment import FakeEnvironment
+from librt.vecs import vec
+from mypy_extensions import i64
+from small_world_peer import SELF, Peer, knowing, profile
+
+from emulator.gossip.profiles import newer
+from emulator.overlays.small_world import Link, SmallWorld
+from emulator.overlays.small_world_parameters import SmallWorldParameters
+from trellis.v1.overlay import TManExchange
+from trellis.v1.pubsub import ProfileExchange, Proposals
+
+
+def test_each_round_all_neighbours_get_the_profile() -> None:
+    tested = knowing([101, 102, 103])
+    tested.environment.outbox.clear()
+    tested.rounds(1)
+    assert tested.sent(ProfileExchange) == [101, 102, 103]
+
+
+def test_a_profile_from_a_stranger_is_answered_exactly_once() -> None:
+    tested = Peer()
+    tested.hear_from([200], reply=False)
+    ((receiver, answer),) = tested.environment.take(ProfileExchange)
+    assert (receiver, answer.reply) == (200, True)
+
+
+def test_an_answer_is_not_answered() -> None:
+    tested = Peer()
+    tested.hear_from([200], reply=True)
+    assert not tested.environment.outbox
+
+
+def test_a_neighbours_heartbeat_is_not_answered() -> None:
+    tested = knowing([101])
+    tested.environment.outbox.clear()
+    tested.hear_from([101], reply=False)
+    assert not tested.environment.outbox
+
+
+def test_two_peers_do_not_play_ping_pong() -> None:
+    """One has the other as neighbour, the other does not: a heartbeat causes one answer and no more."""
+    one, other = Peer(), Peer()
+    one.hear_from([200], reply=False)
+    answers = one.environment.take(ProfileExchange)
+    for _, answer in answers:
+        other.environment.hand_over(300, answer)
+    assert len(answers) == 1
+    assert not other.environment.outbox
+
+
+def test_who_sends_a_profile_is_an_incoming_link() -> None:
+    tested = knowing([101])
+    tested.hear_from([200])
+    assert tested.overlay.neighbours()["incoming"] == [200]
+    assert {link.profile.peer for link in tested.overlay.links()} == {101, 200}
+
+
+def link_to(tested: Peer, peer: int) -> Link:
+    (link,) = [link for link in tested.overlay.links() if link.profile.peer == peer]
+    return link
+
+
+def test_what_a_neighbour_says_last_is_its_profile() -> None:
+    tested = Peer()
+    for version, topic in ((1, 5), (2, 6)):
+        said = profile(101, version, [topic])
+        tested.environment.hand_over(101, ProfileExchange(True, said))
+        assert link_to(tested, 101).profile is said
+
+
+def test_a_newer_profile_in_hearsay_replaces_a_neighbours() -> None:
+    tested = knowing([101])
+    newer, older = profile(101, 2, session=1), profile(101, 9, session=0)
+    for told in (newer, older):
+        tested.environment.hand_over(999, TManExchange(True, [told], vec[i64]([0])))
+        assert link_to(tested, 101).profile is newer
+
+
+def test_links_have_a_version_that_changes_with_who_they_are_and_what_they_say() -> None:
+    tested = knowing([101])
+    version = tested.overlay.links_version
+
+    def changed() -> bool:
+        nonlocal version
+        before, version = version, tested.overlay.links_version
+        return version != before
+
+    heartbeat = ProfileExchange(True, profile(101))
+    tested.environment.hand_over(101, heartbeat)
+    assert changed()
+    tested.environment.hand_over(101, heartbeat)
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101)))
+    assert not changed()
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101), Proposals(hops=vec[i64]([1]))))
+    assert changed()
+    tested.hear_from([200])
+    assert changed()
+    assert tested.overlay.neighbours()["incoming"] == [200]
+    tested.environment.fail(200)
+    assert changed()
+    tested.hear_of([201])
+    assert changed()
+    tested.environment.fail(101)
+    assert changed()
+
+
+def test_what_a_silent_neighbour_said_counts_no_more_after_two_and_a_half_rounds() -> None:
+    tested = knowing([101, 102])
+    tested.hear_from([101, 102])
+    for _ in range(4):
+        tested.hear_from([102])
+        tested.rounds(1)
+    assert link_to(tested, 101).said is None
+    assert link_to(tested, 102).said is not None
+    version = tested.overlay.links_version
+    tested.hear_from([101])
+    assert link_to(tested, 101).said is not None
+    assert tested.overlay.links_version != version
+
+
+def test_a_heartbeat_is_the_same_object_as_long_as_it_says_the_same() -> None:
+    tested = knowing([101])
+    said = []
+    for change in (False, False, True, False):
+        if change:
+            tested.proposals = Proposals(hops=vec[i64]([1]))
+        tested.environment.outbox.clear()
+        tested.hear_from([101])
+        tested.rounds(1)
+        ((_, message),) = tested.environment.take(ProfileExchange)
+        said.append(message)
+    assert said[0] is said[1]
+    assert said[1] is not said[2]
+    assert said[2] is said[3]
+    assert said[3].proposals is tested.proposals
+    tested.overlay.describe({4: 1.0})
+    tested.rounds(1)
+    ((_, message),) = tested.environment.take(ProfileExchange)
+    assert message.profile == profile(SELF, 2, [4])
+
+
+def test_a_later_session_has_a_newer_profile() -> None:
+    sessions = []
+    for session in (0, 4):
+        overlay = SmallWorld(FakeEnvironment(3, session=session), SmallWorldParameters(), small_world_links=1)
+        sessions.append(overlay.profile)
+    assert newer(sessions[1], sessions[0])

@@ -1,0 +1,182 @@
+"""Interest-aware membership: samples go up the trees, views down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fake_environment import FakeEnvironment, Lockstep
+
+from emulator.gossip.profiles import make_profile
+from emulator.identifiers import RING
+from emulator.messages.message import Message
+from emulator.overlays.hop_by_hop import HopByHop
+from emulator.protocol import Component, Contact, Environment, Overlay
+from emulator.pubsub.magnet.membership import InterestMembership
+from emulator.pubsub.scribe.parameters import ScribeParameters
+from trellis.v1.magnet import InterestsDown, InterestsUp
+from trellis.v1.overlay import Profile
+
+TOPIC = 3
+ROUND = 5.0
+SAMPLES = 3
+
+
+class Chain(Overlay):
+    """An overlay in which each peer sends all on to the one before it; peer 0 is the home of everything."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment, RING, environment.peer)
+        self._forwarding = HopByHop(environment, self)
+
+    @property
+    def ready(self) -> bool:
+        return True
+
+    def start(self, contacts: Sequence[int]) -> None:
+        pass
+
+    def stop(self, graceful: bool) -> None:
+        pass
+
+    def sample(self, count: int) -> Sequence[int]:
+        return []
+
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
+        return []
+
+    def next_hop(self, key: int) -> Contact | None:
+        before = self.environment.peer - 1
+        return Contact(before, before) if before >= 0 else None
+
+    def route(self, key: int, message: Message) -> None:
+        self._forwarding.route(key, message)
+
+
+class Member(Component):
+    """A peer's membership alone."""
+
+    def __init__(self, environment: FakeEnvironment) -> None:
+        super().__init__(environment)
+        self.wanted: set[int] = set()
+        self.membership = InterestMembership(
+            environment.channel("membership"),
+            Chain(environment.channel("control")),
+            ScribeParameters(),
+            SAMPLES,
+            ROUND,
+            self.wanted,
+        )
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self.membership.start()
+
+    def stop(self, graceful: bool) -> None:
+        self.membership.stop(graceful)
+
+    def subscribe(self) -> None:
+        self.wanted.add(TOPIC)
+        self.membership.join(TOPIC)
+        self.membership.tell(profile(self.environment.peer))
+
+    def leave(self) -> None:
+        self.wanted.discard(TOPIC)
+        self.membership.leave(TOPIC)
+        self.membership.tell(None)
+
+
+def profile(peer: int) -> Profile:
+    return make_profile(peer, 0, 1, peer, {TOPIC: 1.0})
+
+
+class World:
+    """Peers in a chain."""
+
+    def __init__(self, peers: int) -> None:
+        self.lockstep = Lockstep(Member, range(peers))
+        self.lockstep.start()
+
+    def member(self, peer: int) -> Member:
+        found = self.lockstep.protocols[peer]
+        assert isinstance(found, Member)
+        return found
+
+    def pass_time(self, seconds: int) -> list[Message]:
+        """The messages of the time."""
+        sent = []
+        for _ in range(seconds):
+            self.lockstep.round(1.0)
+            sent += [message for _, _, message in self.lockstep.sent]
+        return sent
+
+    def seen(self, peer: int) -> set[int]:
+        view = self.member(peer).membership.views.get(TOPIC)
+        return set() if view is None else {profile.peer for profile in view.interests}
+
+
+def test_within_one_round_all_know_a_newcomer_that_is_several_layers_below_the_home() -> None:
+    world = World(6)
+    for peer in (2, 5):
+        world.member(peer).subscribe()
+    world.pass_time(5 + int(ROUND) + 1)
+    for peer in (2, 5):
+        assert world.seen(peer) == {2, 5}
+
+
+def test_a_peer_that_leaves_is_in_no_view_any_more() -> None:
+    world = World(4)
+    for peer in (1, 2, 3):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    assert world.seen(1) == {1, 2, 3}
+    world.member(3).leave()
+    world.pass_time(15)
+    assert world.seen(1) == {1, 2}
+
+
+def test_who_comes_back_is_in_the_views_again() -> None:
+    world = World(4)
+    for peer in (1, 3):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    world.member(3).leave()
+    world.pass_time(15)
+    assert world.seen(1) == {1}
+    world.member(3).subscribe()
+    world.pass_time(15)
+    assert world.seen(1) == world.seen(3) == {1, 3}
+
+
+def test_a_view_has_no_more_interests_than_it_may() -> None:
+    world = World(8)
+    for peer in range(8):
+        world.member(peer).subscribe()
+    world.pass_time(30)
+    assert len(world.seen(0)) == SAMPLES
+    assert all(world.seen(peer) == world.seen(0) for peer in range(8))
+
+
+def test_a_peer_knows_others_from_its_views_and_never_itself() -> None:
+    world = World(3)
+    for peer in (1, 2):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    assert set(world.member(1).membership.known()) == {2}
+    assert world.member(1).membership.subscriber(TOPIC) == 2
+
+
+def test_nothing_is_sent_where_nothing_is_new() -> None:
+    world = World(5)
+    for peer in (1, 4):
+        world.member(peer).subscribe()
+    world.pass_time(20)
+    assert not [m for m in world.pass_time(20) if isinstance(m, InterestsUp | InterestsDown)]
+
+
+def test_a_new_child_has_the_view_within_a_second() -> None:
+    world = World(4)
+    world.member(1).subscribe()
+    world.pass_time(15)
+    world.member(3).wanted.add(TOPIC)
+    world.member(3).membership.join(TOPIC)
+    world.pass_time(3)
+    assert world.seen(3) == {1}
