@@ -71,7 +71,9 @@ class Groups(TopicSource):
         else:
             largest = min(self.largest, peers)
             mean = power_law_mean(self.smallest, largest, self.exponent)
-            sizes = draw_power_law(max(1, round(wanted / mean)), self.smallest, largest, self.exponent, random)
+            sizes = draw_power_law(
+                max(1, round(wanted / mean)), self.smallest, largest, self.exponent, random
+            )
         members = [random.choice(peers, size, replace=False, shuffle=False) for size in sizes.tolist()]
         groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         return held_throughout(len(sizes), np.concatenate(members).astype(np.int32), groups, trial_end)
