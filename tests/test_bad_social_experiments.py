@@ -58,6 +58,11 @@ def test_a_system_that_cannot_be_is_told_with_its_line(tmp_path: Path, system: s
             "{kind: groups, size: 2.5}",
             "bad.yaml:5: workload.subscriptions.size: is 2.5, but has to be a share",
         ),
+        (
+            "{kind: groups, size: 101}",
+            "bad.yaml:5: workload.subscriptions.size: 101 members, but there are 100 peers",
+        ),
+        ("{kind: groups, smallest: 101}", "smallest: 101 members, but there are 100 peers"),
         ("{kind: groups, smallest: 9, largest: 5}", "9 members, but the largest group has 5"),
         ("{kind: followers}", "bad.yaml:5: workload.subscriptions.largest: is missing"),
         ("{kind: edges, file: few.edges}", "has 3 nodes, but there are 100 peers"),

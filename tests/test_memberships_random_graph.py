@@ -62,6 +62,36 @@ def test_a_sparse_graph_has_its_degree_in_the_mean_alone() -> None:
     assert reached(found) == PEERS
 
 
+def test_neighbours_of_a_peer_are_no_more_often_neighbours_than_in_a_graph_drawn_at_once() -> None:
+    found = links(graph(peers=300, degree=6))
+    closed = [n in found[m] for those in found.values() for m in those for n in those if m != n]
+    assert fmean(closed) < 1.5 * 5 / 300
+
+
+def test_who_is_asked_names_a_neighbour_as_long_as_the_walk_has_steps_left() -> None:
+    environment = FakeEnvironment(0)
+    tested = RandomGraph(environment, RandomGraphParameters(degree=4))
+    environment.hand_over(1, LinkRequest(2, 3), request=1)
+    assert environment.take(LinkAnswer) == [(1, LinkAnswer(True))]
+    environment.hand_over(2, LinkRequest(2, 3), request=2)
+    assert environment.take(LinkAnswer) == [(2, LinkAnswer(False, Contact(1)))]
+    environment.hand_over(2, LinkRequest(2, 0), request=3)
+    assert environment.take(LinkAnswer) == [(2, LinkAnswer(True))]
+    assert set(tested.neighbours()["random"]) == {1, 2}
+
+
+def test_a_walk_goes_on_where_it_is_told_with_a_step_less() -> None:
+    environment = FakeEnvironment(0)
+    tested = RandomGraph(environment, RandomGraphParameters(degree=2, walk=2))
+    tested.start([1])
+    for asked, onward, steps in ((1, Contact(5), 2), (5, Contact(6), 1), (6, Contact(7), 0)):
+        sent = next(each for each in environment.outbox if isinstance(each.message, LinkRequest))
+        assert (sent.peer, sent.message) == (asked, LinkRequest(2, steps))
+        environment.outbox.clear()
+        environment.hand_over(asked, LinkAnswer(False, onward), request=-sent.request)
+    assert not environment.take(LinkRequest)
+
+
 def test_the_graph_mends_after_a_third_has_crashed() -> None:
     world = graph(degree=5)
     world.crash(range(0, PEERS, 3))

@@ -25,6 +25,10 @@ def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
     problems = [(key, problem) for key, file in _files(spec) if (problem := _file_problem(file))]
     problems += workload_problems(spec.workload) + size_problems(spec)
     source, rest = spec.workload.subscriptions, spec.phases.end - spec.phases.join
+    if source is not None:
+        clients = spec.workload.clients
+        found = source.misfits(spec.peers * (clients.per_peer if clients else 1))
+        problems += [(f"workload.subscriptions.{key}", problem) for key, problem in found]
     if isinstance(source, ContentSource) and source.within > rest:
         problem = f"{source.within:g} s, but the trial ends {rest:g} s after the joins"
         problems.append(("workload.subscriptions.within", problem))

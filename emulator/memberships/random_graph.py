@@ -1,9 +1,11 @@
 """A random graph: symmetric links with random peers, kept by gossip.
 
-Peers are found by Newscast. In a `bounded` graph a peer has up to a number of links of its own; a full peer
-that is asked by one that lacks two or more puts it between itself and a random neighbour (Bourassa, Holt:
-SWAN, 2003), so a graph of full peers takes newcomers in and stays random. In a `sparse` graph each peer makes
-half of its links itself and refuses nobody.
+Peers are found by Newscast. In a `bounded` graph a peer has up to a number of links of its own. Whom it asks
+for one is where a random walk ends that begins at a peer of its view: peers of one view know each other, and
+links among them would make triangles. A full peer that is asked by one that lacks two or more links puts it
+between itself and a random neighbour (Bourassa, Holt: SWAN, 2003), so a graph of full peers takes newcomers
+in and stays random. In a `sparse` graph each peer makes half of its links itself, with peers of its view, and
+refuses nobody; a walk would end most often at peers that have many links.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class RandomGraph(Membership):
             """The links that this peer seeks; in a bounded graph it takes no more."""
         else:
             self.bound = (parameters.degree + draw.randint(0, 1)) // 2
+        self._walk = parameters.walk if self._bounded else 0
         self._period = parameters.period
         self._heartbeat_period = parameters.heartbeat
         self._stale = parameters.silent_heartbeats * parameters.heartbeat
@@ -62,7 +65,7 @@ class RandomGraph(Membership):
     def start(self, contacts: Sequence[int]) -> None:
         self._newscast.start(contacts)
         for contact in contacts[: self._missing()]:
-            self._ask(contact)
+            self._ask(contact, self._walk)
         self.environment.every(self._period, self._seek)
         self.environment.every(self._heartbeat_period, self._beat)
 
@@ -101,23 +104,28 @@ class RandomGraph(Membership):
             return
         for peer in self._newscast.sample(missing):
             if peer not in self._heard and peer not in self._asked:
-                self._ask(peer)
+                self._ask(peer, self._walk)
 
-    def _ask(self, peer: int) -> None:
+    def _ask(self, peer: int, steps: int) -> None:
+        """Ask for a link with the peer to which so many random steps lead from this one."""
         if peer == self.environment.peer:
             return
         self._asked.add(peer)
         self.environment.request(
             peer,
-            LinkRequest(self._missing()),
+            LinkRequest(self._missing(), steps),
             self._timeout,
-            lambda reply: self._on_answer(peer, reply),
+            lambda reply: self._on_answer(peer, steps, reply),
             lambda: self._asked.discard(peer),
         )
 
-    def _on_answer(self, peer: int, reply: Message) -> None:
+    def _on_answer(self, peer: int, steps: int, reply: Message) -> None:
         self._asked.discard(peer)
-        if not isinstance(reply, LinkAnswer) or not reply.accepted:
+        if not isinstance(reply, LinkAnswer):
+            return
+        if reply.instead is not None and steps:
+            self._ask(reply.instead.peer, steps - 1)
+        if not reply.accepted:
             return
         if peer in self._heard or self._missing():
             self._made.add(peer)
@@ -126,6 +134,8 @@ class RandomGraph(Membership):
             self.environment.send(peer, LinkEnd())
 
     def _on_request(self, sender: int, request: LinkRequest) -> LinkAnswer:
+        if request.steps and (onward := [peer for peer in self._heard if peer != sender]):
+            return LinkAnswer(False, Contact(self.environment.random.choice(onward)))
         is_full = self._bounded and sender not in self._heard and not self._missing()
         if is_full and (request.missing < 2 or not self._make_room(sender)):
             return LinkAnswer(False)
@@ -146,7 +156,7 @@ class RandomGraph(Membership):
         if sender in self._heard:
             self._drop(sender)
             if move.peer not in self._heard:
-                self._ask(move.peer)
+                self._ask(move.peer, 0)
 
     def _beat(self) -> None:
         """Tell the neighbours that this peer is there, and give up those that are silent."""

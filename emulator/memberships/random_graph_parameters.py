@@ -23,6 +23,12 @@ class RandomGraphParameters(BaseModel):
         description="bounded: a peer has as many links as its bound and refuses others; sparse: it makes "
         "half of them itself and takes all that others make, so that only the mean is constant",
     )
+    walk: int = Field(
+        6,
+        ge=0,
+        description="steps over random links from a peer of the view to the one that is asked, in a bounded "
+        "graph; 0: peers of the view are asked themselves",
+    )
     view: int = Field(20, ge=2, description="peers in the Newscast view, from which links are made")
     period: Duration = Field(1.0, gt=0, description="length of a round of gossip and of seeking links")
     heartbeat: Duration = Field(5.0, gt=0, description="time between two heartbeats on a link")

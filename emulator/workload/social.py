@@ -50,20 +50,30 @@ class Groups(TopicSource):
             return [("smallest", f"{self.smallest} members, but the largest group has {self.largest}")]
         return []
 
+    def misfits(self, peers: int) -> Problems:
+        """Groups larger than all peers together. `largest` is a bound, which fewer peers just lower."""
+        if self.size is not None and self.size > peers:
+            return [("size", f"{self.size:g} members, but there are {peers} peers. Lower it")]
+        if self.size is None and self.smallest > peers:
+            return [("smallest", f"{self.smallest} members, but there are {peers} peers. Lower it")]
+        return []
+
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """A group as large as all peers together is the largest that there is."""
+        """Sizes by the power law go up to all peers, if there are fewer of them than `largest`."""
         import numpy as np
 
         from emulator.workload.subscriptions import held_throughout
 
         wanted = self.per_peer * peers
         if self.size is not None:
-            each = min(peers, max(1, round(self.size * peers) if self.size < 1 else int(self.size)))
+            each = max(1, round(self.size * peers) if self.size < 1 else int(self.size))
             sizes = np.full(max(1, round(wanted / each)), each)
         else:
-            low, high = min(self.smallest, peers), min(self.largest, peers)
-            mean = power_law_mean(low, high, self.exponent)
-            sizes = draw_power_law(max(1, round(wanted / mean)), low, high, self.exponent, random)
+            largest = min(self.largest, peers)
+            mean = power_law_mean(self.smallest, largest, self.exponent)
+            sizes = draw_power_law(
+                max(1, round(wanted / mean)), self.smallest, largest, self.exponent, random
+            )
         members = [random.choice(peers, size, replace=False, shuffle=False) for size in sizes.tolist()]
         groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         return held_throughout(len(sizes), np.concatenate(members).astype(np.int32), groups, trial_end)

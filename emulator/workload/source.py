@@ -42,6 +42,10 @@ class Source(BaseModel):
         """Combinations of parameters that cannot be drawn. Reads no file."""
         return []
 
+    def misfits(self, peers: int) -> Problems:
+        """Parameters that do not fit so many peers, or clients if there are any. Reads no file."""
+        return []
+
     def problems_of_files(self, peers: int) -> Problems:
         """What is wrong inside the files that the parameters name.
 
