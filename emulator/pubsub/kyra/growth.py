@@ -95,7 +95,9 @@ class Growth:
         if list(members) == self._members:
             return
         self._members = list(members)
-        if not self._settled or self.root not in members or self._links.parent not in (None, *members):
+        parent = self._links.parent
+        lost = parent is not None and parent not in members
+        if lost or not self._settled or self.root not in members:
             self.look_anew()
         elif not self._will_look:
             self._will_look = True
