@@ -49,6 +49,10 @@ class GivenGraph(Membership):
         self.links.append(peer)
         self.tell_change(Contact(peer), True)
 
+    def remove(self, peer: int) -> None:
+        self.links.remove(peer)
+        self.tell_change(Contact(peer), False)
+
 
 class QuasarWorld:
     """Peers of one graph, in lockstep."""

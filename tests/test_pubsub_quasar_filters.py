@@ -198,6 +198,18 @@ def test_a_link_that_one_side_makes_serves_both() -> None:
     assert not world.quasars[1]._gradients.links
 
 
+@pytest.mark.parametrize("back", [[], [0]])
+def test_a_link_that_is_given_up_is_claimed_no_longer(back: list[int]) -> None:
+    world = QuasarWorld({0: [1], 1: back}, {0: [0]}, freshness="1000 s")
+    world.rounds(3)
+    world.graphs[0].remove(1)
+    if back:
+        world.graphs[1].remove(0)
+    world.lockstep.exchange()
+    assert not world.quasars[0]._gradients.links
+    assert not world.quasars[1]._gradients.links
+
+
 def test_a_new_neighbour_is_told_at_once() -> None:
     world = QuasarWorld({0: [], 1: []}, {0: [0]})
     world.rounds(1)

@@ -109,10 +109,12 @@ class Gradients:
             self._tell(link)
 
     def neighbour_went(self, peer: int) -> None:
-        """Keep the link as long as the other peer claims it."""
+        """Keep the link as long as the other peer claims it, and claim it no longer."""
         link = self.links.get(peer)
         if link is not None:
             link.is_neighbour = False
+            if link.sent:
+                self._tell(link)
             if not self._is_claimed(link):
                 del self.links[peer]
 
@@ -160,8 +162,11 @@ class Gradients:
         for peer in sorted(current - self.links.keys()):
             self._link(peer)
         for link in list(self.links.values()):
-            link.is_neighbour = link.peer in current
-            if not link.is_neighbour and not self._is_claimed(link):
+            if link.peer in current:
+                link.is_neighbour = True
+            elif link.is_neighbour:
+                self.neighbour_went(link.peer)
+            elif not self._is_claimed(link):
                 del self.links[link.peer]
 
     def _renew(self) -> None:
@@ -207,6 +212,9 @@ class Gradients:
                 return
             link = self._link(sender)
         link.is_claimed = message.linked
+        if not message.linked and not link.is_neighbour:
+            del self.links[sender]
+            return
         link.heard = self._environment.now
         self._take_over(link, message)
         if link.sent == 0 and self._version:
