@@ -8,6 +8,7 @@ from fake_environment import FakeEnvironment, Lockstep
 
 from emulator.identifiers import RING, ClockwiseRing
 from emulator.messages.message import Message
+from emulator.overlays.hop_by_hop import HopByHop
 from emulator.overlays.oscar.overlay import Oscar
 from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.routes import ClockwiseRoutes
@@ -15,7 +16,7 @@ from emulator.protocol import Component, Environment, Overlay
 from emulator.pubsub.magnet.parameters import MagnetParameters
 from emulator.pubsub.magnet.trees import PathTrees
 from trellis.v1.magnet import TreePath, TreeSearch
-from trellis.v1.overlay import Contact, Routed
+from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData
 
 TOPIC = 3
@@ -52,7 +53,7 @@ class FixedControl(Overlay):
     def __init__(self, environment: Environment, home: int) -> None:
         super().__init__(environment, RING, environment.peer)
         self.home = home
-        environment.handle(Routed, self._on_routed)
+        self._forwarding = HopByHop(environment, self)
 
     def move_home(self, home: int) -> None:
         self.home = home
@@ -78,14 +79,7 @@ class FixedControl(Overlay):
         return None if self.home == self.environment.peer else Contact(self.home, 0)
 
     def route(self, key: int, message: Message) -> None:
-        if self.home == self.environment.peer:
-            self.application_of(message).deliver(key, message, Contact(self.home, 0), 0)
-        else:
-            self.environment.send(self.home, Routed(key, Contact(self.environment.peer, 0), 1, message))
-
-    def _on_routed(self, sender: int, routed: Routed) -> None:
-        assert routed.message is not None
-        self.route(routed.key, routed.message)
+        self._forwarding.route(key, message)
 
 
 class TreePeer(Component):

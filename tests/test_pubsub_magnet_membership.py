@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fake_environment import FakeEnvironment, Lockstep
+from magnet_world import FixedControl
 
 from emulator.gossip.profiles import make_profile
-from emulator.identifiers import RING
 from emulator.messages.message import Message
-from emulator.overlays.hop_by_hop import HopByHop
-from emulator.protocol import Component, Contact, Environment, Overlay
+from emulator.protocol import Component, Contact
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.scribe.parameters import ScribeParameters
 from trellis.v1.magnet import InterestsDown, InterestsUp
@@ -21,35 +20,12 @@ ROUND = 5.0
 SAMPLES = 3
 
 
-class Chain(Overlay):
+class Chain(FixedControl):
     """An overlay in which each peer sends all on to the one before it; peer 0 is the home of everything."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment, RING, environment.peer)
-        self._forwarding = HopByHop(environment, self)
-
-    @property
-    def ready(self) -> bool:
-        return True
-
-    def start(self, contacts: Sequence[int]) -> None:
-        pass
-
-    def stop(self, graceful: bool) -> None:
-        pass
-
-    def sample(self, count: int) -> Sequence[int]:
-        return []
-
-    def neighbour_set(self, count: int) -> Sequence[Contact]:
-        return []
 
     def next_hop(self, key: int) -> Contact | None:
         before = self.environment.peer - 1
         return Contact(before, before) if before >= 0 else None
-
-    def route(self, key: int, message: Message) -> None:
-        self._forwarding.route(key, message)
 
 
 class Member(Component):
@@ -60,7 +36,7 @@ class Member(Component):
         self.wanted: set[int] = set()
         self.membership = InterestMembership(
             environment.channel("membership"),
-            Chain(environment.channel("control")),
+            Chain(environment.channel("control"), home=0),
             ScribeParameters(),
             SAMPLES,
             ROUND,
