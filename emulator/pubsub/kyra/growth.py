@@ -19,6 +19,8 @@ from trellis.v1.kyra import KyraDistance, KyraProbe
 
 _LOOKS = (0.3, 1.0, 2.0, 4.0)
 """Seconds after a change of the members at which a server looks for a parent."""
+_LATER: Final = 10.0
+"""Seconds after which a server that has its place looks for newcomers."""
 _MOST: Final = 64
 """Members that are asked."""
 _KEPT: Final = 6
@@ -96,12 +98,12 @@ class Growth:
             return
         self._members = list(members)
         parent = self._links.parent
-        lost = parent is not None and parent not in members
-        if lost or not self._settled or self.root not in members:
+        in_place = self.root in members and (parent is None or parent in members)
+        if not (self._settled and in_place):
             self.look_anew()
         elif not self._will_look:
             self._will_look = True
-            self._environment.set_timer(_LOOKS[-1], self._look_at_newcomers)
+            self._environment.set_timer(_LATER, self._look_at_newcomers)
 
     def look_anew(self) -> None:
         """Something changed: find root and parent again."""
