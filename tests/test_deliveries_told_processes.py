@@ -32,7 +32,7 @@ def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
 
 
 def run_one(system: str, folder: Path) -> Trial:
-    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.1}
+    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.25}
     spec = spec_of(system, folder / system, peers=24, measure="18 s", runtime=runtime)
     run = RunDirectory(folder / "run")
     trial = run_trial(spec, run, lambda *of: run_processes(*of, lambda progress: None))
