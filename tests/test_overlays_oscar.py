@@ -18,7 +18,7 @@ from emulator.overlays.oscar.parameters import OscarParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Lookup
-from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingPlace
+from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingLeave, RingPlace
 from trellis.v1.overlay import Contact, Routed
 
 PEERS = 40
@@ -130,6 +130,14 @@ def test_a_wave_of_joins_behind_one_peer_uses_a_bit_of_its_gap_each() -> None:
     places = [ring.ask("A", newcomer).identifier for newcomer in range(10, 110)]
     assert len(set(places)) == 100
     assert all(one > other for one, other in pairwise(places))
+
+
+def test_who_moves_behind_its_successor_keeps_the_new_place_when_it_leaves_the_old_one() -> None:
+    ring = Ring(A=0.10, B=0.40, C=0.80)
+    assert hundredths(ring.ask("B", 0)) == 0.60
+    left = RingLeave(identifier=ring.oscars["A"].identifier)
+    ring.environments["B"].hand_over(0, left)
+    assert hundredths(ring.ask("B", 9)) == 0.50
 
 
 def test_a_peer_refuses_links_beyond_twice_its_own() -> None:
@@ -254,6 +262,37 @@ def test_a_peer_that_is_nobodys_successor_asks_for_its_place() -> None:
     world.exchange(only=[RingJoin, RingPlace])
     assert oscar.ring.predecessor == before
     assert oscar_at(world, before.peer).ring.successors[0].peer == 0
+
+
+@settings(deadline=None, max_examples=3)
+@given(st.integers(0, 2**32 - 1))
+def test_the_ring_is_whole_and_no_place_given_twice_after_peers_have_moved(seed: int) -> None:
+    world = network(seed)
+    rng = random.Random(seed)
+    for peer in rng.sample(range(PEERS), PEERS):
+        behind = oscar_at(
+            world, rng.choice([oscar_at(world, peer).ring.successors[0].peer, rng.randrange(PEERS)])
+        )
+        oscar_at(world, peer).settle_behind(behind.environment.peer, lambda: None, lambda: None)
+        if rng.random() < 0.3:
+            world.exchange(only=[RingJoin, RingPlace, RingLeave])
+    for _ in range(15):
+        world.round()
+    assert_ring_is_whole(world)
+    assert len({oscar_at(world, peer).identifier for peer in world.protocols}) == PEERS
+
+
+def test_of_two_peers_that_were_given_the_same_place_one_goes_behind_the_other() -> None:
+    world = network(3)
+    oscar = oscar_at(world, 0)
+    other = oscar_at(world, oscar.ring.successors[2].peer)
+    other._taken(
+        RingPlace(identifier=oscar.identifier, own=oscar.ring.predecessor, successors=oscar.ring.successors)
+    )
+    for _ in range(10):
+        world.round()
+    assert other.identifier != oscar.identifier
+    assert_ring_is_whole(world)
 
 
 def test_one_lost_answer_ends_neither_the_ring_nor_a_link() -> None:

@@ -78,7 +78,9 @@ class Oscar(Overlay):
             profile or _nothing_told,
             self._wiring.wire,
         )
-        self._stabilising = Stabilising(environment, parameters, self.ring, self._own, self._ring_changed)
+        self._stabilising = Stabilising(
+            environment, parameters, self.ring, self._own, self._ring_changed, self._part_from
+        )
         self._joining = Joining(
             environment,
             parameters,
@@ -248,6 +250,11 @@ class Oscar(Overlay):
         self._ring_changed()
         self._stabilising.round()
         self._settled()
+
+    def _part_from(self, peer: int) -> None:
+        """Go behind a peer that stands at this place too: both were given it, as one was taken for gone."""
+        if not self._joining.under_way:
+            self._joining.behind(peer, _ignored)
 
     def _begin(self, identifier: int) -> None:
         """Begin a ring, as nobody is found who is on one."""

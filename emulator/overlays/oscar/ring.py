@@ -69,6 +69,15 @@ class RingNeighbours:
             self.predecessor = None
         return was_before or len(self.successors) < known
 
+    def leave(self, contact: Contact) -> bool:
+        """Do without this peer at the place that it leaves, and not at another one; whether it was known."""
+        was_before = contact == self.predecessor
+        if was_before:
+            self.predecessor = None
+        known = len(self.successors)
+        self.successors = [other for other in self.successors if other != contact]
+        return was_before or len(self.successors) < known
+
     def within(self, reach: int) -> list[Contact] | None:
         """All peers that follow within `reach`, nearest first; None if more may be there than are known."""
         near = [contact for contact in self.successors if self.offset(contact.identifier) < reach]

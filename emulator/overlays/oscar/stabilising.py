@@ -28,14 +28,19 @@ class Stabilising:
         ring: RingNeighbours,
         own: Callable[[], Contact | None],
         changed: Callable[[], None],
+        shares: Callable[[int], None],
     ) -> None:
-        """`own` is this peer's contact while it is on the ring; `changed` follows each change."""
+        """`own` is this peer's contact while it is on the ring; `changed` follows each change.
+
+        `shares` gets the number of a peer that stands at the same place as this one.
+        """
         self._environment = environment
         self._timeout = parameters.timeout
         self._lifetime = _SILENT_PERIODS * parameters.period
         self._ring = ring
         self._own = own
         self._changed = changed
+        self._shares = shares
         self._heard = 0.0
         """The time at which the predecessor was last heard from (s)."""
         self._avoided: dict[int, float] = {}
@@ -67,7 +72,7 @@ class Stabilising:
         if ring.predecessor is not None:
             told.add(ring.predecessor.peer)
         for peer in told:
-            self._environment.send(peer, RingLeave(ring.predecessor, ring.successors))
+            self._environment.send(peer, RingLeave(ring.predecessor, ring.successors, ring.own))
 
     def avoid(self, peer: int) -> None:
         """Note that the peer did not answer."""
@@ -99,7 +104,9 @@ class Stabilising:
         before = ring.successors
         ring.follow(successor, [contact for contact in reply.successors if contact.peer not in self._avoided])
         between = reply.predecessor
-        if between is not None and between.peer not in self._avoided and ring.learn([between]):
+        if between is not None and between.identifier == own.identifier and between.peer != own.peer:
+            self._shares(between.peer)
+        elif between is not None and between.peer not in self._avoided and ring.learn([between]):
             self._ask_successor(own)
         if ring.successors != before:
             self._changed()
@@ -133,7 +140,7 @@ class Stabilising:
     def _on_leave(self, sender: int, message: RingLeave) -> None:
         ring = self._ring
         before = ring.predecessor
-        if not ring.drop(sender):
+        if not ring.leave(Contact(sender, message.identifier)):
             return
         ring.learn([contact for contact in message.successors if contact.peer not in self._avoided])
         if before is not None and before.peer == sender and message.predecessor is not None:
