@@ -12,14 +12,11 @@ from emulator.messages.message import Message
 from emulator.protocol import Component, Contact
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.scribe.parameters import ScribeParameters
+from trellis.v1.magnet import InterestsDown, InterestsUp
 from trellis.v1.overlay import Profile
 
 TOPIC = 3
-
-
 ROUND = 5.0
-
-
 SAMPLES = 3
 
 
@@ -92,6 +89,39 @@ class World:
         return set() if view is None else {profile.peer for profile in view.interests}
 
 
+def test_within_one_round_all_know_a_newcomer_that_is_several_layers_below_the_home() -> None:
+    world = World(6)
+    for peer in (2, 5):
+        world.member(peer).subscribe()
+    world.pass_time(5 + int(ROUND) + 1)
+    for peer in (2, 5):
+        assert world.seen(peer) == {2, 5}
+
+
+def test_a_peer_that_leaves_is_in_no_view_any_more() -> None:
+    world = World(4)
+    for peer in (1, 2, 3):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    assert world.seen(1) == {1, 2, 3}
+    world.member(3).leave()
+    world.pass_time(15)
+    assert world.seen(1) == {1, 2}
+
+
+def test_who_comes_back_is_in_the_views_again() -> None:
+    world = World(4)
+    for peer in (1, 3):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    world.member(3).leave()
+    world.pass_time(15)
+    assert world.seen(1) == {1}
+    world.member(3).subscribe()
+    world.pass_time(15)
+    assert world.seen(1) == world.seen(3) == {1, 3}
+
+
 def test_a_view_has_no_more_interests_than_it_may() -> None:
     world = World(8)
     for peer in range(8):
@@ -108,6 +138,14 @@ def test_a_peer_knows_others_from_its_views_and_never_itself() -> None:
     world.pass_time(15)
     assert set(world.member(1).membership.known()) == {2}
     assert world.member(1).membership.subscriber(TOPIC) == 2
+
+
+def test_nothing_is_sent_where_nothing_is_new() -> None:
+    world = World(5)
+    for peer in (1, 4):
+        world.member(peer).subscribe()
+    world.pass_time(20)
+    assert not [m for m in world.pass_time(20) if isinstance(m, InterestsUp | InterestsDown)]
 
 
 def test_a_new_child_has_the_view_within_a_second() -> None:

@@ -1,13 +1,13 @@
 """Interest-aware membership: a sample of the interests of each topic's subscribers (Magnet, section 3.4).
 
 The subscribers of a topic, and the peers between them and its home, form a tree over the control overlay,
-made and kept as Scribe's. In each round samples go up the tree, cut to k interests by a uniform choice; the
-home sends what it has at the end down to all.
+made and kept as Scribe's. In a round, samples go up the tree layer by layer, cut to k interests by a uniform
+choice; the home sends what it has at the end down to all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from emulator.protocol import Contact, Environment, Message, Overlay
@@ -18,8 +18,8 @@ from trellis.v1.overlay import Profile
 from trellis.v1.scribe import TreeJoin
 
 _NOBODY: Final = -1
-_HAND_DOWN: Final = 1.0
-"""Seconds between two looks at who has not got the present view, such as a new child."""
+_LAYER: Final = 1.0
+"""Seconds between two looks at what parents or new children do not have yet: as long a layer's turn takes."""
 
 
 class InterestMembership:
@@ -43,7 +43,7 @@ class InterestMembership:
         self._below: dict[int, dict[int, InterestSample]] = {}
         """By topic and child: what the child sent last."""
         self._changed: set[int] = set()
-        """Topics whose sample is to be taken anew in the next round."""
+        """Topics whose sample is to be taken anew when it is sent next."""
         self._sample: dict[int, InterestSample] = {}
         self._sent_up: dict[int, tuple[int, InterestSample]] = {}
         """By topic: the parent and what it was sent last."""
@@ -63,7 +63,7 @@ class InterestMembership:
         """Begin the rounds. Call it when the control overlay was started."""
         self._trees.start()
         self._environment.every(self._period, self._round)
-        self._environment.every(_HAND_DOWN, self._look_down)
+        self._environment.every(_LAYER, self._look)
 
     def stop(self, graceful: bool) -> None:
         """Leave all trees."""
@@ -77,6 +77,7 @@ class InterestMembership:
     def leave(self, topic: int) -> None:
         """Do without the view of a topic that is not wanted any more."""
         self.views.pop(topic, None)
+        self._sent_up.pop(topic, None)
         self._changed.add(topic)
         self._trees.prune([topic])
 
@@ -130,27 +131,49 @@ class InterestMembership:
             self._trees.neighbour_joined(contact)
 
     def _round(self) -> None:
-        """Take the samples that changed anew, and send them up; the home's are the views."""
-        trees = self._trees
-        up: dict[int, list[InterestSample]] = {}
+        """End a round at the home: what has come up is the view now, and goes down."""
         self._forget_others()
-        for topic in sorted(trees.topics()):
-            parent = trees.parents.get(topic, _NOBODY)
-            if topic in self._changed or topic not in self._sample:
-                sample = self._sample[topic] = self._take_sample(topic, trees.children.get(topic, ()))
-                if topic in trees.roots:
-                    self.views[topic] = sample
-            elif topic in trees.roots and topic not in self.views:
-                self.views[topic] = self._sample[topic]
-            told = (parent, self._sample[topic])
-            if parent != _NOBODY and self._sent_up.get(topic) != told:
+        homes = sorted(self._trees.roots)
+        for topic in homes:
+            self.views[topic] = self._renewed(topic)
+        self._hand_down(homes)
+
+    def _look(self) -> None:
+        """Send up what has changed below, and all where a neighbour in trees is new, which gets the views."""
+        trees = self._trees
+        if trees.changes == self._seen_changes:
+            self._pass_up(self._changed)
+            return
+        self._seen_changes = trees.changes
+        self._forget_others()
+        self._pass_up(trees.parents)
+        for topic in sorted(trees.roots):
+            if topic not in self.views:
+                self.views[topic] = self._renewed(topic)
+        self._hand_down(trees.children)
+
+    def _pass_up(self, topics: Iterable[int]) -> None:
+        """Send the samples of these topics to the parents that do not have them, a message to each."""
+        up: dict[int, list[InterestSample]] = {}
+        for topic in sorted(topics):
+            parent = self._trees.parents.get(topic, _NOBODY)
+            if parent == _NOBODY:
+                continue
+            told = (parent, self._renewed(topic))
+            if self._sent_up.get(topic) != told:
                 self._sent_up[topic] = told
                 up.setdefault(parent, []).append(told[1])
-        self._changed.clear()
         for parent, samples in up.items():
             self.sent += 1
             self._environment.send(parent, InterestsUp(samples))
-        self._hand_down(None)
+
+    def _renewed(self, topic: int) -> InterestSample:
+        """The sample of this peer and those below it, taken anew if any of them has changed."""
+        sample = self._sample.get(topic)
+        if sample is None or topic in self._changed:
+            self._changed.discard(topic)
+            sample = self._sample[topic] = self._take_sample(topic, self._trees.children.get(topic, ()))
+        return sample
 
     def _forget_others(self) -> None:
         """Drop what was said of topics, or by children, that are no more."""
@@ -163,6 +186,8 @@ class InterestMembership:
             for child in [child for child in of if child not in children]:
                 del of[child]
                 self._changed.add(topic)
+        for child in [child for child in self._sent_down if not self._is_child(child)]:
+            del self._sent_down[child]
         for topic in [topic for topic in self._sample if topic not in topics]:
             del self._sample[topic]
             self._sent_up.pop(topic, None)
@@ -185,23 +210,14 @@ class InterestMembership:
             interests = self._environment.random.sample(interests, self._samples)
         return InterestSample(topic, interests)
 
-    def _look_down(self) -> None:
-        if self._trees.changes != self._seen_changes:
-            self._seen_changes = self._trees.changes
-            for topic in self._trees.roots:
-                if topic not in self.views:
-                    self.views[topic] = self._take_sample(topic, self._trees.children.get(topic, ()))
-            self._hand_down(None)
-
-    def _hand_down(self, topics: Mapping[int, object] | None) -> None:
-        """Send the views (of `topics`, or all) to the children that do not have them, a message to each."""
-        trees = self._trees
+    def _hand_down(self, topics: Iterable[int]) -> None:
+        """Send the views of these topics to the children that do not have them, a message to each."""
         down: dict[int, list[InterestSample]] = {}
-        for topic, children in trees.children.items():
+        for topic in topics:
             view = self.views.get(topic)
-            if view is None or (topics is not None and topic not in topics):
+            if view is None:
                 continue
-            for child in children:
+            for child in self._trees.children.get(topic, ()):
                 sent = self._sent_down.setdefault(child, {})
                 if sent.get(topic) is not view:
                     sent[topic] = view
@@ -209,9 +225,6 @@ class InterestMembership:
         for child, views in down.items():
             self.sent += 1
             self._environment.send(child, InterestsDown(views))
-        if topics is None:
-            for child in [child for child in self._sent_down if not self._is_child(child)]:
-                del self._sent_down[child]
 
     def _is_child(self, peer: int) -> bool:
         return any(peer in self._trees.children.get(topic, ()) for topic in self._sent_down[peer])
@@ -223,9 +236,9 @@ class InterestMembership:
                 self._changed.add(sample.topic)
 
     def _on_views(self, sender: int, message: InterestsDown) -> None:
-        news = {}
+        news = []
         for view in message.views:
             if self._trees.parents.get(view.topic) == sender:
-                self.views[view.topic] = news[view.topic] = view
-        if news:
-            self._hand_down(news)
+                self.views[view.topic] = view
+                news.append(view.topic)
+        self._hand_down(news)
