@@ -220,6 +220,7 @@ def test_a_package_generates_messages_of_its_own(tmp_path: Path, monkeypatch: py
         (f"message M {{ {KIND} string a = 1 [(trellis.v1.identifier) = true]; }}", "identifier is for"),
         (f"message M {{ {KIND} uint32 a = 1 [(trellis.v1.bit_set) = true]; }}", "bit_set is for"),
         ("message M { option (trellis.v1.kind) = AS_ENCLOSED; }", "encloses no single message"),
+        (f"message M {{ {KIND} option (trellis.v1.shared) = true; }}", "M is no part"),
     ],
 )
 def test_what_classes_cannot_express_is_refused_by_name(tmp_path: Path, text: str, complaint: str) -> None:
@@ -249,8 +250,21 @@ def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: 
         importlib.import_module("strange.rumours")
 
 
-def test_sets_that_are_read_again_and_again_are_one_object() -> None:
-    encoded = Profile(peer=3, topics=(1 << 4000) - 1).encode()
-    first, second = (Profile.read(bytes(bytearray(encoded)), 0, len(encoded)) for _ in range(2))
-    assert first.topics == (1 << 4000) - 1
-    assert first.topics is second.topics
+def test_shared_parts_with_equal_bytes_are_one_object_and_others_are_not() -> None:
+    profiles = [Profile(peer=peer, topics=(1 << 4000) - 1, rate=0.5) for peer in (3, 4)]
+    encoded = NewscastExchange(True, profiles).encode()
+    first, second = (catalogue.decode("NewscastExchange", bytes(bytearray(encoded))) for _ in range(2))
+    assert isinstance(first, NewscastExchange) and isinstance(second, NewscastExchange)
+    assert first.profiles == profiles and first is not second
+    assert all(one is other for one, other in zip(first.profiles, second.profiles, strict=True))
+    assert first.profiles[0].topics is first.profiles[1].topics
+    assert first.encode() == encoded
+
+
+def test_a_shared_part_is_encoded_once_and_refused_each_time_that_it_is_malformed() -> None:
+    profile = Profile(peer=3, session=1, identifier=1 << 100)
+    assert profile.encode() == profile.encode() == Profile(3, 1, identifier=1 << 100).encode()
+    assert len(profile.encode()) == profile.byte_size()
+    for _ in range(2):
+        with pytest.raises(MalformedMessage):
+            Profile.read(b"\x08", 0, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
+from typing import Final
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
@@ -11,9 +12,9 @@ from mypy_extensions import i64
 from emulator.bit_sets import bit_set, bits
 from emulator.messages.message import MalformedMessage
 
-_SETS = 2048
-"""Sets that are kept with their bytes: gossip tells the same peers' topics again and again, and all who hear
-of them share the set."""
+SHARED: Final = 2048
+"""Sets, and parts of a type, that are kept with their bytes: gossip tells the same of the same peers again
+and again, and all who hear of them share it."""
 _DOUBLE = struct.Struct("<d")
 _FLOAT = struct.Struct("<f")
 _NEGATIVE = 1 << 63
@@ -101,7 +102,7 @@ def write_bit_set(out: bytearray, numbers: int) -> None:
     out += _packed(numbers)
 
 
-@lru_cache(maxsize=_SETS)
+@lru_cache(maxsize=SHARED)
 def _packed(numbers: int) -> bytes:
     """A packed field of the positions of these bits, without its head."""
     out = bytearray()
@@ -110,7 +111,7 @@ def _packed(numbers: int) -> bytes:
     return bytes(out)
 
 
-@lru_cache(maxsize=_SETS)
+@lru_cache(maxsize=SHARED)
 def _unpacked(packed: bytes) -> int:
     """The set that `packed` holds."""
     reader = Reader(packed, 0, len(packed))

@@ -60,11 +60,11 @@ class _File:
         coding = [
             name
             for name in (
-                "Reader", "bit_set_size", "identifier_size", "signed", "unzigzag", "varint_size",
+                "SHARED", "Reader", "bit_set_size", "identifier_size", "signed", "unzigzag", "varint_size",
                 "varints_size", "vector_size", "write_bit_set", "write_double", "write_float",
                 "write_identifier", "write_varint", "write_vector", "zigzag",
             )
-            if f"{name}(" in text
+            if f"{name}(" in text or f"={name})" in text
         ]  # fmt: skip
         catalogue = [
             name
@@ -75,13 +75,17 @@ class _File:
             lines.append(f"from emulator.messages.catalogue import {', '.join(catalogue)}")
         if coding:
             lines.append(f"from emulator.messages.coding import {', '.join(coding)}")
-        bases = [base for base in ("Message", "Part") if f"({base})" in text or f"{base} |" in text]
+        bases = [
+            base for base in ("Message", "Part", "SharedPart") if f"({base})" in text or f"{base} |" in text
+        ]
         lines.append(f"from emulator.messages.message import {', '.join(bases)}")
         if "vec[i64]" in text:
             vectors = "append, vec" if "append(message." in text else "vec"
             head = ["from typing import ClassVar", "", f"from librt.vecs import {vectors}"]
             at = lines.index(head[0])
             lines[at : at + 1] = [*head, "from mypy_extensions import i64"]
+        if "@lru_cache" in text:
+            lines.insert(lines.index("from typing import ClassVar"), "from functools import lru_cache")
         lines += self._imports()
         return "\n".join([*lines, *body, ""])
 
@@ -123,13 +127,18 @@ class _File:
         kept = [*names, *(f"_{each}_count" for each in sets)]
         slots = ", ".join(f'"{each}"' for each in sorted(kept)) + ("," if len(kept) == 1 else "")
         listed = ", ".join(f'"{each}"' for each in names) + ("," if len(names) == 1 else "")
-        base = "Part" if kind == "PART" else "Message"
+        shared = self._options.shared(message)
+        if shared and kind != "PART":
+            raise UnsupportedProto(f"{self._proto.name}: {name} is no part, so it cannot be shared")
+        base = "SharedPart" if shared else "Part" if kind == "PART" else "Message"
         lines = ["", "", f"class {name}({base}):", f"    {_docstring(comment)}", ""]
         lines += [f"    __slots__ = ({slots})", "", f"    FIELDS: ClassVar[tuple[str, ...]] = ({listed})"]
         if base == "Message":
             lines.append(f'    NAME: ClassVar[str] = "{name}"')
         arguments = "".join(f", {field.argument}" for field in fields)
         lines += ["", f"    def __init__(self{arguments}) -> None:", "        self._size = -1"]
+        if shared:
+            lines.append('        self._encoded = b""')
         for index, field in enumerate(fields):
             lines.append(f"        {field.assign()}")
             if about := self._comments.get((*path, 2, index)):
@@ -153,10 +162,14 @@ class _File:
         lines += ["", "    def measure(self) -> int:", "        size = 0"]
         for field in fields:
             lines += _indent(list(field.measure()), 2)
-        lines += ["        return size", "", "    def write_to(self, out: bytearray) -> None:"]
+        write = "write_fields" if shared else "write_to"
+        lines += ["        return size", "", f"    def {write}(self, out: bytearray) -> None:"]
         written = [line for field in fields for line in _indent(list(field.write()), 2)]
         lines += written or ["        return"]
         lines += ["", "    @staticmethod", f"    def read(data: bytes, at: int, end: int) -> {name}:"]
+        if shared:
+            lines += [f"        return _shared_{name}(data[at:end])", "", "    @staticmethod"]
+            lines += [f"    def read_anew(data: bytes, at: int, end: int) -> {name}:"]
         lines += [f"        message = {name}()", "        reader = Reader(data, at, end)"]
         lines += ["        while reader.more():", "            tag = reader.varint()"]
         keyword = "if"
@@ -170,6 +183,9 @@ class _File:
         else:
             lines.append("            reader.skip(tag)")
         lines += ["        return message"]
+        if shared:
+            lines += ["", "", "@lru_cache(maxsize=SHARED)", f"def _shared_{name}(content: bytes) -> {name}:"]
+            lines += [f"    return {name}.read_anew(content, 0, len(content))"]
         if base == "Message":
             lines += ["", "", f'register({name}, {name}.read, "{self._proto.name}")']
         return lines
@@ -213,6 +229,7 @@ class _Options:
         for file in files.file:
             pool.Add(file)
         self._kind: Any = pool.FindExtensionByName("trellis.v1.kind")
+        self._shared: Any = pool.FindExtensionByName("trellis.v1.shared")
         self._field: dict[str, Any] = {
             name: pool.FindExtensionByName(f"trellis.v1.{name}")
             for name in ("bit_set", "identifier", "vector")
@@ -256,8 +273,13 @@ class _Options:
         return told
 
     def kind(self, message: DescriptorProto) -> str:
-        options = self._messages.FromString(message.options.SerializeToString())
-        return _KINDS[options.Extensions[self._kind]]
+        return _KINDS[self._of(message).Extensions[self._kind]]
+
+    def shared(self, message: DescriptorProto) -> bool:
+        return bool(self._of(message).Extensions[self._shared])
+
+    def _of(self, message: DescriptorProto) -> Any:
+        return self._messages.FromString(message.options.SerializeToString())
 
     def declared(self, field: FieldDescriptorProto) -> set[str]:
         options = self._fields.FromString(field.options.SerializeToString())

@@ -80,6 +80,27 @@ class Part:
         return f"{type(self).__name__}({fields})"
 
 
+class SharedPart(Part):
+    """A part that peers pass on as it is. It is encoded once, and all who are sent equal bytes share it."""
+
+    __slots__ = ("_encoded",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._encoded = b""
+
+    def write_to(self, out: bytearray) -> None:
+        if not self._encoded:
+            encoded = bytearray()
+            self.write_fields(encoded)
+            self._encoded = bytes(encoded)
+        out += self._encoded
+
+    def write_fields(self, out: bytearray) -> None:
+        """Append what `write_to` keeps."""
+        raise TypeError(f"{type(self).__name__} was not generated")
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Message(Part):
     """A record that peers send each other."""
