@@ -77,6 +77,7 @@ class FullKnowledge(Knowledge):
         timeout: float,
     ) -> None:
         """`directory` is the peer that keeps it, `timeout` of a question in seconds."""
+        super().__init__()
         self._environment = environment
         self._own = own
         self._keeper = directory
@@ -108,11 +109,13 @@ class FullKnowledge(Knowledge):
 
     def forget(self, peer: int) -> None:
         self._known.pop(peer, None)
+        self.changes += 1
 
     def describe(self) -> None:
         """Ask for everything, because other topics are new to this peer."""
         self._serial = 0
         self._known = {}
+        self.changes += 1
 
     def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
         return self._directory.answer(query, self._environment.now)
@@ -127,6 +130,8 @@ class FullKnowledge(Knowledge):
 
     def _take_over(self, answer: TopicDirectoryAnswer) -> None:
         self._serial = answer.serial
+        if answer.profiles or answer.gone:
+            self.changes += 1
         for peer in answer.gone:
             self._known.pop(peer, None)
         for profile in answer.profiles:

@@ -22,6 +22,10 @@ _TOLD: Final = 50
 class Knowledge(ABC):
     """Where candidates for neighbours come from."""
 
+    def __init__(self) -> None:
+        self.changes = 0
+        """How often other candidates than before became known, or some were forgotten."""
+
     @abstractmethod
     def start(self, contacts: Sequence[int]) -> None:
         """Begin to learn, with the help of a random few live peers."""
@@ -60,6 +64,7 @@ class GossipKnowledge(Knowledge):
         most: int,
     ) -> None:
         """`most` peers are remembered; `period` of Newscast's rounds in seconds."""
+        super().__init__()
         self._environment = environment
         self._own = own
         self._most = most
@@ -82,8 +87,10 @@ class GossipKnowledge(Knowledge):
 
     def forget(self, peer: int) -> None:
         self._known.pop(peer, None)
+        self.changes += 1
 
     def describe(self) -> None:
+        self.changes += 1
         own = self._own().topics
         self._known = {peer: each for peer, each in self._known.items() if each.topics & own}
 
@@ -91,7 +98,10 @@ class GossipKnowledge(Knowledge):
         if profile.peer == self._environment.peer or not profile.topics & self._own().topics:
             return
         known = self._known.pop(profile.peer, None)
-        self._known[profile.peer] = profile if known is None or newer(profile, known) else known
+        if known is None or newer(profile, known):
+            known = profile
+            self.changes += 1
+        self._known[profile.peer] = known
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
 

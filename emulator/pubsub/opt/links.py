@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from emulator.messages.message import Message
@@ -52,6 +52,11 @@ class Links:
         """When each peer refused last, or did not answer (s of trial time)."""
         self._left = 0
         """How many more may be asked in this round."""
+        self._useful: list[Profile] | None = None
+        """Among these are all who may bring what is lacking, until a link or a refusal goes or the known
+        peers change: most rounds change nothing, and peers are many. None: to be found anew."""
+        self._knew = -1
+        """The changes of the known peers at which they were found."""
         self._greedy = Coverage(0, 0)
         self._random = Coverage(0, 0)
         environment.serve(TopicLinkRequest, self._on_request)
@@ -60,6 +65,7 @@ class Links:
 
     def describe(self) -> None:
         """This peer's own topics have changed."""
+        self._useful = None
         topics = self._own().topics
         self._greedy = Coverage(topics, self._parameters.greedy)
         self._random = Coverage(topics, self._parameters.random)
@@ -75,6 +81,7 @@ class Links:
         now = self._environment.now
         for peer in [peer for peer, at in self._refused.items() if at < now - self._parameters.retry]:
             del self._refused[peer]
+            self._useful = None
         self._left = _IN_A_ROUND
         self._ask_next()
 
@@ -91,6 +98,7 @@ class Links:
         """The link is no more."""
         link = self.links.pop(peer, None)
         if link is not None:
+            self._useful = None
             self._discount(link)
 
     def clear(self) -> None:
@@ -107,11 +115,7 @@ class Links:
         """Choose one peer and ask it. The next choice waits for the answer: it may need no other link."""
         if self._asked or not self._left or not self.uncovered() or not self._has_room():
             return
-        free = [
-            each
-            for each in self._knowledge.candidates()
-            if each.peer not in self.links and each.peer not in self._refused
-        ]
+        free = self._find_useful()
         draw = self._environment.random
         chosen = choose_greedily(free, self._greedy.lacking, draw)
         is_random = chosen is None
@@ -120,6 +124,19 @@ class Links:
         if chosen is not None:
             self._left -= 1
             self._ask(chosen, is_random)
+
+    def _find_useful(self) -> list[Profile]:
+        """The known peers that would bring what is lacking and may be asked."""
+        known: Collection[Profile] | None = self._useful
+        if known is None or self._knew != self._knowledge.changes:
+            known, self._knew = self._knowledge.candidates(), self._knowledge.changes
+        lacking = self.uncovered()
+        self._useful = [
+            each
+            for each in known
+            if each.topics & lacking and each.peer not in self.links and each.peer not in self._refused
+        ]
+        return self._useful
 
     def _ask(self, profile: Profile, is_random: bool) -> None:
         peer = profile.peer
@@ -178,6 +195,7 @@ class Links:
             return
         link.heard = self._environment.now
         if profile is not link.profile:
+            self._useful = None
             self._discount(link)
             link.profile = profile
             self._count(link)
