@@ -56,8 +56,9 @@ class Directory:
         return TopicDirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
 
     def _drop_silent(self, now: float) -> None:
-        for peer, asked in list(self._asked.items()):
-            if asked >= now - self._lifetime:
+        while self._asked:
+            peer = next(iter(self._asked))
+            if self._asked[peer] >= now - self._lifetime:
                 break
             del self._asked[peer], self._profiles[peer]
             self._serial += 1
