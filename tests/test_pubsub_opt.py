@@ -137,6 +137,38 @@ def test_the_next_peer_is_asked_when_the_last_one_has_answered() -> None:
     assert sorted(asked[1:]) in ([5, 8], [6, 8])
 
 
+def test_whoever_finds_nobody_to_ask_seeks_again_when_something_changes() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1, 2], greedy=1, random=0, retry="4 s", stale_after=3)
+    tested.start([])
+
+    def asked_in(seconds: int) -> list[int]:
+        """Who is asked; everybody refuses but peer 6."""
+        found = []
+        for _ in range(seconds):
+            environment.outbox.clear()
+            environment.advance(1.0)
+            for sent in list(environment.outbox):
+                if isinstance(sent.message, TopicLinkRequest):
+                    found.append(sent.peer)
+                    accepts = sent.peer == 6
+                    answer = TopicLinkAnswer(profile(6, 1)) if accepts else TopicLinkAnswer()
+                    environment.hand_over(sent.peer, answer, request=-sent.request)
+        return found
+
+    environment.hand_over(5, InterestExchange(True, [profile(5, 1)]))
+    assert asked_in(3) == [5]
+    assert asked_in(3) == [5], "after the time for which a refusal counts"
+    environment.hand_over(5, InterestExchange(True, [profile(6, 1)]))
+    assert asked_in(1) == [6], "a peer that became known"
+    assert asked_in(2) == []
+    environment.hand_over(5, InterestExchange(True, [profile(7, 2)]))
+    assert asked_in(1) == [7]
+    again = set(asked_in(6))
+    assert 7 in again
+    assert again & {5, 6}, "the neighbour was silent and is lost"
+
+
 def test_an_event_floods_among_its_subscribers_alone() -> None:
     world = settled(knowledge="full")
     asked = interests()
