@@ -1,8 +1,8 @@
 """SpiderCast's choice of the next neighbour among the known peers: greedy, or random.
 
-The known peers may be thousands, and what each would bring only shrinks while links are made. So each stands
-under what it brought when it was last looked at, and is looked at again when it is drawn. Drawing goes on until
-a peer still brings what it stands under, so that all who bring most are equally likely.
+The known peers may be thousands, and what each would bring only shrinks while links are made. So each
+stands under what it brought when it was last looked at, and is looked at again when it is drawn. Drawing
+goes on until a peer still brings what it stands under, so that all who bring most are equally likely.
 """
 
 from __future__ import annotations
