@@ -21,6 +21,7 @@ from emulator.pubsub.opt.system import Opt
 from trellis.v1.opt import (
     DirectoryQuery,
     InterestExchange,
+    TopicDirectoryAnswer,
     TopicLinkAnswer,
     TopicLinkHeartbeat,
     TopicLinkRequest,
@@ -186,6 +187,21 @@ def test_the_next_peer_is_asked_when_the_last_one_has_answered() -> None:
         environment.hand_over(sent.peer, answer, request=-sent.request)
     assert asked[0] == 7
     assert sorted(asked[1:]) in ([5, 8], [6, 8])
+
+
+def test_who_knows_by_a_directory_chooses_when_it_has_answered() -> None:
+    environment = FakeEnvironment(1)
+    opt(environment, [1], knowledge="full", directory=0).start([])
+    (first,) = environment.outbox
+    environment.hand_over(0, TopicDirectoryAnswer(1, [profile(5, 1)]), request=-first.request)
+    environment.outbox.clear()
+    environment.advance(1.0)
+    (query,) = environment.outbox
+    assert isinstance(query.message, DirectoryQuery)
+    environment.outbox.clear()
+    environment.hand_over(0, TopicDirectoryAnswer(2, [profile(6, 1)]), request=-query.request)
+    (asked,) = environment.outbox
+    assert isinstance(asked.message, TopicLinkRequest)
 
 
 def test_whoever_finds_nobody_to_ask_seeks_again_when_something_changes() -> None:

@@ -91,9 +91,10 @@ class FullKnowledge(Knowledge):
             environment.serve(DirectoryQuery, self._on_query)
 
     def start(self, contacts: Sequence[int]) -> None:
-        self.learn()
+        self.learn(_do_nothing)
 
-    def learn(self) -> None:
+    def learn(self, then: Callable[[], None]) -> None:
+        """Ask the directory; who chose before the answer would choose among those who came earlier alone."""
         if self._waits:
             return
         query = DirectoryQuery(self._own(), self._serial)
@@ -101,9 +102,16 @@ class FullKnowledge(Knowledge):
             answer = self._directory.answer(query, self._environment.now)
             assert answer is not None
             self._take_over(answer)
+            then()
             return
         self._waits = True
-        self._environment.request(self._keeper, query, self._timeout, self._on_answer, self._on_silence)
+        self._environment.request(
+            self._keeper,
+            query,
+            self._timeout,
+            lambda reply: self._on_answer(reply, then),
+            lambda: self._on_silence(then),
+        )
 
     def candidates(self) -> Collection[Profile]:
         return self._known.values()
@@ -121,13 +129,15 @@ class FullKnowledge(Knowledge):
     def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
         return self._directory.answer(query, self._environment.now)
 
-    def _on_answer(self, reply: Message) -> None:
+    def _on_answer(self, reply: Message, then: Callable[[], None]) -> None:
         self._waits = False
         if isinstance(reply, TopicDirectoryAnswer):
             self._take_over(reply)
+        then()
 
-    def _on_silence(self) -> None:
+    def _on_silence(self, then: Callable[[], None]) -> None:
         self._waits = False
+        then()
 
     def _take_over(self, answer: TopicDirectoryAnswer) -> None:
         self._serial = answer.serial
@@ -137,3 +147,7 @@ class FullKnowledge(Knowledge):
             self._known.pop(peer, None)
         for profile in answer.profiles:
             self._known[profile.peer] = profile
+
+
+def _do_nothing() -> None:
+    """Before the first round nobody seeks links."""

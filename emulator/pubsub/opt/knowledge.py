@@ -31,8 +31,8 @@ class Knowledge(ABC):
         """Begin to learn, with the help of a random few live peers."""
 
     @abstractmethod
-    def learn(self) -> None:
-        """Do a round."""
+    def learn(self, then: Callable[[], None]) -> None:
+        """Do a round, and go on with `then` once what can be learnt at once is known."""
 
     @abstractmethod
     def candidates(self) -> Collection[Profile]:
@@ -75,12 +75,13 @@ class GossipKnowledge(Knowledge):
     def start(self, contacts: Sequence[int]) -> None:
         self._newscast.start(contacts)
 
-    def learn(self) -> None:
+    def learn(self, then: Callable[[], None]) -> None:
         for profile in self._newscast.view().profiles:
             self._note(profile)
         if self._known:
             partner = self._environment.random.choice(list(self._known.values()))
             self._environment.send(partner.peer, self._exchange(partner.topics, partner.peer, reply=False))
+        then()
 
     def candidates(self) -> Collection[Profile]:
         return self._known.values()
