@@ -22,7 +22,6 @@ MEASURES = (
 LARGE, SIZES = "peers=10000", "vary.peers=[1024,2048,4096,8192,16384,32768]"
 OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
-    "workload.publications.rates.kind is popularity, the paper's uniform",
 ]
 
 

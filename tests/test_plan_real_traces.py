@@ -48,7 +48,8 @@ def test_skype_trace_has_its_facts() -> None:
 
 
 def test_twitter_graph_has_its_facts_and_a_sample_keeps_its_density() -> None:
-    graph = load_followers(DATA / "twitter-ego.edges")
+    graph = load_followers(DATA / "twitter-ego.edges", followed_first=True)
+    assert np.bincount(graph.followed).max() == 3469
     assert (graph.nodes, len(graph.follower)) == (13_688, 68_328)
     assert (graph.duplicates, graph.self_loops) == (0, 0)
     part = sample(graph, 5000, np.random.default_rng(1))
@@ -62,7 +63,9 @@ def test_a_trial_with_all_three_can_be_planned() -> None:
             "peers": 1000,
             "network": {"latency": {"kind": "planetlab", "file": DATA / "planetlab490.tsv"}},
             "churn": {"model": {"kind": "trace", "file": DATA / "skype.avt"}},
-            "workload": {"subscriptions": {"kind": "edges", "file": DATA / "twitter-ego.edges"}},
+            "workload": {
+                "subscriptions": {"kind": "edges", "file": DATA / "twitter-ego.edges", "first": "followed"}
+            },
         }
     )
     plan = draw_plan(spec)

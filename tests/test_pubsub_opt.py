@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from emulator.bit_sets import bit_set, bits
 from emulator.gossip.profiles import make_profile
 from emulator.protocol import Event, TopicInterest
-from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_randomly
+from emulator.pubsub.opt.candidates import Candidates
+from emulator.pubsub.opt.coverage import Coverage
 from emulator.pubsub.opt.directory import Directory
 from emulator.pubsub.opt.parameters import OptParameters
 from emulator.pubsub.opt.system import Opt
 from trellis.v1.opt import (
     DirectoryQuery,
     InterestExchange,
+    TopicDirectoryAnswer,
     TopicLinkAnswer,
     TopicLinkHeartbeat,
     TopicLinkRequest,
@@ -81,14 +83,64 @@ def test_a_topic_lacks_until_it_is_covered_often_enough(neighbours: list[set[int
     assert set(bits(coverage.lacking)) == own
 
 
+def candidates(
+    known: Sequence[Profile], lacking: int, *, neighbours: Sequence[int] = (), seed: int = 1
+) -> Candidates:
+    made = Candidates(neighbours, random.Random(seed))
+    made.fill(known, lacking)
+    return made
+
+
 def test_greedy_choice_takes_the_peer_that_brings_most_of_what_lacks() -> None:
-    draw = random.Random(1)
     known = [profile(1, 0, 1, 2, 9), profile(2, 3, 4, 5, 6), profile(3, 3)]
-    assert choose_greedily(known, bit_set([3, 4, 0]), draw) is known[1]
-    assert choose_greedily(known, bit_set([7]), draw) is None
-    assert {choose_greedily(known, bit_set([0, 3]), draw).peer for _ in range(50)} == {1, 2, 3}  # type: ignore[union-attr]
-    assert {choose_randomly(known, bit_set([3, 4]), draw).peer for _ in range(50)} == {2, 3}  # type: ignore[union-attr]
-    assert choose_randomly(known, bit_set([7]), draw) is None
+    most = bit_set([3, 4, 0])
+    assert candidates(known, most).choose_greedily(most) is known[1]
+    assert candidates(known, most, neighbours=[2]).choose_greedily(most) in (known[0], known[2])
+    assert candidates(known, bit_set([7])).choose_greedily(bit_set([7])) is None
+    less = bit_set([0, 3])
+    assert {candidates(known, most, seed=n).choose_greedily(less).peer for n in range(50)} == {1, 2, 3}  # type: ignore[union-attr]
+    assert {candidates(known, 0, seed=n).choose_randomly(less & most & ~1).peer for n in range(50)} == {2, 3}  # type: ignore[union-attr]
+    assert candidates(known, most).choose_randomly(bit_set([7])) is None
+
+
+@given(st.lists(st.sets(st.integers(0, 6)), max_size=12), st.lists(st.integers(0, 6)), st.integers(0, 100))
+def test_greedy_choice_is_the_best_however_what_lacks_has_shrunk(
+    topics: list[set[int]], covered: list[int], seed: int
+) -> None:
+    known = [profile(peer, *those) for peer, those in enumerate(topics)]
+    lacking = bit_set(range(7))
+    made = candidates(known, lacking, seed=seed)
+    left = dict(enumerate(topics))
+    for topic in [*covered, *range(7)]:
+        chosen = made.choose_greedily(lacking)
+        brought = {peer: len(those & set(bits(lacking))) for peer, those in left.items()}
+        most = max(brought.values(), default=0)
+        assert (chosen is None) == (most == 0)
+        if chosen is not None:
+            assert brought[chosen.peer] == most
+            del left[chosen.peer]
+        lacking &= ~(1 << topic)
+
+
+def test_a_peer_that_refused_is_chosen_again_when_it_is_forgiven_and_still_known() -> None:
+    known = [profile(1, 0), profile(2, 0)]
+    lacking = bit_set([0])
+    made = candidates(known, lacking)
+    for at, choose in enumerate([made.choose_greedily, made.choose_greedily, made.choose_randomly]):
+        chosen = choose(lacking)
+        if at < 2:
+            assert chosen is not None
+            made.refused(chosen, float(at), was_random=False)
+        else:
+            assert chosen is None
+    made.forgive(1.0, lacking)
+    first = made.choose_greedily(lacking)
+    assert first is not None
+    assert made.choose_greedily(lacking) is None, "the other one is not forgiven"
+    assert made.choose_randomly(lacking) is first
+    made.fill([], lacking)
+    made.forgive(9.0, lacking)
+    assert made.choose_greedily(lacking) is None, "nobody is known any more"
 
 
 @pytest.mark.parametrize("knowledge", ["full", "gossip"])
@@ -135,6 +187,53 @@ def test_the_next_peer_is_asked_when_the_last_one_has_answered() -> None:
         environment.hand_over(sent.peer, answer, request=-sent.request)
     assert asked[0] == 7
     assert sorted(asked[1:]) in ([5, 8], [6, 8])
+
+
+def test_who_knows_by_a_directory_chooses_when_it_has_answered() -> None:
+    environment = FakeEnvironment(1)
+    opt(environment, [1], knowledge="full", directory=0).start([])
+    (first,) = environment.outbox
+    environment.hand_over(0, TopicDirectoryAnswer(1, [profile(5, 1)]), request=-first.request)
+    environment.outbox.clear()
+    environment.advance(1.0)
+    (query,) = environment.outbox
+    assert isinstance(query.message, DirectoryQuery)
+    environment.outbox.clear()
+    environment.hand_over(0, TopicDirectoryAnswer(2, [profile(6, 1)]), request=-query.request)
+    (asked,) = environment.outbox
+    assert isinstance(asked.message, TopicLinkRequest)
+
+
+def test_whoever_finds_nobody_to_ask_seeks_again_when_something_changes() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1, 2], greedy=1, random=0, retry="4 s", stale_after=3)
+    tested.start([])
+
+    def asked_in(seconds: int) -> list[int]:
+        """Who is asked; everybody refuses but peer 6."""
+        found = []
+        for _ in range(seconds):
+            environment.outbox.clear()
+            environment.advance(1.0)
+            for sent in list(environment.outbox):
+                if isinstance(sent.message, TopicLinkRequest):
+                    found.append(sent.peer)
+                    accepts = sent.peer == 6
+                    answer = TopicLinkAnswer(profile(6, 1)) if accepts else TopicLinkAnswer()
+                    environment.hand_over(sent.peer, answer, request=-sent.request)
+        return found
+
+    environment.hand_over(5, InterestExchange(True, [profile(5, 1)]))
+    assert asked_in(3) == [5]
+    assert asked_in(3) == [5], "after the time for which a refusal counts"
+    environment.hand_over(5, InterestExchange(True, [profile(6, 1)]))
+    assert asked_in(1) == [6], "a peer that became known"
+    assert asked_in(2) == []
+    environment.hand_over(5, InterestExchange(True, [profile(7, 2)]))
+    assert asked_in(1) == [7]
+    again = set(asked_in(6))
+    assert 7 in again
+    assert again & {5, 6}, "the neighbour was silent and is lost"
 
 
 def test_an_event_floods_among_its_subscribers_alone() -> None:

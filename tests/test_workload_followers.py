@@ -58,6 +58,12 @@ def test_a_graph_of_the_trials_size_is_taken_whole(tmp_path: Path) -> None:
     assert list(zip(held.peer.tolist(), held.topic.tolist(), strict=True)) == [(0, 1), (1, 0), (2, 1)]
 
 
+def test_lines_may_name_the_followed_first(tmp_path: Path) -> None:
+    source = EdgeList(kind="edges", file=edge_file(tmp_path, "1 2\n1 3\n2 1\n"), first="followed")
+    held = draw_subscriptions(source, 3, 80.0, np.random.default_rng(1))
+    assert sorted(zip(held.peer.tolist(), held.topic.tolist(), strict=True)) == [(0, 1), (1, 0), (2, 0)]
+
+
 def test_a_graph_with_fewer_nodes_than_peers_is_refused(tmp_path: Path) -> None:
     source = EdgeList(kind="edges", file=edge_file(tmp_path, "1 2\n"))
     with pytest.raises(TraceError, match="has 2 nodes, but the trial needs 3"):

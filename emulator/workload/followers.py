@@ -1,4 +1,4 @@
-"""Subscriptions from a follower graph: a line `a b` says that a follows b."""
+"""Subscriptions from a follower graph: each line has who follows and who is followed, in either order."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ class FollowerGraph:
     """Edges of a node to itself, left out."""
 
 
-def load_followers(file: Path) -> FollowerGraph:
-    """Raises TraceError for a missing or empty file or a line that is not two whole numbers.
+def load_followers(file: Path, *, followed_first: bool = False) -> FollowerGraph:
+    """A line `a b` says that a follows b, or that b follows a if `followed_first`.
+
+    Raises TraceError for a missing or empty file or a line that is not two whole numbers.
 
     Lines that begin with `#` are comments.
     """
@@ -45,6 +47,8 @@ def load_followers(file: Path) -> FollowerGraph:
         raise TraceError(file, 0, "has no edge")
     names, edges = np.unique(np.array(ids), return_inverse=True)
     edges = edges.reshape(-1, 2)
+    if followed_first:
+        edges = edges[:, ::-1]
     proper = edges[edges[:, 0] != edges[:, 1]]
     unique = np.unique(proper[:, 0].astype(np.int64) * len(names) + proper[:, 1])
     return FollowerGraph(

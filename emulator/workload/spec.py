@@ -72,7 +72,7 @@ class BucketPattern(TopicSource):
 
 
 class EdgeList(TopicSource):
-    """A follower graph: a line `a b` says that a follows (subscribes to) b; topics are the nodes.
+    """A follower graph: who follows subscribes to whom it follows; topics are the nodes.
 
     A graph with more nodes than there are peers is sampled by breadth-first searches
     (Vitis, section IV.E).
@@ -82,6 +82,7 @@ class EdgeList(TopicSource):
 
     kind: Literal["edges"]
     file: Path
+    first: Literal["follower", "followed"] = Field("follower", description="whom a line `a b` names first")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
         """Peer p is a node and topic t is what peer t publishes.
@@ -92,7 +93,7 @@ class EdgeList(TopicSource):
         from emulator.workload.followers import load_followers, sample
         from emulator.workload.subscriptions import held_throughout
 
-        graph = load_followers(self.file)
+        graph = load_followers(self.file, followed_first=self.first == "followed")
         if graph.nodes < peers:
             text = f"has {graph.nodes} nodes, but the trial needs {peers}: lower `peers`"
             raise TraceError(self.file, 0, text)

@@ -239,6 +239,14 @@ def test_a_trial_without_telemetry_leaves_its_variant_to_the_other_seed(make_run
     assert "vitis.friends=4-2" in " ".join(Page(write_report(run)).text)
 
 
+def test_a_trial_that_failed_before_anything_was_measured_is_told_with_its_reason(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    summary["trials"][0] |= {"state": "failed", "reasons": ["exit status 1"], "fidelity": {}, "measures": {}}
+    run.summary.write_text(json.dumps(summary))
+    assert "exit status 1" in " ".join(Page(write_report(run)).text)
+
+
 def test_a_report_replaces_the_old_one_at_once(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run()
     write_report(run)

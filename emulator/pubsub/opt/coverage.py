@@ -1,17 +1,12 @@
-"""SpiderCast's coverage: which known peer is the next neighbour.
+"""SpiderCast's coverage: a topic is covered K times if K neighbours subscribe to it.
 
-A topic is covered K times if K neighbours subscribe to it. Greedy choice takes the peer that brings most of
-the topics which are not covered K_g times; random choice takes any peer that brings a topic which randomly
-chosen neighbours do not cover K_r times. Sets of topics are bit sets.
+Greedy choice brings topics that are not covered K_g times; random choice those which randomly chosen
+neighbours do not cover K_r times. Sets of topics are bit sets.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection
-
 from emulator.bit_sets import bits
-from trellis.v1.overlay import Profile
 
 
 class Coverage:
@@ -38,22 +33,3 @@ class Coverage:
             if self._count[topic] == self._wanted:
                 self.lacking |= 1 << topic
             self._count[topic] -= 1
-
-
-def choose_greedily(candidates: Collection[Profile], lacking: int, draw: random.Random) -> Profile | None:
-    """The candidate with the most of the lacking topics; among equals a random one."""
-    best: list[Profile] = []
-    most = 1
-    for profile in candidates:
-        brought = (profile.topics & lacking).bit_count()
-        if brought > most:
-            best, most = [profile], brought
-        elif brought == most:
-            best.append(profile)
-    return draw.choice(best) if best else None
-
-
-def choose_randomly(candidates: Collection[Profile], lacking: int, draw: random.Random) -> Profile | None:
-    """Any candidate with one of the lacking topics."""
-    useful = [profile for profile in candidates if profile.topics & lacking]
-    return draw.choice(useful) if useful else None

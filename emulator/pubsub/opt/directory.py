@@ -56,8 +56,9 @@ class Directory:
         return TopicDirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
 
     def _drop_silent(self, now: float) -> None:
-        for peer, asked in list(self._asked.items()):
-            if asked >= now - self._lifetime:
+        while self._asked:
+            peer = next(iter(self._asked))
+            if self._asked[peer] >= now - self._lifetime:
                 break
             del self._asked[peer], self._profiles[peer]
             self._serial += 1
@@ -77,6 +78,7 @@ class FullKnowledge(Knowledge):
         timeout: float,
     ) -> None:
         """`directory` is the peer that keeps it, `timeout` of a question in seconds."""
+        super().__init__()
         self._environment = environment
         self._own = own
         self._keeper = directory
@@ -89,9 +91,10 @@ class FullKnowledge(Knowledge):
             environment.serve(DirectoryQuery, self._on_query)
 
     def start(self, contacts: Sequence[int]) -> None:
-        self.learn()
+        self.learn(_do_nothing)
 
-    def learn(self) -> None:
+    def learn(self, then: Callable[[], None]) -> None:
+        """Ask the directory; who chose before the answer would choose among those who came earlier alone."""
         if self._waits:
             return
         query = DirectoryQuery(self._own(), self._serial)
@@ -99,35 +102,52 @@ class FullKnowledge(Knowledge):
             answer = self._directory.answer(query, self._environment.now)
             assert answer is not None
             self._take_over(answer)
+            then()
             return
         self._waits = True
-        self._environment.request(self._keeper, query, self._timeout, self._on_answer, self._on_silence)
+        self._environment.request(
+            self._keeper,
+            query,
+            self._timeout,
+            lambda reply: self._on_answer(reply, then),
+            lambda: self._on_silence(then),
+        )
 
     def candidates(self) -> Collection[Profile]:
         return self._known.values()
 
     def forget(self, peer: int) -> None:
         self._known.pop(peer, None)
+        self.changes += 1
 
     def describe(self) -> None:
         """Ask for everything, because other topics are new to this peer."""
         self._serial = 0
         self._known = {}
+        self.changes += 1
 
     def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
         return self._directory.answer(query, self._environment.now)
 
-    def _on_answer(self, reply: Message) -> None:
+    def _on_answer(self, reply: Message, then: Callable[[], None]) -> None:
         self._waits = False
         if isinstance(reply, TopicDirectoryAnswer):
             self._take_over(reply)
+        then()
 
-    def _on_silence(self) -> None:
+    def _on_silence(self, then: Callable[[], None]) -> None:
         self._waits = False
+        then()
 
     def _take_over(self, answer: TopicDirectoryAnswer) -> None:
         self._serial = answer.serial
+        if answer.profiles or answer.gone:
+            self.changes += 1
         for peer in answer.gone:
             self._known.pop(peer, None)
         for profile in answer.profiles:
             self._known[profile.peer] = profile
+
+
+def _do_nothing() -> None:
+    """Before the first round nobody seeks links."""

@@ -22,13 +22,17 @@ _TOLD: Final = 50
 class Knowledge(ABC):
     """Where candidates for neighbours come from."""
 
+    def __init__(self) -> None:
+        self.changes = 0
+        """How often other candidates than before became known, or some were forgotten."""
+
     @abstractmethod
     def start(self, contacts: Sequence[int]) -> None:
         """Begin to learn, with the help of a random few live peers."""
 
     @abstractmethod
-    def learn(self) -> None:
-        """Do a round."""
+    def learn(self, then: Callable[[], None]) -> None:
+        """Do a round, and go on with `then` once what can be learnt at once is known."""
 
     @abstractmethod
     def candidates(self) -> Collection[Profile]:
@@ -60,6 +64,7 @@ class GossipKnowledge(Knowledge):
         most: int,
     ) -> None:
         """`most` peers are remembered; `period` of Newscast's rounds in seconds."""
+        super().__init__()
         self._environment = environment
         self._own = own
         self._most = most
@@ -70,20 +75,23 @@ class GossipKnowledge(Knowledge):
     def start(self, contacts: Sequence[int]) -> None:
         self._newscast.start(contacts)
 
-    def learn(self) -> None:
+    def learn(self, then: Callable[[], None]) -> None:
         for profile in self._newscast.view().profiles:
             self._note(profile)
         if self._known:
             partner = self._environment.random.choice(list(self._known.values()))
             self._environment.send(partner.peer, self._exchange(partner.topics, partner.peer, reply=False))
+        then()
 
     def candidates(self) -> Collection[Profile]:
         return self._known.values()
 
     def forget(self, peer: int) -> None:
         self._known.pop(peer, None)
+        self.changes += 1
 
     def describe(self) -> None:
+        self.changes += 1
         own = self._own().topics
         self._known = {peer: each for peer, each in self._known.items() if each.topics & own}
 
@@ -91,7 +99,10 @@ class GossipKnowledge(Knowledge):
         if profile.peer == self._environment.peer or not profile.topics & self._own().topics:
             return
         known = self._known.pop(profile.peer, None)
-        self._known[profile.peer] = profile if known is None or newer(profile, known) else known
+        if known is None or newer(profile, known):
+            known = profile
+            self.changes += 1
+        self._known[profile.peer] = known
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
 

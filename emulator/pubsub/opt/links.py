@@ -7,7 +7,8 @@ from typing import Final
 
 from emulator.messages.message import Message
 from emulator.protocol import Environment
-from emulator.pubsub.opt.coverage import Coverage, choose_greedily, choose_randomly
+from emulator.pubsub.opt.candidates import Candidates
+from emulator.pubsub.opt.coverage import Coverage
 from emulator.pubsub.opt.knowledge import Knowledge
 from emulator.pubsub.opt.parameters import OptParameters
 from trellis.v1.opt import TopicLinkAnswer, TopicLinkEnd, TopicLinkHeartbeat, TopicLinkRequest
@@ -15,6 +16,8 @@ from trellis.v1.overlay import Profile
 
 _IN_A_ROUND: Final = 16
 """Peers asked for links in one round, one after the other, at most."""
+_ANEW: Final = -1
+"""Candidates are to be found anew, since topics may be lacking that were not."""
 
 
 class Link:
@@ -48,10 +51,11 @@ class Links:
         """The neighbours."""
         self._asked: dict[int, Link] = {}
         """Peers that were asked and have not answered: they count as neighbours until they refuse."""
-        self._refused: dict[int, float] = {}
-        """When each peer refused last, or did not answer (s of trial time)."""
         self._left = 0
         """How many more may be asked in this round."""
+        self._candidates = Candidates(self.links, environment.random)
+        self._knew = _ANEW
+        """The changes of the known peers at which the candidates were found."""
         self._greedy = Coverage(0, 0)
         self._random = Coverage(0, 0)
         environment.serve(TopicLinkRequest, self._on_request)
@@ -60,6 +64,7 @@ class Links:
 
     def describe(self) -> None:
         """This peer's own topics have changed."""
+        self._knew = _ANEW
         topics = self._own().topics
         self._greedy = Coverage(topics, self._parameters.greedy)
         self._random = Coverage(topics, self._parameters.random)
@@ -72,9 +77,7 @@ class Links:
 
     def seek(self) -> None:
         """Ask peers for links until the topics are covered, or no useful one is left."""
-        now = self._environment.now
-        for peer in [peer for peer, at in self._refused.items() if at < now - self._parameters.retry]:
-            del self._refused[peer]
+        self._candidates.forgive(self._environment.now - self._parameters.retry, self._greedy.lacking)
         self._left = _IN_A_ROUND
         self._ask_next()
 
@@ -91,10 +94,12 @@ class Links:
         """The link is no more."""
         link = self.links.pop(peer, None)
         if link is not None:
+            self._knew = _ANEW
             self._discount(link)
 
     def clear(self) -> None:
         """Forget all links."""
+        self._knew = _ANEW
         self.links.clear()
         self._asked.clear()
         self._left = 0
@@ -107,16 +112,13 @@ class Links:
         """Choose one peer and ask it. The next choice waits for the answer: it may need no other link."""
         if self._asked or not self._left or not self.uncovered() or not self._has_room():
             return
-        free = [
-            each
-            for each in self._knowledge.candidates()
-            if each.peer not in self.links and each.peer not in self._refused
-        ]
-        draw = self._environment.random
-        chosen = choose_greedily(free, self._greedy.lacking, draw)
+        if self._knew != self._knowledge.changes:
+            self._knew = self._knowledge.changes
+            self._candidates.fill(self._knowledge.candidates(), self._greedy.lacking)
+        chosen = self._candidates.choose_greedily(self._greedy.lacking)
         is_random = chosen is None
         if chosen is None:
-            chosen = choose_randomly(free, self._random.lacking, draw)
+            chosen = self._candidates.choose_randomly(self._random.lacking)
         if chosen is not None:
             self._left -= 1
             self._ask(chosen, is_random)
@@ -149,7 +151,7 @@ class Links:
         asked = self._asked.pop(peer, None)
         if asked is not None:
             self._discount(asked)
-            self._refused[peer] = self._environment.now
+            self._candidates.refused(asked.profile, self._environment.now, was_random=asked.is_random)
         self._ask_next()
 
     def _on_request(self, sender: int, request: TopicLinkRequest) -> TopicLinkAnswer:
@@ -178,6 +180,7 @@ class Links:
             return
         link.heard = self._environment.now
         if profile is not link.profile:
+            self._knew = _ANEW
             self._discount(link)
             link.profile = profile
             self._count(link)

@@ -115,8 +115,7 @@ class Opt(PubSub):
         self._knowledge.describe()
 
     def _round(self) -> None:
-        self._knowledge.learn()
-        self._links.seek()
+        self._knowledge.learn(self._links.seek)
         self._links.beat()
 
     def _publish(self, data: EventData, patience: int) -> None:
