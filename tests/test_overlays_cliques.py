@@ -213,14 +213,14 @@ def test_records_that_make_no_sense_or_are_older_are_not_taken() -> None:
     environment = FakeEnvironment(0)
     alone = Cliques(environment, CliqueParameters())
     alone.start([])
-    good = CliqueRecord(5, 3, 0, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
-    for record in (good, CliqueRecord(5, 2, 9, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, 0, [7], [], [WHOLE])):
-        environment.hand_over(5, DirectoryNews([record]))
+    good = CliqueRecord(5, 3, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
+    for record in (good, CliqueRecord(5, 2, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, [7], [], [WHOLE])):
+        environment.hand_over(5, DirectoryNews([record], [0]))
     assert alone.directory.records[5] is good and 7 not in alone.directory.records
-    later = CliqueRecord(4, 9, 0, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
-    environment.hand_over(4, DirectoryNews([later]))
+    later = CliqueRecord(4, 9, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
+    environment.hand_over(4, DirectoryNews([later], [0]))
     assert 5 not in alone.directory.records
-    environment.hand_over(5, DirectoryNews([good]))
+    environment.hand_over(5, DirectoryNews([good], [0]))
     assert 5 not in alone.directory.records
 
 

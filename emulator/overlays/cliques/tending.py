@@ -123,7 +123,7 @@ class Tending:
         self._proposing = True
         self._environment.request(
             other,
-            CliqueProposal(view.record(0)),
+            CliqueProposal(view.record()),
             self._parameters.patience,
             partial(self._consented, other, view),
             self._give_up,

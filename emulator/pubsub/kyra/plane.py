@@ -79,9 +79,9 @@ class Plane:
         """A subscription came."""
         self.movement.add(interest, box)
 
-    def remove(self, interest: int, box: Box) -> None:
+    def remove(self, interest: int) -> None:
         """A subscription went."""
-        self.movement.remove(interest, box)
+        self.movement.remove(interest)
 
     def stop(self) -> None:
         """The epoch is over."""

@@ -80,7 +80,7 @@ class Kyra(PubSub):
         number = self._site.interests.remove(box)
         if number is not None:
             for plane in self.planes:
-                plane.remove(number, box)
+                plane.remove(number)
 
     def publish(self, event: Event) -> None:
         placed = self.space.place(event)
