@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulator.overlays.cliques.arrangement import Bounds, rearrange, split
+from emulator.overlays.cliques.directory import Directory
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
@@ -19,6 +20,7 @@ from trellis.v1.cliques import (
     CliquePing,
     CliqueRecord,
     CliqueView,
+    DirectoryAnswer,
     DirectoryDigest,
     DirectoryNews,
 )
@@ -238,3 +240,56 @@ def test_sizes_that_contradict_each_other_are_told() -> None:
         CliqueParameters(size=4, minimum=5)
     with pytest.raises(ValidationError, match="a peer in two cliques"):
         CliqueParameters(given=[[1, 2], [2]])
+
+
+def test_a_record_is_sent_again_only_when_its_view_is_another_one() -> None:
+    directories = {peer: directory(FakeEnvironment(peer)) for peer in (0, 1)}
+    (one, here), (two, there) = directories.values()
+    record = CliqueRecord(0, 3, [0, 5], [1.0, 2.0], [WHOLE // 2, WHOLE])
+    one.put(record)
+    exchange(one, here, there)
+    assert two.records == {0: record}
+    here.advance(8.0)
+    there.advance(30.0)
+    one.beat(0)
+    assert exchange(one, here, there).records == []
+    there.advance(30.0)
+    two.expire(but=None)
+    assert two.records == {0: record}
+    there.advance(30.0)
+    exchange(one, here, there)
+    two.expire(but=None)
+    assert two.records == {}
+
+
+def test_a_record_that_ended_in_silence_is_taken_again_when_its_leader_beats() -> None:
+    environment = FakeEnvironment(1)
+    known, _ = directory(environment)
+    record = CliqueRecord(0, 3, [0], [1.0], [WHOLE])
+    known.put(record, 7)
+    environment.advance(41.0)
+    known.expire(but=None)
+    known.put(record, 7)
+    assert known.records == {}
+    known.put(record, 48)
+    assert known.records == {0: record}
+
+
+def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]:
+    return Directory(environment, 40.0, 1.0, lambda before, now: None), environment
+
+
+def exchange(one: Directory, here: FakeEnvironment, there: FakeEnvironment) -> DirectoryAnswer:
+    """One server tells another one what it knows, and learns what that one knows more; its answer."""
+    one.exchange(there.peer)
+    (asked,) = here.outbox
+    there.hand_over(here.peer, asked.message, "", asked.request)
+    (answered,) = there.outbox
+    here.outbox.clear()
+    there.outbox.clear()
+    here.hand_over(there.peer, answered.message, "", answered.request)
+    for sent in here.outbox:
+        there.hand_over(here.peer, sent.message)
+    here.outbox.clear()
+    assert isinstance(answered.message, DirectoryAnswer)
+    return answered.message
