@@ -125,7 +125,12 @@ class BoxIndex:
             bits &= touched[self._cell(index, box.lows[index])] & touched[self._cell(index, box.highs[index])]
             if not bits:
                 return False
-        return any(found.covers(box) for found, _ in self._members(bits))
+        for slot in _places(bits):
+            found = self._boxes[slot]
+            assert found is not None
+            if found.covers(box):
+                return True
+        return False
 
     def covered(self, box: Box, owner: int | None = None, but: int | None = None) -> list[tuple[Box, int]]:
         """The boxes that this one covers, with their owners: one owner's, or those of all but one."""
@@ -145,7 +150,13 @@ class BoxIndex:
                 bits &= ~touched[last + 1]
             if not bits:
                 return []
-        return [(found, whose) for found, whose in self._members(bits) if box.covers(found)]
+        inside: list[tuple[Box, int]] = []
+        for slot in _places(bits):
+            found = self._boxes[slot]
+            assert found is not None
+            if box.covers(found):
+                inside.append((found, self._owners[slot]))
+        return inside
 
     def _cell(self, index: int, value: float) -> int:
         low = self._lows[index]
@@ -189,24 +200,23 @@ class BoxIndex:
         return may, sure
 
     def _any(self, bits: int, values: Values) -> bool:
-        while bits:
-            bit = bits & -bits
-            bits ^= bit
-            box = self._boxes[bit.bit_length() - 1]
+        for slot in _places(bits):
+            box = self._boxes[slot]
             assert box is not None
             self.compared += 1
             if box.has(values):
                 return True
         return False
 
-    def _members(self, bits: int) -> Iterator[tuple[Box, int]]:
-        while bits > 0:
-            bit = bits & -bits
-            bits ^= bit
-            slot = bit.bit_length() - 1
-            box = self._boxes[slot]
-            assert box is not None
-            yield box, self._owners[slot]
+
+def _places(bits: int) -> list[int]:
+    """Of the bits that are set."""
+    found = []
+    while bits > 0:
+        bit = bits & -bits
+        bits ^= bit
+        found.append(bit.bit_length() - 1)
+    return found
 
 
 def volume(box: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> float:
