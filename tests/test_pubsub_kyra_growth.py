@@ -34,6 +34,7 @@ class Tree:
         self.growth.update([*others, ME])
         self.root = self.growth.root
         measuring.rtts[self.root] = 1.0
+        self.leaving: int | None = None
         self.probed: Counter[int] = Counter()
         self.asked_to_attach: list[int] = []
 
@@ -53,6 +54,8 @@ class Tree:
                 return CliquePong()
             case KyraProbe():
                 self.probed[peer] += 1
+                if peer == self.leaving:
+                    return KyraDistance(False, leaving=True)
                 distance = 0 if peer == self.root else peer
                 return KyraDistance(True, self.root, distance, True, settled=True)
             case TreeAttachment():
@@ -78,3 +81,12 @@ def test_a_server_in_its_place_asks_newcomers_alone() -> None:
     tree.run(12.0)
     assert tree.probed.keys() == {5, tree.root}
     assert tree.links.parent == 5
+
+
+def test_a_parent_that_leaves_is_left_though_it_says_so_at_each_look() -> None:
+    tree = Tree(range(10, 40))
+    tree.run(10.0)
+    tree.leaving = tree.links.parent
+    tree.growth.on_leaving(tree.leaving)
+    tree.run(2.0)
+    assert tree.links.parent == sorted({*range(10, 40)} - {tree.root, tree.leaving})[0]

@@ -83,8 +83,9 @@ class Growth:
 
     def on_leaving(self, peer: int) -> None:
         """Another member will not be on the tree any more."""
+        known = self._is_down(peer)
         self._pass_over(peer)
-        if peer in (self.root, self._links.parent):
+        if not known and peer in (self.root, self._links.parent):
             self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
@@ -96,12 +97,13 @@ class Growth:
         if list(members) == self._members:
             return
         self._members = list(members)
+        if self._searching and (self._settled or self.root == self._first()):
+            return
         parent = self._links.parent
         in_place = self.root in members and (parent is None or parent in members)
-        on_its_way = self._searching and self.root == self._first()
-        if not (in_place and (self._settled or on_its_way)):
+        if not (self._settled and in_place):
             self.look_anew()
-        elif not (self._searching or self._will_look):
+        elif not self._will_look:
             self._will_look = True
             self._environment.set_timer(_LATER, self._look_at_newcomers)
 
