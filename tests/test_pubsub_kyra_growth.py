@@ -87,6 +87,7 @@ def test_a_parent_that_leaves_is_left_though_it_says_so_at_each_look() -> None:
     tree = Tree(range(10, 40))
     tree.run(10.0)
     tree.leaving = tree.links.parent
+    assert tree.leaving is not None
     tree.growth.on_leaving(tree.leaving)
     tree.run(2.0)
     assert tree.links.parent == sorted({*range(10, 40)} - {tree.root, tree.leaving})[0]
