@@ -120,7 +120,7 @@ def views(peers: Lockstep) -> set[tuple[int, ...]]:
 def test_servers_at_one_place_fill_cliques_and_agree_on_them() -> None:
     peers = servers(10)
     peers.start()
-    for _ in range(60):
+    for _ in range(120):
         peers.round()
     found = views(peers)
     assert sorted(p for members in found for p in members) == list(range(10))

@@ -56,7 +56,9 @@ class Growth:
 
     @property
     def placed(self) -> bool:
-        """Whether this server has a way to the root, or is the root by the words of all, and not alone."""
+        """Whether most agree on the root, and this server has a way to it, or is it by the words of all."""
+        if len(self._members) > 1 and not self._settled:
+            return False
         if self.root == self._environment.peer:
             agreed = bool(self._heard) and not self._others()
             return len(self._members) < 2 or (agreed and bool(self._links.neighbours))
@@ -151,7 +153,9 @@ class Growth:
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
         distance = self._distance()
-        return KyraDistance(True, self.root, distance or 0, distance is not None, settled=self._settled)
+        return KyraDistance(
+            not self._leaving, self.root, distance or 0, distance is not None, self._leaving, self._settled
+        )
 
     def _distance(self) -> int | None:
         """From the root, in units; None if it is not known."""
@@ -198,14 +202,16 @@ class Growth:
         self._measuring.note(peer, self._environment.now - sent)
         if round != self._round or self._stopped:
             return
-        if not answer.member:
+        if answer.member:
+            self._down.discard((*self._table, peer))
+        elif answer.leaving:
+            self.on_leaving(peer)
+        else:
             self._heard.pop(peer, None)
-            if answer.leaving:
-                self.on_leaving(peer)
-            elif peer == self.root and last:
+            if peer == self.root and last:
                 self._give_up_root()
             return
-        self._down.discard((*self._table, peer))
+        # Those who leave know better than newcomers what is the root.
         self._heard[peer] = answer
 
     def _found(self) -> dict[int, float]:
@@ -213,12 +219,12 @@ class Growth:
         return {
             peer: from_units(told.distance)
             for peer, told in self._heard.items()
-            if told.root == self.root and told.known
+            if told.member and told.root == self.root and told.known
         }
 
     def _others(self) -> list[int]:
         """The members that take another server for the root, the nearest first."""
-        others = [peer for peer, told in self._heard.items() if told.root != self.root]
+        others = [peer for peer, told in self._heard.items() if told.member and told.root != self.root]
         return sorted(others, key=lambda peer: self._measuring.rtts.get(peer, math.inf))
 
     def _choose(self, round: int, last: bool) -> None:
@@ -253,6 +259,8 @@ class Growth:
         """Take the root that most members have; whether that is another one than before."""
         votes = {self.root: 2 if self._settled else 1}
         for told in self._heard.values():
+            if self._is_down(told.root):
+                continue
             votes[told.root] = votes.get(told.root, 0) + (2 if told.settled else 1)
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
         other = best != self.root and not self._is_down(best)

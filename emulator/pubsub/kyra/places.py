@@ -37,6 +37,10 @@ class Places:
     def tree(self, number: int) -> FilterTree | None:
         return self._site.trees.trees.get((self._epoch.number, number))
 
+    def growth(self, number: int) -> Growth | None:
+        """This server's place on a tree, which it may be about to leave."""
+        return self.growths.get(number) or self._leaving.get(number)
+
     def note_clique(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         """Another clique, or this server's own, came, went or changed."""
         if before is not None:
@@ -62,7 +66,7 @@ class Places:
 
     def on_leaving(self, number: int, peer: int) -> None:
         """Another server on a tree says that it leaves it."""
-        growth = self.growths.get(number) or self._leaving.get(number)
+        growth = self.growth(number)
         if growth is not None:
             growth.on_leaving(peer)
 
