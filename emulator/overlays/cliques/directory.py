@@ -34,7 +34,7 @@ class Directory:
         self._changed = changed
         self.records: dict[int, CliqueRecord] = {}
         self._beats: dict[int, int] = {}
-        """Of the leaders of these records."""
+        """Of the leaders of these records, in the same order."""
         self._heard: dict[int, float] = {}
         """When this server learnt of these beats."""
         self._leader_of: dict[int, int] = {}
@@ -57,7 +57,8 @@ class Directory:
         self._beats[leader] = max(beat, self._beats.get(leader, 0))
         self._heard[leader] = self._environment.now
         for member in record.members:
-            self._leader_of[member] = leader
+            if self._leader_of.get(member) != leader:
+                self._leader_of[member] = leader
         for other in (*record.members, *record.replaces):
             if other != leader and other in self.records and self.records[other].view < record.view:
                 self.remove(other)
@@ -110,7 +111,7 @@ class Directory:
         digest = DirectoryDigest(
             list(self.records),
             [record.view for record in self.records.values()],
-            [self._beats[leader] for leader in self.records],
+            list(self._beats.values()),
         )
 
         def answered(answer: Message) -> None:
@@ -167,9 +168,11 @@ class Directory:
                     wanted.append(leader)
             elif known.view > view:
                 missing.append(known)
-            elif self._beats[leader] > beat:
-                later.append(leader)
             else:
-                self._note(leader, beat)
+                own = self._beats[leader]
+                if own > beat:
+                    later.append(leader)
+                elif own < beat:
+                    self._note(leader, beat)
         leaders = [*(record.leader for record in missing), *later]
         return DirectoryAnswer(missing, wanted, leaders, [self._beats[leader] for leader in leaders])

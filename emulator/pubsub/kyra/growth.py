@@ -51,6 +51,8 @@ class Growth:
         self._searching = False
         """Whether another look is to come."""
         self._will_look = False
+        self._new = True
+        """Whether it has not looked for a parent yet, because most members have told nothing."""
         self._leaving = False
         self._stopped = False
 
@@ -231,6 +233,10 @@ class Growth:
         distance = self._distance()
         if round != self._round or distance is None or self._stopped or self._follow_others():
             return
+        if self._new and not last and 2 * len(self._heard) < len(self._members) - 1:
+            # Each parent that is left again costs both sides all that they told.
+            return
+        self._new = False
         others = self._others()
         if last and others:
             # Not all agree on the root yet: see what becomes of it.
