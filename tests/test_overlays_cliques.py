@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulator.overlays.cliques.arrangement import Bounds, rearrange, split
+from emulator.overlays.cliques.directory import Directory
 from emulator.overlays.cliques.overlay import Cliques
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
@@ -19,6 +20,7 @@ from trellis.v1.cliques import (
     CliquePing,
     CliqueRecord,
     CliqueView,
+    DirectoryAnswer,
     DirectoryDigest,
     DirectoryNews,
 )
@@ -118,7 +120,7 @@ def views(peers: Lockstep) -> set[tuple[int, ...]]:
 def test_servers_at_one_place_fill_cliques_and_agree_on_them() -> None:
     peers = servers(10)
     peers.start()
-    for _ in range(60):
+    for _ in range(120):
         peers.round()
     found = views(peers)
     assert sorted(p for members in found for p in members) == list(range(10))
@@ -213,14 +215,14 @@ def test_records_that_make_no_sense_or_are_older_are_not_taken() -> None:
     environment = FakeEnvironment(0)
     alone = Cliques(environment, CliqueParameters())
     alone.start([])
-    good = CliqueRecord(5, 3, 0, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
-    for record in (good, CliqueRecord(5, 2, 9, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, 0, [7], [], [WHOLE])):
-        environment.hand_over(5, DirectoryNews([record]))
+    good = CliqueRecord(5, 3, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
+    for record in (good, CliqueRecord(5, 2, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, [7], [], [WHOLE])):
+        environment.hand_over(5, DirectoryNews([record], [0]))
     assert alone.directory.records[5] is good and 7 not in alone.directory.records
-    later = CliqueRecord(4, 9, 0, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
-    environment.hand_over(4, DirectoryNews([later]))
+    later = CliqueRecord(4, 9, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
+    environment.hand_over(4, DirectoryNews([later], [0]))
     assert 5 not in alone.directory.records
-    environment.hand_over(5, DirectoryNews([good]))
+    environment.hand_over(5, DirectoryNews([good], [0]))
     assert 5 not in alone.directory.records
 
 
@@ -238,3 +240,56 @@ def test_sizes_that_contradict_each_other_are_told() -> None:
         CliqueParameters(size=4, minimum=5)
     with pytest.raises(ValidationError, match="a peer in two cliques"):
         CliqueParameters(given=[[1, 2], [2]])
+
+
+def test_a_record_is_sent_again_only_when_its_view_is_another_one() -> None:
+    directories = {peer: directory(FakeEnvironment(peer)) for peer in (0, 1)}
+    (one, here), (two, there) = directories.values()
+    record = CliqueRecord(0, 3, [0, 5], [1.0, 2.0], [WHOLE // 2, WHOLE])
+    one.put(record)
+    exchange(one, here, there)
+    assert two.records == {0: record}
+    here.advance(8.0)
+    there.advance(30.0)
+    one.beat(0)
+    assert exchange(one, here, there).records == []
+    there.advance(30.0)
+    two.expire(but=None)
+    assert two.records == {0: record}
+    there.advance(30.0)
+    exchange(one, here, there)
+    two.expire(but=None)
+    assert two.records == {}
+
+
+def test_a_record_that_ended_in_silence_is_taken_again_when_its_leader_beats() -> None:
+    environment = FakeEnvironment(1)
+    known, _ = directory(environment)
+    record = CliqueRecord(0, 3, [0], [1.0], [WHOLE])
+    known.put(record, 7)
+    environment.advance(41.0)
+    known.expire(but=None)
+    known.put(record, 7)
+    assert known.records == {}
+    known.put(record, 48)
+    assert known.records == {0: record}
+
+
+def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]:
+    return Directory(environment, 40.0, 1.0, lambda before, now: None), environment
+
+
+def exchange(one: Directory, here: FakeEnvironment, there: FakeEnvironment) -> DirectoryAnswer:
+    """One server tells another one what it knows, and learns what that one knows more; its answer."""
+    one.exchange(there.peer)
+    (asked,) = here.outbox
+    there.hand_over(here.peer, asked.message, "", asked.request)
+    (answered,) = there.outbox
+    here.outbox.clear()
+    there.outbox.clear()
+    here.hand_over(there.peer, answered.message, "", answered.request)
+    for sent in here.outbox:
+        there.hand_over(here.peer, sent.message)
+    here.outbox.clear()
+    assert isinstance(answered.message, DirectoryAnswer)
+    return answered.message

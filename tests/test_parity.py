@@ -16,17 +16,29 @@ from emulator.experiment.spec import TrialSpec
 from emulator.fleet.processes import run_processes
 from emulator.telemetry import names
 
-SYSTEMS: dict[str, dict[str, Any]] = {
-    "vitis": {},
-    "quasar-random-graph": {"period": "2 s", "freshness": "6 s"},
-}
-SPEC = {
-    "peers": 60,
+TOPICS: dict[str, Any] = {
     "workload": {
         "subscriptions": {"kind": "high", "topics": 200, "buckets": 20, "per_peer": 20},
         "publications": {"events": 100},
     },
     "phases": {"join": "3 s", "settle": "15 s", "measure": "8 s", "drain": "4 s"},
+}
+ATTRIBUTES = {"x": [0, 100], "y": [0, 100]}
+CONTENT: dict[str, Any] = {
+    "workload": {
+        "subscriptions": {"kind": "boxes", "attributes": ATTRIBUTES, "per_peer": 3, "interested": 10},
+        "publications": {"events": 100, "publisher": "any"},
+    },
+    # Servers form cliques, draw zones and grow trees before the first event.
+    "phases": {"join": "3 s", "settle": "62 s", "measure": "10 s", "drain": "5 s"},
+}
+SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "vitis": ({}, TOPICS),
+    "quasar-random-graph": ({"period": "2 s", "freshness": "6 s"}, TOPICS),
+    "kyra": ({"attributes": ATTRIBUTES, "formation": "35 s", "notice": "5 s"}, CONTENT),
+}
+SPEC = {
+    "peers": 60,
     # A busy machine may be late by half a round, which changes no delivery.
     "fidelity": {
         "timer_lateness_p99": "0.5 s",
@@ -45,6 +57,20 @@ def mean_hops(outcome: Outcome) -> float:
     )
 
 
+def expected_by_content(plan: Plan) -> set[tuple[int, int]]:
+    """(event, peer) for each peer that asks for the event's values, but its publisher."""
+    wanted = set()
+    for event in plan.publications.to_pylist():
+        values = {each["attribute"]: each["value"] for each in event["attributes"]}
+        for interest in plan.subscriptions.to_pylist():
+            inside = all(
+                each["low"] <= values[each["attribute"]] <= each["high"] for each in interest["ranges"]
+            )
+            if inside and interest["peer"] != event["publisher"]:
+                wanted.add((event["event"], interest["peer"]))
+    return wanted
+
+
 def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
     """The outcome of the first valid trial between two processes, or of the last one."""
     for scale in TIME_SCALES:
@@ -61,12 +87,14 @@ def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(system: str, tmp_path: Path) -> None:
-    given = SPEC | {"system": {"name": system, "parameters": SYSTEMS[system]}}
+    parameters, workload = SYSTEMS[system]
+    given = SPEC | workload | {"system": {"name": system, "parameters": parameters}}
     spec = TrialSpec.model_validate(given)
     plan = draw_plan(spec)
     virtual = run(spec, plan, tmp_path / "virtual")
     over_grpc = in_real_time(given, plan, tmp_path)
 
-    assert virtual.deliveries().keys() == expected(plan)
-    assert over_grpc.deliveries().keys() == expected(plan)
+    wanted = expected(plan) if workload is TOPICS else expected_by_content(plan)
+    assert virtual.deliveries().keys() == wanted
+    assert over_grpc.deliveries().keys() == wanted
     assert mean_hops(over_grpc) == pytest.approx(mean_hops(virtual), rel=0.1)

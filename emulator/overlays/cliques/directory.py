@@ -1,8 +1,12 @@
-"""What a server knows of all cliques: it spreads by gossip, and ends when a leader falls silent."""
+"""What a server knows of all cliques: it spreads by gossip, and ends when a leader falls silent.
+
+Two servers tell each other which views they know, and when each leader last said that it is alive (its
+*beat*). A record is sent only where its view is another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from emulator.overlays.cliques.view import is_sound
@@ -29,42 +33,54 @@ class Directory:
         self._patience = patience
         self._changed = changed
         self.records: dict[int, CliqueRecord] = {}
-        self._leader_of: dict[int, int] = {}
+        self._beats: dict[int, int] = {}
+        """Of the leaders of these records, in the same order."""
         self._heard: dict[int, float] = {}
-        self._ended: dict[int, tuple[tuple[int, int], float]] = {}
+        """When this server learnt of these beats."""
+        self._leader_of: dict[int, int] = {}
+        self._ended: dict[int, tuple[int, int, float]] = {}
+        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended."""
         environment.serve(DirectoryDigest, self._on_digest)
         environment.handle(DirectoryNews, self._on_news)
 
-    def put(self, record: CliqueRecord) -> None:
+    def put(self, record: CliqueRecord, beat: int = 0) -> None:
         """Take what is newer than what is known."""
-        leader, stamp = record.leader, (record.view, record.beat)
+        leader = record.leader
         known = self.records.get(leader)
-        if known is not None and (known.view, known.beat) >= stamp:
+        if known is not None and known.view >= record.view:
+            if known.view == record.view:
+                self._note(leader, beat)
             return
-        ended = self._ended.get(leader)
-        if ended is not None and ended[0] >= stamp:
-            return
-        if not is_sound(record) or self._is_over(record):
+        if self._is_over(leader, record.view, beat) or not is_sound(record):
             return
         self.records[leader] = record
+        self._beats[leader] = max(beat, self._beats.get(leader, 0))
         self._heard[leader] = self._environment.now
-        if known is None or known.view != record.view:
-            for member in record.members:
+        for member in record.members:
+            if self._leader_of.get(member) != leader:
                 self._leader_of[member] = leader
-            for other in (*record.members, *record.replaces):
-                if other != leader and other in self.records and self.records[other].view < record.view:
-                    self.remove(other)
-            self._changed(known, record)
+        for other in (*record.members, *record.replaces):
+            if other != leader and other in self.records and self.records[other].view < record.view:
+                self.remove(other)
+        self._changed(known, record)
 
-    def _is_over(self, record: CliqueRecord) -> bool:
-        """Whether the leader is only a member of another clique by now."""
-        other = self.records.get(self._leader_of.get(record.leader, record.leader))
-        return (
-            other is not None
-            and other.leader != record.leader
-            and record.leader in other.members
-            and other.view > record.view
-        )
+    def beat(self, leader: int) -> None:
+        """The leader, this server itself, is alive."""
+        self._note(leader, int(self._environment.now))
+
+    def _note(self, leader: int, beat: int) -> None:
+        known = self._beats.get(leader)
+        if known is not None and known < beat:
+            self._beats[leader] = beat
+            self._heard[leader] = self._environment.now
+
+    def _is_over(self, leader: int, view: int, beat: int) -> bool:
+        """Whether such a record has ended, or its leader is only a member of another clique by now."""
+        ended = self._ended.get(leader)
+        if ended is not None and ended[:2] >= (view, beat):
+            return True
+        other = self.records.get(self._leader_of.get(leader, leader))
+        return other is not None and other.leader != leader and other.view > view and leader in other.members
 
     @property
     def latest(self) -> int:
@@ -75,35 +91,39 @@ class Directory:
         """This clique is no more; an old record of it will not be taken."""
         known = self.records.pop(leader, None)
         if known is not None:
-            self._ended[leader] = (known.view, known.beat), self._environment.now
+            beat = self._beats.pop(leader)
+            del self._heard[leader]
+            if not self._is_over(leader, known.view, beat):
+                self._ended[leader] = known.view, beat, self._environment.now
             self._changed(known, None)
 
     def expire(self, but: int | None) -> None:
         """Forget cliques of which nothing was heard for long, but not the one with the leader `but`."""
-        now = self._environment.now
-        for leader in [leader for leader in self.records if leader != but]:
-            if now - self._heard[leader] > self._expiry:
-                self.remove(leader)
-        for leader in [
-            leader for leader, (_, at) in self._ended.items() if now - at > _FORGOTTEN * self._expiry
-        ]:
+        oldest = self._environment.now - self._expiry
+        for leader in [leader for leader, heard in self._heard.items() if heard < oldest and leader != but]:
+            self.remove(leader)
+        oldest = self._environment.now - _FORGOTTEN * self._expiry
+        for leader in [leader for leader, (_, _, at) in self._ended.items() if at < oldest]:
             del self._ended[leader]
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
         """Tell a peer what is known here, and learn what it knows more; `done(whether it answered)`."""
-        records = self.records.values()
         digest = DirectoryDigest(
-            [record.leader for record in records],
-            [record.view for record in records],
-            [record.beat for record in records],
+            list(self.records),
+            [record.view for record in self.records.values()],
+            list(self._beats.values()),
         )
 
         def answered(answer: Message) -> None:
             assert isinstance(answer, DirectoryAnswer)
-            self._take(answer.records)
+            beats = dict(zip(answer.leaders, answer.beats, strict=True))
+            for record in answer.records:
+                self.put(record, beats.get(record.leader, 0))
+            for leader, beat in beats.items():
+                self._note(leader, beat)
             wanted = [self.records[leader] for leader in answer.wanted if leader in self.records]
             if wanted:
-                self._environment.send(peer, DirectoryNews(wanted))
+                self._environment.send(peer, self._news(wanted, False))
             if done is not None:
                 done(True)
 
@@ -115,41 +135,44 @@ class Directory:
 
     def hurry(self, record: CliqueRecord) -> None:
         """Tell all other leaders at once."""
-        news = DirectoryNews([record], True)
+        news = self._news([record], True)
         for leader in self.records:
             if leader != self._environment.peer:
                 self._environment.send(leader, news)
 
-    def _take(self, records: Iterable[CliqueRecord]) -> None:
-        for record in records:
-            self.put(record)
+    def _news(self, records: list[CliqueRecord], urgent: bool) -> DirectoryNews:
+        return DirectoryNews(records, [self._beats.get(record.leader, 0) for record in records], urgent)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
         new = [
             r for r in news.records if r.leader not in self.records or self.records[r.leader].view < r.view
         ]
-        self._take(news.records)
+        for record, beat in zip(news.records, news.beats, strict=True):
+            self.put(record, beat)
         own = self.records.get(self._environment.peer)
         if news.urgent and new and own is not None:
-            passed_on = DirectoryNews(new)
+            passed_on = self._news(new, False)
             for mate in own.members:
                 if mate != self._environment.peer:
                     self._environment.send(mate, passed_on)
 
     def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer:
-        theirs = {
-            leader: (view, beat)
-            for leader, view, beat in zip(digest.leaders, digest.views, digest.beats, strict=True)
-        }
-        missing = [
-            record
-            for record in self.records.values()
-            if record.leader not in theirs or theirs[record.leader] < (record.view, record.beat)
-        ]
-        wanted = []
-        for leader, stamp in theirs.items():
+        wanted: list[int] = []
+        later: list[int] = []
+        theirs = set(digest.leaders)
+        missing = [record for leader, record in self.records.items() if leader not in theirs]
+        for leader, view, beat in zip(digest.leaders, digest.views, digest.beats, strict=True):
             known = self.records.get(leader)
-            ended = self._ended.get(leader)
-            if (known is None or (known.view, known.beat) < stamp) and (ended is None or ended[0] < stamp):
-                wanted.append(leader)
-        return DirectoryAnswer(missing, wanted)
+            if known is None or known.view < view:
+                if not self._is_over(leader, view, beat):
+                    wanted.append(leader)
+            elif known.view > view:
+                missing.append(known)
+            else:
+                own = self._beats[leader]
+                if own > beat:
+                    later.append(leader)
+                elif own < beat:
+                    self._note(leader, beat)
+        leaders = [*(record.leader for record in missing), *later]
+        return DirectoryAnswer(missing, wanted, leaders, [self._beats[leader] for leader in leaders])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from emulator.overlays.cliques.surroundings import Surroundings
-from emulator.overlays.cliques.view import to_units, view_in
+from emulator.overlays.cliques.view import to_units
 from emulator.protocol import Message
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
@@ -83,7 +83,7 @@ class Joining:
             self._joined(answer)
             return
         if answer.record is not None and answer.record.members:
-            self._directory.put(view_in(answer).record(answer.record.beat))
+            self._directory.put(answer.record)
         self._again(record)
 
     def _again(self, record: CliqueRecord) -> None:

@@ -26,7 +26,6 @@ class Leading:
         self._surroundings = surroundings
         self._current = current
         self._tending = Tending(surroundings, current)
-        self._beat = 0
         self._all_known = False
         """Whether the view tells the RTTs between all members."""
         surroundings.environment.serve(CliqueJoin, self._on_join)
@@ -36,14 +35,11 @@ class Leading:
         """The clique has another view, whoever leads."""
         self._all_known = view.all_known
         self._tending.view_changed()
-        self._beat = 0
 
     def beat(self) -> None:
         """Have others know that the leader is there."""
-        view = self._current.led
-        if view is not None:
-            self._beat += 1
-            self._surroundings.directory.put(view.record(self._beat))
+        if self._current.led is not None:
+            self._surroundings.directory.beat(self._environment.peer)
 
     def tend(self) -> None:
         """See whether the clique is too wide or uneven, or whether another one is near."""
@@ -72,7 +68,7 @@ class Leading:
         new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
         self._current.publish(new, [view])
         self._tending.rest(_REST)
-        self._surroundings.directory.hurry(new.record(0))
+        self._surroundings.directory.hurry(new.record())
 
     def _split(self, view: View) -> bool:
         """Part a clique whose members are too far from each other by now; whether it was parted."""
@@ -82,7 +78,7 @@ class Leading:
             order = [peer for peer in view.members if peer in members]
             new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
             self._current.publish(new, [view])
-            surroundings.directory.put(new.record(0))
+            surroundings.directory.put(new.record())
         return parts is not None
 
     def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:

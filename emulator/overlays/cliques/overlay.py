@@ -116,14 +116,14 @@ class Cliques(Membership):
             view = View(1, members, since, even_ends(len(members)), {})
             if self.environment.peer in members:
                 self._current.take(view)
-            self.directory.put(view.record(0))
+            self.directory.put(view.record())
         self.measuring.ping_all(self.mates, lambda _: self._mates.report())
 
     def _view_changed(self, before: View | None, now: View | None) -> None:
         if now is not None:
             self._mates.view_changed()
             self._leading.view_changed(now)
-            self.directory.put(now.record(0))
+            self.directory.put(now.record())
         old = set() if before is None else set(before.members)
         new = set() if now is None else set(now.members)
         for peer in sorted((old ^ new) - {self.environment.peer}):
@@ -144,9 +144,12 @@ class Cliques(Membership):
             # Servers that join at the same moment may know nobody, and each other's directories never meet.
             self.environment.find_contacts(self._meet)
             return
-        others = self.sample(1)
-        if others:
-            self.directory.exchange(others[0])
+        records = list(self.directory.records.values())
+        if records:
+            members = self.environment.random.choice(records).members
+            peer = self.environment.random.choice(members)
+            if peer != self.environment.peer:
+                self.directory.exchange(peer)
 
     def _meet(self, contacts: Sequence[int]) -> None:
         if contacts and not self._current.stopped:

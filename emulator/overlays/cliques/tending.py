@@ -123,7 +123,7 @@ class Tending:
         self._proposing = True
         self._environment.request(
             other,
-            CliqueProposal(view.record(0)),
+            CliqueProposal(view.record()),
             self._parameters.patience,
             partial(self._consented, other, view),
             self._give_up,
@@ -180,18 +180,24 @@ class Tending:
         number = max(own.number, theirs.number) + 1
         for members in made:
             order = ordered(members, own, theirs)
+            ends = even_ends(len(order))
+            if len(made) == 1:
+                merged = merge(own, theirs, number)
+                order, ends = merged.members, merged.ends
             inside = {}
             for place, peer in enumerate(order):
                 for other in order[:place]:
                     inside[pair(peer, other)] = rtts.get(pair(peer, other), UNKNOWN)
             # Where both go on, each leader's clique is there under its number, or is replaced by the other.
             gone = [own.leader, theirs.leader] if len(made) == 1 else []
-            view = View(number, order, since, even_ends(len(order)), inside, gone)
+            view = View(number, order, since, ends, inside, gone)
             self._current.publish(view, [own, theirs], [own.leader, theirs.leader])
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
         view = self._current.led
-        if view is None or self.locked or self.resting or proposal.record is None:
+        if view is None or self.locked or proposal.record is None:
+            return CliqueConsent(None)
+        if self.resting and len(proposal.record.members) >= self._parameters.minimum:
             return CliqueConsent(None)
         self._locked_until = self._environment.now + _LOCK
         return CliqueConsent(view.message())
@@ -211,6 +217,14 @@ class Tending:
     def _on_measurement(self, sender: int, answer: CliqueMeasurement) -> None:
         measured = zip(answer.peers, answer.rtts, strict=True)
         self._take(sender, {peer: from_units(units) for peer, units in measured})
+
+
+def merge(one: View, two: View, number: int) -> View:
+    """Both in one: members of the smaller get halves of the largest shares, so the others keep most zones."""
+    larger, smaller = (one, two) if len(one.members) >= len(two.members) else (two, one)
+    for peer in smaller.members:
+        larger = larger.joined(peer, smaller.since[peer], {}, number)
+    return larger
 
 
 def ordered(members: list[int], one: View, two: View) -> list[int]:

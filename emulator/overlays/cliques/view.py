@@ -107,14 +107,13 @@ class View:
         """With equal shares."""
         return View(number, self.members, self.since, even_ends(len(self.members)), self.rtts)
 
-    def record(self, beat: int) -> CliqueRecord:
+    def record(self) -> CliqueRecord:
         """What the directory has of it."""
         since = [self.since[peer] for peer in self.members]
-        return CliqueRecord(
-            self.leader, self.number, beat, list(self.members), since, list(self.ends), self.replaces
-        )
+        members, ends = list(self.members), list(self.ends)
+        return CliqueRecord(self.leader, self.number, members, since, ends, self.replaces)
 
-    def message(self, beat: int = 0, replaced: Iterable[View] = ()) -> CliqueView:
+    def message(self, replaced: Iterable[View] = ()) -> CliqueView:
         """The view for members, in the place of others."""
         units = []
         for place, peer in enumerate(self.members):
@@ -123,7 +122,7 @@ class View:
                 units.append(0 if rtt is None else to_units(rtt))
         before = list(replaced)
         return CliqueView(
-            self.record(beat), units, [view.leader for view in before], [view.number for view in before]
+            self.record(), units, [view.leader for view in before], [view.number for view in before]
         )
 
 

@@ -37,37 +37,39 @@ class BoxIndex:
         self._free: list[int] = []
         self._bits: dict[int, int] = {}
         """The boxes of each owner."""
-        self._slots: dict[Box, dict[int, int]] = {}
-        """The places of a box, by owner."""
+        self._slots: dict[int, dict[Box, int]] = {}
+        """The places of the boxes of each owner."""
 
     def __len__(self) -> int:
         return len(self._boxes) - len(self._free)
 
     def has(self, box: Box, owner: int) -> bool:
-        slots = self._slots.get(box)
-        return slots is not None and owner in slots
+        slots = self._slots.get(owner)
+        return slots is not None and box in slots
 
     def owners_of(self, box: Box) -> list[int]:
         """Those that have this very box."""
-        return list(self._slots.get(box, ()))
+        return [owner for owner, slots in self._slots.items() if box in slots]
 
     def boxes_of(self, owner: int) -> list[Box]:
-        return [box for box, _ in self._members(self._bits.get(owner, 0))]
+        return list(self._slots.get(owner, ()))
 
     def count(self, owner: int) -> int:
         """The number of boxes of an owner."""
-        return self._bits.get(owner, 0).bit_count()
+        return len(self._slots.get(owner, ()))
 
     def items(self) -> Iterator[tuple[Box, int]]:
         """All boxes with their owners."""
-        for box, slots in list(self._slots.items()):
-            for owner in list(slots):
+        for owner, slots in self._slots.items():
+            for box in slots:
                 yield box, owner
 
     def add(self, box: Box, owner: int) -> bool:
         """Whether it was not there yet."""
-        slots = self._slots.setdefault(box, {})
-        if owner in slots:
+        slots = self._slots.get(owner)
+        if slots is None:
+            slots = self._slots[owner] = {}
+        elif box in slots:
             return False
         if self._free:
             slot = self._free.pop()
@@ -77,7 +79,7 @@ class BoxIndex:
             slot = len(self._boxes)
             self._boxes.append(box)
             self._owners.append(owner)
-        slots[owner] = slot
+        slots[box] = slot
         bit = 1 << slot
         self._bits[owner] = self._bits.get(owner, 0) | bit
         self._mark(box, bit, True)
@@ -85,18 +87,14 @@ class BoxIndex:
 
     def discard(self, box: Box, owner: int) -> bool:
         """Whether it was there."""
-        slots = self._slots.get(box)
-        slot = None if slots is None else slots.pop(owner, None)
+        slots = self._slots.get(owner)
+        slot = None if slots is None else slots.pop(box, None)
         if slots is None or slot is None:
             return False
-        if not slots:
-            del self._slots[box]
         bit = 1 << slot
-        left = self._bits[owner] & ~bit
-        if left:
-            self._bits[owner] = left
-        else:
-            del self._bits[owner]
+        self._bits[owner] &= ~bit
+        if not slots:
+            del self._slots[owner], self._bits[owner]
         self._mark(box, bit, False)
         self._boxes[slot] = None
         self._free.append(slot)
@@ -127,7 +125,12 @@ class BoxIndex:
             bits &= touched[self._cell(index, box.lows[index])] & touched[self._cell(index, box.highs[index])]
             if not bits:
                 return False
-        return any(found.covers(box) for found, _ in self._members(bits))
+        for slot in _places(bits):
+            found = self._boxes[slot]
+            assert found is not None
+            if found.covers(box):
+                return True
+        return False
 
     def covered(self, box: Box, owner: int | None = None, but: int | None = None) -> list[tuple[Box, int]]:
         """The boxes that this one covers, with their owners: one owner's, or those of all but one."""
@@ -147,7 +150,13 @@ class BoxIndex:
                 bits &= ~touched[last + 1]
             if not bits:
                 return []
-        return [(found, whose) for found, whose in self._members(bits) if box.covers(found)]
+        inside: list[tuple[Box, int]] = []
+        for slot in _places(bits):
+            found = self._boxes[slot]
+            assert found is not None
+            if box.covers(found):
+                inside.append((found, self._owners[slot]))
+        return inside
 
     def _cell(self, index: int, value: float) -> int:
         low = self._lows[index]
@@ -191,24 +200,23 @@ class BoxIndex:
         return may, sure
 
     def _any(self, bits: int, values: Values) -> bool:
-        while bits:
-            bit = bits & -bits
-            bits ^= bit
-            box = self._boxes[bit.bit_length() - 1]
+        for slot in _places(bits):
+            box = self._boxes[slot]
             assert box is not None
             self.compared += 1
             if box.has(values):
                 return True
         return False
 
-    def _members(self, bits: int) -> Iterator[tuple[Box, int]]:
-        while bits > 0:
-            bit = bits & -bits
-            bits ^= bit
-            slot = bit.bit_length() - 1
-            box = self._boxes[slot]
-            assert box is not None
-            yield box, self._owners[slot]
+
+def _places(bits: int) -> list[int]:
+    """Of the bits that are set."""
+    found = []
+    while bits > 0:
+        bit = bits & -bits
+        bits ^= bit
+        found.append(bit.bit_length() - 1)
+    return found
 
 
 def volume(box: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> float:

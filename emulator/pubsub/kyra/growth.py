@@ -2,11 +2,13 @@
 
 Members agree on the root: the first in an order of their numbers when the tree begins or its root is gone,
 and then the one that most of them have. Every server measures how far it is from the root, and asks the
-others how far they are; so each has its parent before it in one order, and there is no cycle.
+others how far they are, each until it knows; so each has its parent before it in one order, and there is no
+cycle.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -22,7 +24,7 @@ _LOOKS = (0.3, 1.0, 2.0, 4.0)
 _LATER: Final = 10.0
 """Seconds after which a server that has its place looks for newcomers."""
 _MOST: Final = 64
-"""Members that are asked."""
+"""Members that are asked in one look."""
 _KEPT: Final = 6
 """Candidates for the parent."""
 
@@ -44,23 +46,23 @@ class Growth:
         self._round = 0
         self._distances: dict[int, int] = {}
         """From roots. They stay as they were first measured: the order of the members must not change."""
-        self._found: dict[int, tuple[float, int]] = {}
-        """Of members that answered: distance from the root, and RTT from here in units."""
-        self._others: dict[int, int] = {}
-        """Of those that take another server for the root: RTT from here in units."""
-        self._roots: dict[int, int] = {}
-        """What each takes for the root."""
-        self._weights: dict[int, int] = {}
-        """How much that counts: more if others agree with it already."""
+        self._heard: dict[int, KyraDistance] = {}
+        """What other members told last in this search."""
+        self._searching = False
+        """Whether another look is to come."""
         self._will_look = False
+        self._new = True
+        """Whether it has not looked for a parent yet, because most members have told nothing."""
         self._leaving = False
         self._stopped = False
 
     @property
     def placed(self) -> bool:
-        """Whether this server has a way to the root, or is the root by the words of all, and not alone."""
+        """Whether most agree on the root, and this server has a way to it, or is it by the words of all."""
+        if len(self._members) > 1 and not self._settled:
+            return False
         if self.root == self._environment.peer:
-            agreed = bool(self._roots) and not self._others
+            agreed = bool(self._heard) and not self._others()
             return len(self._members) < 2 or (agreed and bool(self._links.neighbours))
         path = self._links.path
         return bool(path) and path[-1] == self.root
@@ -79,24 +81,28 @@ class Growth:
 
     def lose(self, peer: int) -> None:
         """The peer cannot be reached."""
-        self._down.add((*self._table, peer))
+        self._pass_over(peer)
         if self.root == peer:
             self.look_anew()
 
     def on_leaving(self, peer: int) -> None:
         """Another member will not be on the tree any more."""
-        self._down.add((*self._table, peer))
-        if peer in (self.root, self._links.parent):
+        known = self._is_down(peer)
+        self._pass_over(peer)
+        if not known and peer in (self.root, self._links.parent):
             self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
         """The members of the tree, this server among them.
 
-        With root and parent in their places there is no hurry: newcomers find those who were there.
+        With root and parent in their places there is no hurry: newcomers find those who were there, and a
+        search that is under way will ask them.
         """
         if list(members) == self._members:
             return
         self._members = list(members)
+        if self._searching and (self._settled or self.root == self._first()):
+            return
         parent = self._links.parent
         in_place = self.root in members and (parent is None or parent in members)
         if not (self._settled and in_place):
@@ -108,13 +114,14 @@ class Growth:
     def look_anew(self) -> None:
         """Something changed: find root and parent again."""
         me = self._environment.peer
-        there = self._there()
-        if self._leaving and there == [me]:
+        if self._leaving and self._there() == [me]:
             return
         if not self._settled or self._is_down(self.root):
             self._settled = False
-            self.root = min(there, key=partial(_rank, self._table))
+            self.root = self._first()
         self._round += 1
+        self._searching = True
+        self._heard.clear()
         self._links.claims_root = self.root == me
         if not self._links.claims_root:
             self._measuring.ping_all([self.root], lambda rtts: None)
@@ -133,13 +140,24 @@ class Growth:
         others = [peer for peer in self._members if peer != me and not self._is_down(peer)]
         return others if self._leaving and others else [me, *others]
 
+    def _first(self) -> int:
+        """The root if nobody had one yet."""
+        return min(self._there(), key=partial(_rank, self._table))
+
+    def _pass_over(self, peer: int) -> None:
+        """It is not there, or not on the tree."""
+        self._down.add((*self._table, peer))
+        self._heard.pop(peer, None)
+
     def _is_down(self, peer: int) -> bool:
         return (*self._table, peer) in self._down
 
     def on_probe(self) -> KyraDistance:
         """Another member asks."""
         distance = self._distance()
-        return KyraDistance(True, self.root, distance or 0, distance is not None, settled=self._settled)
+        return KyraDistance(
+            not self._leaving, self.root, distance or 0, distance is not None, self._leaving, self._settled
+        )
 
     def _distance(self) -> int | None:
         """From the root, in units; None if it is not known."""
@@ -158,13 +176,13 @@ class Growth:
             else:
                 self._measuring.ping_all([self.root], lambda rtts: None)
             return
-        me = self._environment.peer
-        others = [peer for peer in self._members if peer not in (me, self.root)]
+        me, found = self._environment.peer, self._found()
+        self._heard = {peer: told for peer, told in self._heard.items() if peer in self._members}
+        others = [peer for peer in self._members if peer not in (me, self.root) and peer not in found]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
         if self.root != me:
             others.append(self.root)
-        self._found, self._others, self._roots, self._weights = {}, {}, {}, {}
         for peer in others:
             sent = self._environment.now
             self._environment.request(
@@ -178,7 +196,7 @@ class Growth:
 
     def _give_up_root(self) -> None:
         """It did not answer: let another one be the root."""
-        self._down.add((*self._table, self.root))
+        self._pass_over(self.root)
         self.look_anew()
 
     def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
@@ -186,33 +204,56 @@ class Growth:
         self._measuring.note(peer, self._environment.now - sent)
         if round != self._round or self._stopped:
             return
-        if not answer.member:
-            if answer.leaving:
-                self.on_leaving(peer)
-            elif peer == self.root and last:
+        if answer.member:
+            self._down.discard((*self._table, peer))
+        elif answer.leaving:
+            self.on_leaving(peer)
+        else:
+            self._heard.pop(peer, None)
+            if peer == self.root and last:
                 self._give_up_root()
             return
-        self._down.discard((*self._table, peer))
-        self._roots[peer] = answer.root
-        self._weights[peer] = 2 if answer.settled else 1
-        if answer.root != self.root:
-            self._others[peer] = to_units(self._measuring.rtts[peer])
-        elif answer.known:
-            self._found[peer] = from_units(answer.distance), to_units(self._measuring.rtts[peer])
+        # Those who leave know better than newcomers what is the root.
+        self._heard[peer] = answer
+
+    def _found(self) -> dict[int, float]:
+        """The members whose distance from the root is known."""
+        return {
+            peer: from_units(told.distance)
+            for peer, told in self._heard.items()
+            if told.member and told.root == self.root and told.known
+        }
+
+    def _others(self) -> list[int]:
+        """The members that take another server for the root, the nearest first."""
+        others = [peer for peer, told in self._heard.items() if told.member and told.root != self.root]
+        return sorted(others, key=lambda peer: self._measuring.rtts.get(peer, math.inf))
 
     def _choose(self, round: int, last: bool) -> None:
         distance = self._distance()
         if round != self._round or distance is None or self._stopped or self._follow_others():
             return
-        if last and self._others:
+        if self._new and not last and 2 * len(self._heard) < len(self._members) - 1:
+            # Each parent that is left again costs both sides all that they told.
+            return
+        self._new = False
+        others = self._others()
+        if last and others:
             # Not all agree on the root yet: see what becomes of it.
             self._environment.set_timer(_LOOKS[-1], partial(self._look, round, True))
+        elif last:
+            self._searching = False
         if self._links.claims_root:
             # Until the others know, this server is where they are.
-            self._links.aim(sorted(self._others, key=lambda peer: self._others[peer])[:_KEPT])
+            self._links.aim(others[:_KEPT])
             return
         own = from_units(distance), self._environment.peer
-        before = [(rtt, peer) for peer, (theirs, rtt) in self._found.items() if (theirs, peer) < own]
+        rtts = self._measuring.rtts
+        before = [
+            (to_units(rtts[peer]), peer)
+            for peer, theirs in self._found().items()
+            if (theirs, peer) < own and peer in rtts
+        ]
         near = [peer for _, peer in sorted(before)[:_KEPT]]
         if self.root not in near:
             near.append(self.root)
@@ -223,12 +264,14 @@ class Growth:
     def _follow_others(self) -> bool:
         """Take the root that most members have; whether that is another one than before."""
         votes = {self.root: 2 if self._settled else 1}
-        for peer, root in self._roots.items():
-            votes[root] = votes.get(root, 0) + self._weights[peer]
+        for told in self._heard.values():
+            if self._is_down(told.root):
+                continue
+            votes[told.root] = votes.get(told.root, 0) + (2 if told.settled else 1)
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
         other = best != self.root and not self._is_down(best)
-        alike = sum(root == (best if other else self.root) for root in self._roots.values())
-        self._settled = 0 < len(self._roots) <= 2 * alike
+        alike = sum(told.root == (best if other else self.root) for told in self._heard.values())
+        self._settled = 0 < len(self._heard) <= 2 * alike
         if not other:
             return False
         self.root = best

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from emulator.pubsub.content.routes import FilterRoutes
-from emulator.pubsub.content.space import Box, EventSpace, Values
+from emulator.pubsub.content.space import Box, Values
 from emulator.pubsub.content.streams import BoxStream
 from emulator.pubsub.content.trees import FilterTree
 from emulator.pubsub.kyra.epoch import Epoch, Piece
@@ -26,29 +25,40 @@ _AGAIN: Final = 1.0
 
 
 class _Feed:
-    """The subscriptions here in one piece, at the server that has it."""
+    """The subscriptions here in one piece, at the server that has it. They are few: it looks at each."""
 
-    def __init__(
-        self,
-        piece: Piece,
-        space: EventSpace,
-        tell: Callable[[int, Box, bool], None],
-        stream: BoxStream | None,
-    ) -> None:
+    def __init__(self, piece: Piece, tell: Callable[[Box, bool], None], stream: BoxStream | None) -> None:
         self.piece = piece
-        self.routes = FilterRoutes(piece.box, space.lows, space.highs, tell)
-        self.routes.open(piece.holder)
+        self.told: dict[Box, None] = {}
+        """None of them covers another one."""
         self.stream = stream
+        self._tell = tell
+        self._wanted: dict[int, Box] = {}
+        """By interest."""
 
     def add(self, interest: int, box: Box) -> None:
         clipped = box.clip(self.piece.box)
         if clipped is not None:
-            self.routes.add_own(interest, clipped)
+            self._wanted[interest] = clipped
+            self._offer(clipped)
 
-    def remove(self, interest: int, box: Box) -> None:
-        clipped = box.clip(self.piece.box)
-        if clipped is not None:
-            self.routes.remove_own(interest, clipped)
+    def remove(self, interest: int) -> None:
+        clipped = self._wanted.pop(interest, None)
+        if clipped in self.told and clipped not in self._wanted.values():
+            del self.told[clipped]
+            self._tell(clipped, False)
+            for box in self._wanted.values():
+                self._offer(box)
+
+    def _offer(self, box: Box) -> None:
+        """Tell the holder unless it knows a box that covers this one."""
+        if any(known.covers(box) for known in self.told):
+            return
+        for covered in [known for known in self.told if box.covers(known)]:
+            # The holder drops them by itself.
+            del self.told[covered]
+        self.told[box] = None
+        self._tell(box, True)
 
 
 class Movement:
@@ -70,10 +80,10 @@ class Movement:
         for feed in self._feeds.values():
             feed.add(interest, box)
 
-    def remove(self, interest: int, box: Box) -> None:
+    def remove(self, interest: int) -> None:
         """A subscription went."""
         for feed in self._feeds.values():
-            feed.remove(interest, box)
+            feed.remove(interest)
 
     def end_others(self, holders: Mapping[int, int]) -> None:
         """Move nothing any more to servers that are not these holders of the pieces."""
@@ -108,6 +118,7 @@ class Movement:
 
     def _begin(self, number: int) -> None:
         me, stream = self._site.peer, None
+        tell: Callable[[Box, bool], None]
         piece = self._holdings.pieces[number]
         if piece.holder == me:
             tree = self._places.tree(piece.tree)
@@ -118,8 +129,8 @@ class Movement:
         else:
             table = self._epoch.number, PIECES + number
             stream = self._site.trees.streams.to(piece.holder, table, partial(self._refused, number))
-            tell = partial(_tell_holder, stream)
-        feed = self._feeds[number] = _Feed(piece, self._site.space, tell, stream)
+            tell = stream.change
+        feed = self._feeds[number] = _Feed(piece, tell, stream)
         for interest, box in self._site.interests.boxes.items():
             feed.add(interest, box)
         if stream is not None:
@@ -139,7 +150,7 @@ class Movement:
         feed = self._old_feeds.pop(number)
         tree = self._places.tree(feed.piece.tree)
         if tree is not None:
-            for box in feed.routes.told(feed.piece.holder):
+            for box in feed.told:
                 tree.routes.remove_own(feed.piece.holder, box)
 
     def _refused(self, number: int) -> None:
@@ -153,7 +164,7 @@ class Movement:
             self._begin(number)
 
 
-def _tell_own(tree: FilterTree, me: int, holder: int, box: Box, there: bool) -> None:
+def _tell_own(tree: FilterTree, me: int, box: Box, there: bool) -> None:
     """This server has the piece itself."""
     if there:
         for covered, _ in tree.routes.own.covered(box, me):
@@ -162,7 +173,3 @@ def _tell_own(tree: FilterTree, me: int, holder: int, box: Box, there: bool) -> 
         tree.routes.add_own(me, box)
     else:
         tree.routes.remove_own(me, box)
-
-
-def _tell_holder(stream: BoxStream, holder: int, box: Box, there: bool) -> None:
-    stream.change(box, there)

@@ -31,28 +31,33 @@ class Places:
         self.growths: dict[int, Growth] = {}
         self._leaving: dict[int, Growth] = {}
         """Of trees on which this server stays a little longer, so that those who are there stay connected."""
-        self._members: dict[int, list[set[int]]] = {}
-        """Of each clique, by its leader: the servers that are on each tree."""
+        self._holders: dict[int, list[int]] = {}
+        """Of each clique, by its leader: the server of each zone."""
 
     def tree(self, number: int) -> FilterTree | None:
         return self._site.trees.trees.get((self._epoch.number, number))
 
+    def growth(self, number: int) -> Growth | None:
+        """This server's place on a tree, which it may be about to leave."""
+        return self.growths.get(number) or self._leaving.get(number)
+
     def note_clique(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         """Another clique, or this server's own, came, went or changed."""
         if before is not None:
-            self._members.pop(before.leader, None)
+            self._holders.pop(before.leader, None)
         if now is not None:
-            servers: list[set[int]] = [set() for _ in range(self._epoch.trees)]
-            for number, holder in enumerate(self._epoch.holders(now.members, now.ends)):
-                servers[number // self._epoch.parts].add(holder)
-            self._members[now.leader] = servers
+            self._holders[now.leader] = self._epoch.holders(now.members, now.ends)
 
     def grow(self) -> None:
         """Have the trees know their members as they are now."""
-        me = self._site.peer
+        if self._laid_out is not None:
+            return
+        parts = self._epoch.parts
         for tree, growth in (*self.growths.items(), *self._leaving.items()):
-            if self._laid_out is None:
-                growth.update(sorted({me, *(p for servers in self._members.values() for p in servers[tree])}))
+            members = {self._site.peer}
+            for holders in self._holders.values():
+                members.update(holders[tree * parts : (tree + 1) * parts])
+            growth.update(sorted(members))
 
     def lose(self, peer: int) -> None:
         """A server cannot be reached."""
@@ -61,7 +66,7 @@ class Places:
 
     def on_leaving(self, number: int, peer: int) -> None:
         """Another server on a tree says that it leaves it."""
-        growth = self.growths.get(number) or self._leaving.get(number)
+        growth = self.growth(number)
         if growth is not None:
             growth.on_leaving(peer)
 

@@ -34,6 +34,7 @@ class Plane:
         self.places = Places(site, epoch, None if layout is None else layout.parents)
         self.movement = Movement(site, epoch, self.holdings, self.places)
         self.proxy = Proxy(site, self.holdings, self.places)
+        self._view: View | None = None
         self._unprepared: dict[int, float] = {}
         """Pieces for which an event waits, and since when."""
 
@@ -61,7 +62,10 @@ class Plane:
         return tree if self._site.environment.now - since > _PREPARATION else None
 
     def update(self, view: View | None) -> None:
-        """The clique has other members or shares."""
+        """The clique may have other members or shares."""
+        if view is self._view:
+            return
+        self._view = view
         before = self.holdings.holders()
         self.holdings.update(view)
         now = self.holdings.holders()
@@ -79,9 +83,9 @@ class Plane:
         """A subscription came."""
         self.movement.add(interest, box)
 
-    def remove(self, interest: int, box: Box) -> None:
+    def remove(self, interest: int) -> None:
         """A subscription went."""
-        self.movement.remove(interest, box)
+        self.movement.remove(interest)
 
     def stop(self) -> None:
         """The epoch is over."""

@@ -80,7 +80,7 @@ class Kyra(PubSub):
         number = self._site.interests.remove(box)
         if number is not None:
             for plane in self.planes:
-                plane.remove(number, box)
+                plane.remove(number)
 
     def publish(self, event: Event) -> None:
         placed = self.space.place(event)
@@ -172,11 +172,8 @@ class Kyra(PubSub):
 
     def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
         plane = self._plane(probe.epoch)
-        growth = None if plane is None else plane.places.growths.get(probe.tree)
-        if growth is not None:
-            return growth.on_probe()
-        leaves = plane is not None and plane.places.tree(probe.tree) is not None
-        return KyraDistance(False, leaving=leaves)
+        growth = None if plane is None else plane.places.growth(probe.tree)
+        return KyraDistance(False) if growth is None else growth.on_probe()
 
     # Events
 
