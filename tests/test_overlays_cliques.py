@@ -18,6 +18,7 @@ from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import (
     CliqueJoin,
     CliquePing,
+    CliquePong,
     CliqueRecord,
     CliqueView,
     DirectoryAnswer,
@@ -273,6 +274,21 @@ def test_a_record_that_ended_in_silence_is_taken_again_when_its_leader_beats() -
     assert known.records == {}
     known.put(record, 48)
     assert known.records == {0: record}
+
+
+def test_a_mate_that_was_laid_out_and_has_just_started_is_not_taken_for_gone() -> None:
+    environment = FakeEnvironment(0)
+    given = Cliques(environment, CliqueParameters.model_validate({"formed": "hac", "given": [[0, 1]]}))
+    given.start([])
+    environment.outbox.clear()
+    environment.advance(1.0)
+    (ping,) = [sent for sent in environment.outbox if isinstance(sent.message, CliquePing)]
+    environment.hand_over(1, CliquePong(0, 1, True), "", -ping.request)
+    environment.fail(1)
+    assert given.mates == [1]
+    environment.advance(11.0)
+    environment.fail(1)
+    assert given.mates == []
 
 
 def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]:

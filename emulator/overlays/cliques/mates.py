@@ -17,6 +17,8 @@ _STRANGE: Final = 3
 """Pings after which a mate that is in another clique by its own words is taken out."""
 _MISSES: Final = 4
 """Pings in a row without an answer after which a mate is taken for gone."""
+_STARTING: Final = 10.0
+"""Seconds after the first answer of a mate that was laid out in which it is not taken for gone."""
 
 
 class Mates:
@@ -37,8 +39,8 @@ class Mates:
         self._strange: dict[int, int] = {}
         self._gone: set[int] = set()
         """Mates that were found to be gone."""
-        self._met: set[int] = set()
-        """Mates that have answered."""
+        self._met: dict[int, float] = {}
+        """When each mate answered for the first time."""
         self._environment.serve(CliquePing, self._on_ping)
         self._environment.handle(CliqueDeparture, self._on_departure)
 
@@ -64,8 +66,9 @@ class Mates:
 
     def lose(self, peer: int) -> None:
         """A peer cannot be reached."""
-        # Of those that were laid out, some may not have started yet.
-        awaited = self._parameters.given is not None and peer not in self._met
+        # Of those that were laid out, some may not have started yet, or not when the message was sent.
+        met = self._met.get(peer, self._environment.now)
+        awaited = self._parameters.given is not None and self._environment.now - met < _STARTING
         self._measuring.forget(peer)
         view = self._current.view
         if view is not None and peer in view.members and not awaited:
@@ -91,7 +94,7 @@ class Mates:
 
     def _heard(self, peer: int, pong: CliquePong) -> None:
         self.forget(peer)
-        self._met.add(peer)
+        self._met.setdefault(peer, self._environment.now)
         view = self._current.view
         if view is None or peer not in view.members:
             return
