@@ -32,13 +32,11 @@ CONTENT: dict[str, Any] = {
     # Servers form cliques, draw zones and grow trees before the first event.
     "phases": {"join": "3 s", "settle": "62 s", "measure": "10 s", "drain": "5 s"},
 }
-SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], float]] = {
-    "vitis": ({}, TOPICS, 0.1),
-    "quasar-random-graph": ({"period": "2 s", "freshness": "6 s"}, TOPICS, 0.1),
-    "kyra": ({"attributes": ATTRIBUTES, "formation": "35 s", "notice": "5 s"}, CONTENT, 0.3),
+SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "vitis": ({}, TOPICS),
+    "quasar-random-graph": ({"period": "2 s", "freshness": "6 s"}, TOPICS),
+    "kyra": ({"attributes": ATTRIBUTES, "formation": "35 s", "notice": "5 s"}, CONTENT),
 }
-"""By system: parameters, what it is asked, and by how much the mean hops may differ. Servers form cliques by
-the round trips that they measure, which are longer on a busy machine."""
 SPEC = {
     "peers": 60,
     # A busy machine may be late by half a round, which changes no delivery.
@@ -51,7 +49,8 @@ SPEC = {
 }
 TIME_SCALES = {"vitis": (0.3, 1.2), "quasar-random-graph": (0.3, 1.2), "kyra": (0.7, 1.4)}
 """Wall seconds to a trial second. A trial that a busy machine made invalid is run again, slower. Servers of
-Kyra take each other for gone when the machine stands still for a second or two."""
+Kyra take each other for gone when the machine stands still for a second or two, and form cliques by the
+round trips that they measure, which are longer on a busy machine."""
 
 
 def mean_hops(outcome: Outcome) -> float:
@@ -90,7 +89,7 @@ def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(system: str, tmp_path: Path) -> None:
-    parameters, workload, apart = SYSTEMS[system]
+    parameters, workload = SYSTEMS[system]
     given = SPEC | workload | {"system": {"name": system, "parameters": parameters}}
     spec = TrialSpec.model_validate(given)
     plan = draw_plan(spec)
@@ -100,4 +99,4 @@ def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(system: 
     wanted = expected(plan) if workload is TOPICS else expected_by_content(plan)
     assert virtual.deliveries().keys() == wanted
     assert over_grpc.deliveries().keys() == wanted
-    assert mean_hops(over_grpc) == pytest.approx(mean_hops(virtual), rel=apart)
+    assert mean_hops(over_grpc) == pytest.approx(mean_hops(virtual), rel=0.1)
