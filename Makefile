@@ -44,7 +44,7 @@ ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/te
 FROM_SOURCE := tests/test_gossip_*.py tests/test_messages.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py
 
 test: environment lint
-	$(BIN)/pytest -n 3 $(addprefix --ignore=,$(ALONE))
+	$(BIN)/pytest -n 4 $(addprefix --ignore=,$(ALONE))
 	$(BIN)/pytest $(ALONE)
 	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 
