@@ -130,7 +130,7 @@ class Recorder:
         parts.extend(attribute(key, value) for key, value in attributes.items())
         name = encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
         at = self._start + at_ns
-        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
+        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, parts))
 
     def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
         """Record an outcome that the application at `peer` was handed, where no message's span can be marked.
@@ -140,7 +140,7 @@ class Recorder:
         parent = 0 if context is None else context.span_id
         context = self.begin() if context is None else context
         span_id = context.span_id if not parent else self.next_span_id()
-        attributes = _PEER[peer] + _outcome(outcome)
+        attributes = [_PEER[peer], _outcome(outcome)]
         name = encoding.name_and_kind(names.DELIVERY, _INTERNAL)
         at = self._start + at_ns
         self._keep(encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
@@ -164,22 +164,23 @@ class Recorder:
         sent the message, `delivered` what handling the message first handed to the application.
         """
         kind = message.kind()
-        attributes = (
-            _PEER[peer] + _SENDER[sender] + _DEPTH[context.depth] + _BYTES[message.byte_size()] + _KIND[kind]
-        )
+        attributes = [
+            _PEER[peer], _SENDER[sender], _DEPTH[context.depth], _BYTES[message.byte_size()], _KIND[kind]
+        ]  # fmt: skip
         if channel:
-            attributes += _CHANNEL[channel]
+            attributes.append(_CHANNEL[channel])
         if context.topic is not None:
-            attributes += _TOPIC[context.topic] + (_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
+            attributes.append(_TOPIC[context.topic])
+            attributes.append(_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
         if delivered is not None:
-            attributes += _outcome(delivered)
+            attributes.append(_outcome(delivered))
         elif kind in (EVENT, NOTIFICATION):
             event = message.event_number()
             if event >= 0 and event != context.event:
-                attributes += _EVENT[event]
+                attributes.append(_EVENT[event])
             travelled = message.travelled()
             if travelled >= 0:
-                attributes += _HOPS[travelled]
+                attributes.append(_HOPS[travelled])
         self._keep(
             encoding.span(
                 context.trace_id,
