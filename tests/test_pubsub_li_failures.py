@@ -225,7 +225,7 @@ def test_who_leaves_gracefully_leaves_its_nodes_behind() -> None:
         world.systems[peer].stop(graceful=True)
         world.ring.change(left=[peer])
         world.lockstep.exchange()
-        world.lockstep.crash([peer])
+        world.crash([peer])
         world.settle(2)
         assert world.identities() == {identity for identity in before if identity[0] != peer}
     check(world, 20, draw)
