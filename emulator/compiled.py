@@ -28,6 +28,7 @@ ROOMS = ("gossip", "memberships", "overlays", "pubsub")
 MODULES = (
     "emulator.bit_sets",
     "emulator.identifiers",
+    "emulator.number_sets",
     "emulator.messages.catalogue",
     "emulator.messages.coding",
     "emulator.messages.message",
@@ -40,6 +41,7 @@ MODULES = (
     "emulator.telemetry.context",
     "emulator.telemetry.encoding",
     "emulator.telemetry.recorder",
+    "emulator.telemetry.tallies",
 )
 _NOT_COMPILED = re.compile(r"^(from|import) pydantic\b", re.MULTILINE)
 INTERPRETED = "TRELLIS_INTERPRETED"

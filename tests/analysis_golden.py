@@ -196,9 +196,9 @@ class Host:
 
     def maintain(self, peer: int, messages: int, channel: str = OVERLAY) -> None:
         """Send messages of 10 bytes."""
-        counter = self.recorder.counter(peer, channel, _class_of("TManExchange", Plain)(), traced=False)
-        counter.messages += messages
-        counter.size += messages * Plain.SIZE
+        tallies = self.recorder.tallies
+        tally = tallies.on(channel).tally(_class_of("TManExchange", Plain)(), traced=False)
+        tally.add(tallies.place(peer), messages, messages * Plain.SIZE)
 
     def operate(
         self,

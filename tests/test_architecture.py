@@ -45,7 +45,7 @@ FORBIDDEN = {
 """What reads a clock, does input or output, or draws randomness of its own."""
 
 FLOORS: list[set[str]] = [
-    {"emulator.bit_sets"},
+    {"emulator.bit_sets", "emulator.number_sets"},
     {"emulator.compiled", "emulator.identifiers", "emulator.messages"},
     {
         "emulator.streams",

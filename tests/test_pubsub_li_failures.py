@@ -13,6 +13,8 @@ from emulator.protocol import Contact
 from emulator.pubsub.li.node import TreeNode
 from emulator.pubsub.li.space import ROOT, Schema
 from emulator.pubsub.li.system import Li
+from emulator.pubsub.recent import RecentNumbers
+from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.content import (
     Comparison,
     InsertSub,
@@ -30,6 +32,10 @@ def subscription(sid: int, until: int = 100, withdrawn: bool = False) -> Subscri
     return SubscriptionObject(1, sid, 0, [0], [10.0 + sid], [20.0 + sid], until, withdrawn)
 
 
+def tree_root() -> TreeNode:
+    return TreeNode(SCHEMA, (0, ROOT), RecentNumbers(FakeEnvironment(), 60.0))
+
+
 def alive(world: LiWorld) -> list[Li]:
     return [world.systems[peer] for peer in world.ring.peers]
 
@@ -39,7 +45,7 @@ def test_versions_of_a_subscription_add_up_in_any_order() -> None:
     digests = set()
     for seed in range(20):
         draw = random.Random(seed)
-        node = TreeNode(SCHEMA, (0, ROOT))
+        node = tree_root()
         for message in draw.sample(versions, 4) + draw.choices(versions, k=3):
             node.put(message)
         digests.add(node.digest)
@@ -219,7 +225,7 @@ def test_who_leaves_gracefully_leaves_its_nodes_behind() -> None:
         world.systems[peer].stop(graceful=True)
         world.ring.change(left=[peer])
         world.lockstep.exchange()
-        world.lockstep.crash([peer])
+        world.crash([peer])
         world.settle(2)
         assert world.identities() == {identity for identity in before if identity[0] != peer}
     check(world, 20, draw)
@@ -335,7 +341,7 @@ def drop_updates(environment: object) -> None:
 
 
 def test_two_peers_that_both_take_themselves_for_the_nearest_agree_in_the_end() -> None:
-    left, right = TreeNode(SCHEMA, (0, ROOT)), TreeNode(SCHEMA, (0, ROOT))
+    left, right = tree_root(), tree_root()
     for sid in range(4):
         left.put(subscription(sid))
         right.put(subscription(sid + 2, 100 + sid))

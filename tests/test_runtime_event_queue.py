@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.runtime.event_queue import Entry, EventQueue
+from emulator.runtime.virtual_life import VirtualTimer
+from emulator.runtime.virtual_world import Call
 
 DELAYS = st.sampled_from([0.0, 1e-9, 0.0005, 0.001953125, 0.002, 0.05, 1.0, 60.0]) | st.floats(0, 5)
 STEPS = st.lists(st.tuples(st.just("push"), DELAYS) | st.tuples(st.just("pop"), DELAYS), max_size=60)
@@ -43,3 +45,16 @@ def test_entries_of_the_same_moments_come_out_in_order_however_they_went_in(orde
         queue.push(Entry(1.0 + order // 4 * 1e-5, order))  # all in one bucket, four at each time
     popped = [queue.pop(2.0) for _ in orders]
     assert [entry.order for entry in popped if entry is not None] == sorted(orders)
+
+
+def test_calls_that_were_cancelled_before_their_turn_are_left_out() -> None:
+    queue, timers = EventQueue(), [VirtualTimer(print, None) for _ in range(4)]
+    for order, timer in enumerate(timers):
+        queue.push(Call(1.0 + order // 2, order, timer))
+    timers[1].cancel()
+    timers[3].cancel()
+    assert [entry and entry.order for entry in (queue.pop(5.0), queue.pop(5.0), queue.pop(5.0))] == [
+        0,
+        2,
+        None,
+    ]

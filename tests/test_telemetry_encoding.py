@@ -51,7 +51,7 @@ def test_a_span_is_read_back_field_by_field(
     attributes: dict[str, Any],
 ) -> None:
     span = encoding.span(
-        trace_id, span_id, parent, encoding.name_and_kind(name, kind), *times, encoded(attributes)
+        trace_id, span_id, parent, encoding.name_and_kind(name, kind), *times, [encoded(attributes)]
     )
     scope_spans = trace_pb2.ScopeSpans.FromString(span)
     assert scope_spans.ListFields() == [
@@ -69,7 +69,7 @@ def test_a_span_is_read_back_field_by_field(
 @given(size=st.sampled_from([0, 20, 70, 80, 127, 128, 16_200, 16_300, 16_400, 70_000]))
 def test_spans_of_any_length_are_read_back(size: int) -> None:
     name = encoding.name_and_kind("x", 1)
-    span = encoding.span(bytes(16), 1, 0, name, 1, 2, encoding.span_attribute("a", "b" * size))
+    span = encoding.span(bytes(16), 1, 0, name, 1, 2, [encoding.span_attribute("a", "b" * size)])
     (decoded,) = trace_pb2.ScopeSpans.FromString(span).spans
     assert read(decoded.attributes) == {"a": "b" * size}
 
@@ -77,7 +77,7 @@ def test_spans_of_any_length_are_read_back(size: int) -> None:
 @given(ATTRIBUTES, st.lists(TEXT, max_size=5))
 def test_many_spans_share_resource_and_scope(attributes: dict[str, Any], span_names: list[str]) -> None:
     spans = [
-        encoding.span(bytes(16), number, 0, encoding.name_and_kind(name, 5), 1, 2, b"")
+        encoding.span(bytes(16), number, 0, encoding.name_and_kind(name, 5), 1, 2, [])
         for number, name in enumerate(span_names, 1)
     ]
     message = encoding.traces_data(encoding.resource(attributes), "scope", spans)
@@ -98,7 +98,7 @@ def test_a_number_with_a_fraction_is_a_double(value: float) -> None:
 def test_a_boolean_is_never_taken_for_the_number_seen_before(values: tuple[Any, Any]) -> None:
     for value in values:
         scope = trace_pb2.ScopeSpans.FromString(
-            encoding.span(bytes(16), 1, 0, b"", 1, 2, encoding.span_attribute(f"seen {values}", value))
+            encoding.span(bytes(16), 1, 0, b"", 1, 2, [encoding.span_attribute(f"seen {values}", value)])
         )
         ((read_back),) = read(scope.spans[0].attributes).values()
         assert type(read_back) is type(value)

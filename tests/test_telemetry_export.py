@@ -116,8 +116,7 @@ def recorder(directory, **options):
     )
     for peer in range(3000):
         made.operation(made.begin(peer), "publish", peer, peer, {"trellis.event": peer})
-    counter = made.counter(1, "", Notification(1), True)
-    counter.messages, counter.size = 3, 100
+    made.tallies.on("").tally(Notification(1), traced=True).add(made.tallies.place(1), 3, 100)
     made.write_interval(10**9, 5, 0)
     made.close()
     return made

@@ -129,9 +129,8 @@ def hop(
 
 def sent(recorder: Recorder, peer: int, traced: bool, size: int, channel: str = "") -> None:
     """Count a message of this size."""
-    counter = recorder.counter(peer, channel, Pull(1), traced)
-    counter.messages += 1
-    counter.size += size
+    tallies = recorder.tallies
+    tallies.on(channel).tally(Pull(1), traced).add(tallies.place(peer), 1, size)
 
 
 def test_an_operation_and_its_messages_make_one_trace(tmp_path: Path) -> None:
@@ -333,9 +332,7 @@ def test_an_interval_tells_the_totals_of_the_host_by_message_channel_and_traffic
     sent(tested, 2, True, 30)
     sent(tested, 2, False, 7)
     sent(tested, 2, False, 8, channel="overlay")
-    counter = tested.counter(2, "", Goodbye(), traced=False)
-    counter.messages += 3
-    counter.size += 6
+    tested.tallies.on("").tally(Goodbye(), traced=False).add(tested.tallies.place(2), 3, 6)
     tested.write_interval(5, peers_up=9, dropped_envelopes=4)
     tested.close()
     found = points(tmp_path)
@@ -364,7 +361,7 @@ def test_an_interval_tells_the_totals_of_the_host_by_message_channel_and_traffic
 def test_a_snapshot_tells_counters_states_and_links_of_each_peer_by_channel(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
     sent(tested, 1, True, 10, channel="overlay")
-    tested.counter(1, "", Goodbye(), traced=False)
+    tested.tallies.on("").tally(Goodbye(), traced=False)
     links: Mapping[str, Sequence[int]] = {"friend": [2, 5], "successor": [2], "predecessor": []}
     components = [("overlay", Part({"links": 3.0}, links)), ("", Part({"utility": 0.5}))]
     assert list(tested.write_snapshot(5, [(1, components), (2, [("", Part())])]))

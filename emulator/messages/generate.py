@@ -79,11 +79,12 @@ class _File:
             base for base in ("Message", "Part", "SharedPart") if f"({base})" in text or f"{base} |" in text
         ]
         lines.append(f"from emulator.messages.message import {', '.join(bases)}")
+        head = ["from typing import ClassVar", "", "from mypy_extensions import mypyc_attr"]
         if "vec[i64]" in text:
             vectors = "append, vec" if "append(message." in text else "vec"
-            head = ["from typing import ClassVar", "", f"from librt.vecs import {vectors}"]
-            at = lines.index(head[0])
-            lines[at : at + 1] = [*head, "from mypy_extensions import i64"]
+            head[2:] = [f"from librt.vecs import {vectors}", "from mypy_extensions import i64, mypyc_attr"]
+        at = lines.index(head[0])
+        lines[at : at + 1] = head
         if "@lru_cache" in text:
             lines.insert(lines.index("from typing import ClassVar"), "from functools import lru_cache")
         lines += self._imports()
@@ -131,7 +132,9 @@ class _File:
         if shared and kind != "PART":
             raise UnsupportedProto(f"{self._proto.name}: {name} is no part, so it cannot be shared")
         base = "SharedPart" if shared else "Part" if kind == "PART" else "Message"
-        lines = ["", "", f"class {name}({base}):", f"    {_docstring(comment)}", ""]
+        # Messages refer to no message that refers to them, so Python's collector need not look at them.
+        lines = ["", "", "@mypyc_attr(acyclic=True)", f"class {name}({base}):"]
+        lines += [f"    {_docstring(comment)}", ""]
         lines += [f"    __slots__ = ({slots})", "", f"    FIELDS: ClassVar[tuple[str, ...]] = ({listed})"]
         if base == "Message":
             lines.append(f'    NAME: ClassVar[str] = "{name}"')

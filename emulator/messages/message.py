@@ -19,7 +19,7 @@ class MalformedMessage(ValueError):
     """The bytes are no message of this type."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Part:
     """A record of fields that messages are made of. Nobody changes it once it was sent.
 
@@ -80,6 +80,7 @@ class Part:
         return f"{type(self).__name__}({fields})"
 
 
+@mypyc_attr(acyclic=True)
 class SharedPart(Part):
     """A part that peers pass on as it is. It is encoded once, and all who are sent equal bytes share it."""
 
@@ -101,7 +102,7 @@ class SharedPart(Part):
         raise TypeError(f"{type(self).__name__} was not generated")
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Message(Part):
     """A record that peers send each other."""
 

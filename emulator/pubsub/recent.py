@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 
+from mypy_extensions import i64
+
+from emulator.number_sets import NumberSet
 from emulator.protocol import Environment
 
 
-class Recent:
+class _Forgetful(ABC):
     """A set that forgets: an entry stays for `lifetime` seconds at least and twice that at most."""
 
     def __init__(self, environment: Environment, lifetime: float) -> None:
         self._environment = environment
         self._lifetime = lifetime
-        self._new: set[Hashable] = set()
-        self._old: set[Hashable] = set()
         self._turns_at = environment.now + lifetime
 
+    def _look_at_clock(self) -> None:
+        """Forget what came before the last turn, if it is time for the next one."""
+        now = self._environment.now
+        if now >= self._turns_at:
+            self._turn()
+            if now >= self._turns_at + self._lifetime:
+                self._turn()
+            self._turns_at = now + self._lifetime
+
+    @abstractmethod
+    def _turn(self) -> None:
+        """What is new is old now, and what was old is gone."""
+
+
+class Recent(_Forgetful):
+    """A forgetful set of anything."""
+
+    def __init__(self, environment: Environment, lifetime: float) -> None:
+        super().__init__(environment, lifetime)
+        self._new: set[Hashable] = set()
+        self._old: set[Hashable] = set()
+
     def __contains__(self, entry: Hashable) -> bool:
-        if self._environment.now >= self._turns_at:
-            self._forget()
+        self._look_at_clock()
         return entry in self._new or entry in self._old
 
     def add(self, entry: Hashable) -> bool:
@@ -34,11 +57,25 @@ class Recent:
         self._new.discard(entry)
         self._old.discard(entry)
 
-    def _forget(self) -> None:
-        now = self._environment.now
-        self._old = self._new if now < self._turns_at + self._lifetime else set()
-        self._new = set()
-        self._turns_at = now + self._lifetime
+    def _turn(self) -> None:
+        self._old, self._new = self._new, set()
+
+
+class RecentNumbers(_Forgetful):
+    """A forgetful set of numbers, packed: what many events of a large trial leave at each peer."""
+
+    def __init__(self, environment: Environment, lifetime: float) -> None:
+        super().__init__(environment, lifetime)
+        self._new = NumberSet()
+        self._old = NumberSet()
+
+    def add(self, number: i64) -> bool:
+        """Whether it was not there yet."""
+        self._look_at_clock()
+        return number not in self._old and self._new.add(number)
+
+    def _turn(self) -> None:
+        self._old, self._new = self._new, NumberSet()
 
 
 class Newest:

@@ -10,22 +10,28 @@ from collections.abc import Callable, Sequence
 from mypy_extensions import mypyc_attr
 
 from emulator.identifiers import IdentifierSpace
-from emulator.messages.message import KINDS, Message
+from emulator.messages.message import Message
 from emulator.protocol import Application, Component, Environment, M, Outcome, Timer
-from emulator.telemetry.recorder import Counter, Recorder
+from emulator.telemetry.recorder import Recorder
+from emulator.telemetry.tallies import ChannelTallies
 
 Handler = Callable[[int, Message], None]
 Answer = Callable[[int, Message], Message | None]
 
 
 class _Handling:
-    """A handler and the channel that it is registered on."""
+    """What a channel does with the messages of a class: handle them, or answer them if they are requests."""
 
-    __slots__ = ("channel", "handler")
+    __slots__ = ("answer", "channel", "elsewhere", "handler")
 
-    def __init__(self, channel: str, handler: Handler) -> None:
+    def __init__(
+        self, channel: Channel, handler: Handler | None, answer: Answer | None, elsewhere: _Handling | None
+    ) -> None:
         self.channel = channel
         self.handler = handler
+        self.answer = answer
+        self.elsewhere = elsewhere
+        """What another channel of the peer does with them, if one does."""
 
 
 class NoHandler(LookupError):
@@ -43,8 +49,8 @@ class Life(ABC):
         self.role = role
         self.channels: dict[str, Channel] = {}
         self.requests: dict[int, PendingRequest] = {}
-        self.handling: dict[type[Message], _Handling] = {}
-        """The handlers of all channels. Where several channels handle a class, it is the last one's."""
+        self._handling: dict[type[Message], _Handling] = {}
+        """Of all channels."""
         # A reply to an earlier life's request finds no request of this life.
         self._last_request = session << 32
 
@@ -81,30 +87,38 @@ class Life(ABC):
 
     def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
         """Handle a message. Raises NoHandler."""
-        if request == 0:
-            handling = self.handling.get(type(message))
-            if handling is not None and handling.channel == channel_name:
-                handling.handler(sender, message)
-                return
-        channel = self.channels.get(channel_name)
-        if channel is None:
-            raise NoHandler(f"peer {self.peer} has no channel {channel_name!r}")
-        if request == 0:
-            handler = channel.handlers.get(type(message))
-            if handler is None:
-                raise NoHandler(f"no handler for {message.NAME} on channel {channel_name!r}")
-            handler(sender, message)
-        elif request > 0:
-            answer = channel.answers.get(type(message))
-            if answer is None:
-                raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
-            reply = answer(sender, message)
-            if reply is not None:
-                self.transmit(channel, sender, reply, -request)
-        else:
+        if request < 0:
             pending = self.requests.pop(-request, None)
             if pending is not None:
                 pending.answer(message)
+            return
+        handling = self._handling_of(type(message), channel_name)
+        if handling is None:
+            raise NoHandler(f"peer {self.peer} does not know {message.NAME} on channel {channel_name!r}")
+        if request == 0:
+            if handling.handler is None:
+                raise NoHandler(f"no handler for {message.NAME} on channel {channel_name!r}")
+            handling.handler(sender, message)
+        else:
+            if handling.answer is None:
+                raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
+            reply = handling.answer(sender, message)
+            if reply is not None:
+                self.transmit(handling.channel, sender, reply, -request)
+
+    def register(
+        self, channel: Channel, kind: type[Message], handler: Handler | None, answer: Answer | None
+    ) -> None:
+        """Have a channel handle or answer the messages of a class. Raises ValueError if it does already."""
+        if self._handling_of(kind, channel.name) is not None:
+            raise ValueError(f"{kind.NAME} has two handlers on channel {channel.name!r}")
+        self._handling[kind] = _Handling(channel, handler, answer, self._handling.get(kind))
+
+    def _handling_of(self, kind: type[Message], channel_name: str) -> _Handling | None:
+        handling = self._handling.get(kind)
+        while handling is not None and handling.channel.name != channel_name:
+            handling = handling.elsewhere
+        return handling
 
     def notice_unreachable(self, peer: int, request: int) -> None:
         """A message to `peer` reached nobody; it was the request of that number, if not 0."""
@@ -162,13 +176,9 @@ class Channel(Environment):
         self.role = life.role
         self.random = life.random
         self.component: Component | None = None
-        self.handlers: dict[type[Message], Handler] = {}
-        self.answers: dict[type[Message], Answer] = {}
-        self._counters: list[dict[type[Message], Counter] | None] = [None] * (2 * len(KINDS))
-        """What was sent by message class, for each kind, of maintenance and of operations.
-
-        A message that encloses another one is of the other one's kind.
-        """
+        self._tallies: ChannelTallies | None = None
+        self._place = 0
+        """The peer's in the tallies."""
 
     @property
     def now(self) -> float:
@@ -183,15 +193,10 @@ class Channel(Environment):
         self.component = component
 
     def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
-        if kind in self.handlers or kind in self.answers:
-            raise ValueError(f"{kind.NAME} has two handlers on channel {self.name!r}")
-        self.handlers[kind] = handler  # type: ignore[assignment]
-        self.life.handling[kind] = _Handling(self.name, self.handlers[kind])
+        self.life.register(self, kind, handler, None)  # type: ignore[arg-type]
 
     def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
-        if kind in self.handlers or kind in self.answers:
-            raise ValueError(f"{kind.NAME} has two handlers on channel {self.name!r}")
-        self.answers[kind] = answer  # type: ignore[assignment]
+        self.life.register(self, kind, None, answer)  # type: ignore[arg-type]
 
     def send(self, peer: int, message: Message) -> None:
         self.life.transmit(self, peer, message, 0)
@@ -210,15 +215,11 @@ class Channel(Environment):
 
     def count(self, message: Message, traced: bool, recorder: Recorder) -> None:
         """Count a message that is sent in an operation (`traced`) or in none."""
-        at = 2 * message.kind() + traced
-        counters = self._counters[at]
-        if counters is None:
-            counters = self._counters[at] = {}
-        counter = counters.get(type(message))
-        if counter is None:
-            counter = counters[type(message)] = recorder.counter(self.peer, self.name, message, traced)
-        counter.messages += 1
-        counter.size += message.byte_size()
+        tallies = self._tallies
+        if tallies is None:
+            tallies = self._tallies = recorder.tallies.on(self.name)
+            self._place = recorder.tallies.place(self.peer)
+        tallies.count(self._place, message, traced)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         return self.life.set_timer(delay, callback)

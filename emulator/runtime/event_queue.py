@@ -19,12 +19,17 @@ class Entry:
         self.order = order
         """The number of its scheduling; no two entries of a queue have the same time and order."""
 
+    def is_void(self) -> bool:
+        """Whether nothing is to happen any more. A queue may leave such an entry out."""
+        return False
+
 
 class EventQueue:
     """A binary heap of buckets of 2 ms, each made a heap of its own when its turn comes.
 
     One heap of all that is under way in a large trial does not fit a processor's cache; these do. The heaps
     of entries are written out, because comparing two times in native code is what a compiled queue gains.
+    Most timers are time-outs of requests that were answered long before: they get into no heap.
     """
 
     __slots__ = ("_current", "_current_index", "_indices", "_later")
@@ -52,11 +57,12 @@ class EventQueue:
     def pop(self, end: float) -> Entry | None:
         """Take the first entry, or None if there is none up to time `end`."""
         current = self._current
-        if not current:
+        while not current:
             if not self._indices or self._indices[0] > end * _BUCKETS_PER_SECOND:
                 return None
             self._current_index = heappop(self._indices)
-            current = self._current = self._later.pop(self._current_index)
+            bucket = self._later.pop(self._current_index)
+            current = self._current = [entry for entry in bucket if not entry.is_void()]
             for place in range(len(current) // 2 - 1, -1, -1):
                 _sift_down(current, place)
         first = current[0]

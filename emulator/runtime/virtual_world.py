@@ -56,7 +56,7 @@ class _Arrival(Entry):
         self.context = context
 
 
-class _Call(Entry):
+class Call(Entry):
     """A timer that falls due."""
 
     __slots__ = ("timer",)
@@ -65,6 +65,9 @@ class _Call(Entry):
         self.at = at
         self.order = order
         self.timer = timer
+
+    def is_void(self) -> bool:
+        return self.timer.callback is None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -153,7 +156,7 @@ class VirtualWorld(Surroundings):
             self.handled += 1
             if isinstance(entry, _Arrival):
                 self._arrive(entry)
-            elif isinstance(entry, _Call):
+            elif isinstance(entry, Call):
                 self._fire(entry.timer)
         self.time = end
 
@@ -170,7 +173,7 @@ class VirtualWorld(Surroundings):
 
     def _push(self, at: float, timer: VirtualTimer) -> None:
         self._order += 1
-        self._queue.push(_Call(at, self._order, timer))
+        self._queue.push(Call(at, self._order, timer))
 
     def _ns(self) -> int:
         return int(self.time * 1e9)
@@ -217,7 +220,7 @@ class VirtualWorld(Surroundings):
             receiver.peer,
             int(arrival.sent * 1e9),
             self._ns(),
-            context.topic in receiver.topics,
+            context.topic is not None and context.topic in receiver.topics,
             self._end_handling(),
         )
 

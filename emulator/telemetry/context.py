@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
 
+
+@mypyc_attr(acyclic=True)
 class TraceContext:
     """The trace and the span from which the next message or timer of an operation comes."""
 

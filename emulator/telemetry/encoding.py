@@ -10,8 +10,8 @@ import struct
 from functools import lru_cache
 from typing import Any
 
-_IDS_AND_TIMES = struct.Struct("<2s16s2sQ")
-_PARENT = struct.Struct("<2sQ")
+_ROOT = struct.Struct("<2s16s2sQ")
+_CHILD = struct.Struct("<2s16s2sQ2sQ")
 _TIMES = struct.Struct("<sQsQ")
 _KEPT_VALUES = 1 << 17
 
@@ -72,19 +72,23 @@ def name_and_kind(name: str, kind: int) -> bytes:
 
 
 def span(
-    trace_id: bytes, span_id: int, parent: int, name: bytes, start_ns: int, end_ns: int, attributes: bytes
+    trace_id: bytes,
+    span_id: int,
+    parent: int,
+    name: bytes,
+    start_ns: int,
+    end_ns: int,
+    attributes: list[bytes],
 ) -> bytes:
     """A span as a field of `ScopeSpans`; parent 0 makes it a root.
 
-    `name` comes from `name_and_kind`, `attributes` is a join of `span_attribute`s.
+    `name` comes from `name_and_kind`, `attributes` are joins of `span_attribute`s.
     """
-    content = (
-        _IDS_AND_TIMES.pack(b"\x0a\x10", trace_id, b"\x12\x08", span_id)
-        + (_PARENT.pack(b"\x22\x08", parent) if parent else b"")
-        + name
-        + _TIMES.pack(b"\x39", start_ns, b"\x41", end_ns)
-        + attributes
-    )
+    if parent:
+        ids = _CHILD.pack(b"\x0a\x10", trace_id, b"\x12\x08", span_id, b"\x22\x08", parent)
+    else:
+        ids = _ROOT.pack(b"\x0a\x10", trace_id, b"\x12\x08", span_id)
+    content = b"".join([ids, name, _TIMES.pack(b"\x39", start_ns, b"\x41", end_ns), *attributes])
     length = len(content)
     if length < 0x4000:
         return bytes((0x12, length & 0x7F | 0x80, length >> 7)) + content

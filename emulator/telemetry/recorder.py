@@ -6,9 +6,7 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from mypy_extensions import i64
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
@@ -18,6 +16,7 @@ from emulator.protocol import Component, Event, Lookup, Outcome
 from emulator.telemetry import encoding, names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.otlp import FileSink, Sink
+from emulator.telemetry.tallies import Subject, Tallies
 
 _SCOPE = "trellis"
 _INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
@@ -35,26 +34,6 @@ _IS_DELIVERED = encoding.span_attribute(names.DELIVERED, True)
 _IS_INTERESTED, _IS_NOT_INTERESTED = (encoding.span_attribute(names.INTERESTED, v) for v in (True, False))
 
 SinkFactory = Callable[[Path], Sink]
-
-
-class Sent(NamedTuple):
-    """The subject of one counter of sent messages."""
-
-    peer: int
-    channel: str
-    message: str
-    kind: str
-    traced: bool
-
-
-class Counter:
-    """How many messages a peer sent of a kind, and their bytes; the runtime counts in it."""
-
-    __slots__ = ("messages", "size")
-
-    def __init__(self) -> None:
-        self.messages: i64 = 0
-        self.size: i64 = 0
 
 
 class Recorder:
@@ -101,7 +80,8 @@ class Recorder:
         self._span_ids = (int.from_bytes(identity[:4], "big") | 1) << 32
         self._trace_prefix = identity[4:12]
         self._traces_begun = 0
-        self._sent: dict[Sent, Counter] = {}
+        self.tallies = Tallies()
+        """What the host's peers sent; the runtime counts in them."""
         self._identifiers: list[tuple[int, int, str, int, str]] = []
 
     @property
@@ -150,7 +130,7 @@ class Recorder:
         parts.extend(attribute(key, value) for key, value in attributes.items())
         name = encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
         at = self._start + at_ns
-        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, b"".join(parts)))
+        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, parts))
 
     def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
         """Record an outcome that the application at `peer` was handed, where no message's span can be marked.
@@ -160,7 +140,7 @@ class Recorder:
         parent = 0 if context is None else context.span_id
         context = self.begin() if context is None else context
         span_id = context.span_id if not parent else self.next_span_id()
-        attributes = _PEER[peer] + _outcome(outcome)
+        attributes = [_PEER[peer], _outcome(outcome)]
         name = encoding.name_and_kind(names.DELIVERY, _INTERNAL)
         at = self._start + at_ns
         self._keep(encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
@@ -184,22 +164,23 @@ class Recorder:
         sent the message, `delivered` what handling the message first handed to the application.
         """
         kind = message.kind()
-        attributes = (
-            _PEER[peer] + _SENDER[sender] + _DEPTH[context.depth] + _BYTES[message.byte_size()] + _KIND[kind]
-        )
+        attributes = [
+            _PEER[peer], _SENDER[sender], _DEPTH[context.depth], _BYTES[message.byte_size()], _KIND[kind]
+        ]  # fmt: skip
         if channel:
-            attributes += _CHANNEL[channel]
+            attributes.append(_CHANNEL[channel])
         if context.topic is not None:
-            attributes += _TOPIC[context.topic] + (_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
+            attributes.append(_TOPIC[context.topic])
+            attributes.append(_IS_INTERESTED if interested else _IS_NOT_INTERESTED)
         if delivered is not None:
-            attributes += _outcome(delivered)
+            attributes.append(_outcome(delivered))
         elif kind in (EVENT, NOTIFICATION):
             event = message.event_number()
             if event >= 0 and event != context.event:
-                attributes += _EVENT[event]
+                attributes.append(_EVENT[event])
             travelled = message.travelled()
             if travelled >= 0:
-                attributes += _HOPS[travelled]
+                attributes.append(_HOPS[travelled])
         self._keep(
             encoding.span(
                 context.trace_id,
@@ -212,14 +193,6 @@ class Recorder:
             )
         )
 
-    def counter(self, peer: int, channel: str, message: Message, traced: bool) -> Counter:
-        """The counter of the messages of this type that `peer` sends on the channel."""
-        sent = Sent(peer, channel, message.NAME, KINDS[message.kind()], traced)
-        counter = self._sent.get(sent)
-        if counter is None:
-            counter = self._sent[sent] = Counter()
-        return counter
-
     def take_identifier(self, peer: int, channel: str, at_ns: int, identifier: int, space: str) -> None:
         """Record that the peer has this identifier from now on; `space` names the metric."""
         self._identifiers.append((at_ns, peer, channel, identifier, space))
@@ -229,15 +202,11 @@ class Recorder:
     def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
         """Write the metrics of the whole host, and the identifiers that its peers took since."""
         self._write_identifiers()
-        totals: dict[Sent, list[int]] = {}
-        for sent, counter in self._sent.items():
-            total = totals.setdefault(sent._replace(peer=0), [0, 0])
-            total[0] += int(counter.messages)
-            total[1] += int(counter.size)
+        totals = self.tallies.totals()
         batch = self._batch(at_ns)
         for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
-            for sent, total in sorted(totals.items()):
-                batch.add_sum(name, total[index], _message_attributes(sent))
+            for subject, total in totals:
+                batch.add_sum(name, total[index], _message_attributes(subject))
         batch.add_sum(names.LOST_SPANS, self.lost_spans, {})
         batch.add_sum(names.DROPPED, dropped_envelopes, {})
         batch.add_gauge(names.PEERS_UP, peers_up, {})
@@ -252,13 +221,10 @@ class Recorder:
         one at a time.
         """
         batch = self._batch(at_ns)
-        for sent in sorted(self._sent):
-            counter = self._sent[sent]
-            if not counter.messages:
-                continue
-            attributes = {names.PEER: sent.peer} | _message_attributes(sent)
-            batch.add_sum(names.PEER_SENT_MESSAGES, int(counter.messages), attributes)
-            batch.add_sum(names.PEER_SENT_BYTES, int(counter.size), attributes)
+        for peer, subject, (messages, size) in self.tallies.by_peer():
+            attributes = {names.PEER: peer} | _message_attributes(subject)
+            batch.add_sum(names.PEER_SENT_MESSAGES, messages, attributes)
+            batch.add_sum(names.PEER_SENT_BYTES, size, attributes)
             if batch.points >= _POINTS_IN_RECORD:
                 self._write_points(batch)
                 yield
@@ -324,7 +290,7 @@ def _where(peer: int, channel: str) -> dict[str, int | str]:
     return {names.PEER: peer, names.CHANNEL: channel} if channel else {names.PEER: peer}
 
 
-def _message_attributes(sent: Sent) -> dict[str, int | str]:
+def _message_attributes(sent: Subject) -> dict[str, int | str]:
     attributes: dict[str, int | str] = {names.MESSAGE_TYPE: sent.message, names.MESSAGE_KIND: sent.kind}
     if sent.channel:
         attributes[names.CHANNEL] = sent.channel

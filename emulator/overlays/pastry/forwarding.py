@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from emulator.number_sets import LARGEST, NumberSet
 from emulator.overlays.pastry.parameters import PastryParameters
 from emulator.overlays.pastry.routing_state import RoutingState
 from emulator.protocol import Contact, Environment, Message, Timer
@@ -21,6 +22,8 @@ _MEMORY: Final = 30.0
 """Seconds for which a peer knows what it handled, at least."""
 _SESSION: Final = 1 << 20
 """Numbers of messages that a session has for itself."""
+_TAKEN: Final = HopAck()
+_REFUSED: Final = HopAck(refused=True)
 
 
 class _Passage:
@@ -67,8 +70,8 @@ class Forwarding:
         self._sequence = environment.session * _SESSION
         self._passages: dict[_Passage, None] = {}
         self._held: dict[Timer, None] = {}
-        self._handled: set[int] = set()
-        self._handled_before: set[int] = set()
+        self._handled = NumberSet()
+        self._handled_before = NumberSet()
         self._turned = environment.now
         environment.serve(Routed, self._on_routed)
 
@@ -95,8 +98,7 @@ class Forwarding:
 
     def _envelope(self, key: int, message: Message) -> Routed:
         self._sequence += 1
-        origin = Contact(self._state.peer, self._state.identifier)
-        return Routed(key=key, origin=origin, message=message, sequence=self._sequence)
+        return Routed(key=key, origin=self._state.me, message=message, sequence=self._sequence)
 
     def _on_routed(self, sender: int, routed: Routed) -> HopAck:
         self._state.hear(sender)
@@ -106,7 +108,7 @@ class Forwarding:
         refused = not self._state.ready and isinstance(message, JoinRequest)
         if not refused and not self._is_repeated(routed, routed.hops):
             self._pass_on(routed, message)
-        return HopAck(refused=refused)
+        return _REFUSED if refused else _TAKEN
 
     def _pass_on(self, routed: Routed, message: Message) -> None:
         origin = routed.origin
@@ -183,14 +185,11 @@ class Forwarding:
         now = self._environment.now
         if now - self._turned > _MEMORY:
             self._handled_before = self._handled
-            self._handled = set()
+            self._handled = NumberSet()
             self._turned = now
         assert routed.origin is not None
-        number = routed.origin.peer << 40 | routed.sequence << 8 | hops
-        if number in self._handled or number in self._handled_before:
-            return True
-        self._handled.add(number)
-        return False
+        number = (routed.origin.peer << 40 | routed.sequence << 8 | hops) & LARGEST
+        return number in self._handled_before or not self._handled.add(number)
 
 
 def _with_hops(routed: Routed, hops: int) -> Routed:

@@ -109,7 +109,7 @@ class LeafSetMaintenance:
         if not probe.search:
             return self._describe()
         state = self._state
-        known = [Contact(state.peer, state.identifier), *state.members.values()]
+        known = [state.me, *state.members.values()]
         others = [other for other in known if other.peer != sender]
         return self._message(False, list(LeafSet(contact.identifier, self._size, others)))
 
@@ -161,5 +161,5 @@ class LeafSetMaintenance:
         for leaf in missing:
             if state.heard(leaf.peer) < long_ago:
                 self.liveness.probe(leaf)
-        if missing or theirs.takes(Contact(state.peer, state.identifier)):
+        if missing or theirs.takes(state.me):
             self.liveness.probe(contact)

@@ -14,13 +14,24 @@ _MEAN_GAIN: Final = 1 / 8
 _DEVIATION_GAIN: Final = 1 / 4
 
 
+class _Estimate:
+    """The round trip to one peer: its mean and mean deviation (s)."""
+
+    __slots__ = ("deviation", "mean")
+
+    def __init__(self, mean: float, deviation: float) -> None:
+        self.mean = mean
+        self.deviation = deviation
+
+
 class RoundTrips:
     """Estimates as TCP's (Jacobson 1988), for the peers that were measured last."""
 
     __slots__ = ("_bound", "_estimates", "_first", "_margin")
 
     def __init__(self, parameters: PastryParameters) -> None:
-        self._estimates: dict[int, tuple[float, float]] = {}
+        self._estimates: dict[int, _Estimate] = {}
+        """The peer that was measured last is the last."""
         self._bound = parameters.round_trips
         self._first = parameters.first_timeout
         self._margin = parameters.timeout_margin
@@ -29,29 +40,26 @@ class RoundTrips:
         """A round trip to the peer took so long."""
         estimate = self._estimates.pop(peer, None)
         if estimate is None:
-            self._estimates[peer] = (seconds, seconds / 2)
+            self._estimates[peer] = _Estimate(seconds, seconds / 2)
             if len(self._estimates) > self._bound:
                 del self._estimates[next(iter(self._estimates))]
             return
-        mean, deviation = estimate
-        error = seconds - mean
-        self._estimates[peer] = (
-            mean + _MEAN_GAIN * error,
-            deviation + _DEVIATION_GAIN * (abs(error) - deviation),
-        )
+        error = seconds - estimate.mean
+        estimate.mean += _MEAN_GAIN * error
+        estimate.deviation += _DEVIATION_GAIN * (abs(error) - estimate.deviation)
+        self._estimates[peer] = estimate
 
     def mean(self, peer: int) -> float:
         """The mean round trip (s), infinite if it was never measured."""
         estimate = self._estimates.get(peer)
-        return math.inf if estimate is None else estimate[0]
+        return math.inf if estimate is None else estimate.mean
 
     def timeout(self, peer: int) -> float:
         """Seconds after which a hop's acknowledgement is overdue (DSN 2004, reliable routing)."""
         estimate = self._estimates.get(peer)
         if estimate is None:
             return self._first
-        mean, deviation = estimate
-        return mean + max(self._margin, 4 * deviation)
+        return estimate.mean + max(self._margin, 4 * estimate.deviation)
 
 
 class Pings:

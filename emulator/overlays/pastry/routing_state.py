@@ -40,6 +40,8 @@ class RoutingState:
         self._routes_changed = routes_changed
         self.peer = environment.peer
         self.identifier = identifier
+        self.me = Contact(environment.peer, identifier)
+        """This peer, as others are to know it."""
         self.leaf_set = LeafSet(identifier, parameters.leaf_set)
         self.table = RoutingTable(identifier, parameters.digit_bits)
         self.round_trips = RoundTrips(parameters)

@@ -141,7 +141,7 @@ class TableMaintenance:
         state = self._state
         state.hear(sender)
         beyond = BITS - self._parameters.digit_bits * (message.row + 1)
-        known = [Contact(state.peer, state.identifier), *state.members.values()]
+        known = [state.me, *state.members.values()]
         fitting = [
             contact
             for contact in known

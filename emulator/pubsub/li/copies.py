@@ -76,9 +76,8 @@ class Copies:
     def compare(self, peer: int, then: Callable[[], None] | None = None) -> None:
         """Exchange what differs with a peer; `then` is called at the end, whether or not it answered."""
         self._placement.look_around()
-        listed = {
-            name: node.digest for name, node in self._nodes.items() if peer in self._placement.partners(name)
-        }
+        is_partner = self._placement.is_partner
+        listed = {name: node.digest for name, node in self._nodes.items() if is_partner(peer, name)}
         comparison = Comparison(
             self._placement.me(),
             [attribute for attribute, _ in listed],
@@ -121,7 +120,8 @@ class Copies:
         self._placement.look_around()
         partners: dict[int, None] = {}
         for name in names:
-            partners.update(dict.fromkeys(self._placement.partners(name)))
+            for partner in self._placement.partners(name):
+                partners[partner] = None
         return list(partners)
 
     def _fetch(self, contacts: Sequence[Contact], then: Callable[[], None]) -> None:
@@ -162,7 +162,7 @@ class Copies:
         assert contact is not None
         placement = self._placement
         placement.look_around()
-        known = contact in placement.neighbours
+        known = placement.knows(contact)
         everybody = [*placement.neighbours, placement.me(), contact]
         names = list(zip(comparison.attributes, comparison.positions, strict=True))
         listed = dict(zip(names, comparison.digests, strict=True))

@@ -7,11 +7,13 @@ those peers may therefore be late, repeated or lost; comparing heals what a lost
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
 from emulator.pubsub.li.leaf_table import LeafNodeRoutingTable
 from emulator.pubsub.li.space import Schema, level_of
+from emulator.pubsub.recent import RecentNumbers
 from trellis.v1.content import NodeState, SubscriptionObject
 
 Name = tuple[int, int]
@@ -62,16 +64,31 @@ class Entry:
 class TreeNode:
     """A leaf with its subscriptions, or an inner node; with what it knows of the leaves below it."""
 
-    __slots__ = ("attribute", "awaited", "entries", "inner", "position", "sum", "table", "transfer")
+    __slots__ = (
+        "_first_end",
+        "attribute",
+        "awaited",
+        "entries",
+        "inner",
+        "position",
+        "probed",
+        "sum",
+        "table",
+        "transfer",
+    )
 
-    def __init__(self, schema: Schema, name: Name) -> None:
+    def __init__(self, schema: Schema, name: Name, probed: RecentNumbers) -> None:
         """An empty leaf."""
+        self.probed = probed
+        """The events that it was probed for lately."""
         self.attribute, self.position = name
         self.table = LeafNodeRoutingTable(schema.attributes[self.attribute], self.position)
         self.inner = False
         """Whether its halves have taken over all that it held."""
         self.entries: dict[Identity, Entry] = {}
         """Empty in an inner node. Withdrawn ones stay until they end."""
+        self._first_end = math.inf
+        """No entry ends before."""
         self.sum = 0
         self.transfer = 0
         """The number of the last transfer to the halves, if this peer has begun one."""
@@ -106,6 +123,8 @@ class TreeNode:
         entry = Entry(message)
         self.sum += entry.digest
         self.entries[entry.identity] = entry
+        if message.until < self._first_end:
+            self._first_end = float(message.until)
         return entry
 
     def live(self) -> list[Entry]:
@@ -114,8 +133,12 @@ class TreeNode:
 
     def forget_ended(self, now: float) -> None:
         """Take out what was not renewed in time."""
+        if now < self._first_end:
+            return
         for identity in [i for i, entry in self.entries.items() if entry.message.until <= now]:
             self.sum -= self.entries.pop(identity).digest
+        ends = [entry.message.until for entry in self.entries.values()]
+        self._first_end = float(min(ends)) if ends else math.inf
 
     def turn_inner(self) -> None:
         """The halves hold everything now."""

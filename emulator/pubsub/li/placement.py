@@ -24,9 +24,17 @@ class Placement:
         self.neighbours: list[Contact] = []
         """Peers that may hold nodes together with this one: up to k on each side, clockwise."""
         self._holders: dict[Name, list[int]] = {}
+        self._changed = True
+
+    def neighbour_changed(self) -> None:
+        """The overlay has told of a neighbour that came or went."""
+        self._changed = True
 
     def look_around(self) -> None:
         """See who the neighbours are now."""
+        if not self._changed:
+            return
+        self._changed = False
         space, own = self._overlay.space, self._overlay.identifier
         around = sorted(self._overlay.neighbour_set(_ALL), key=lambda c: (c.identifier - own) & space.mask)
         count = self._count
@@ -63,6 +71,18 @@ class Placement:
         if self._peer in holders:
             return [peer for peer in holders if peer != self._peer]
         return holders[:1]
+
+    def is_partner(self, peer: int, name: Name) -> bool:
+        """Whether the peer is among the partners for a node."""
+        holders = self.holders(name)
+        return peer in holders and (peer == holders[0] or self._peer in holders)
+
+    def knows(self, contact: Contact) -> bool:
+        """Whether this is one of the neighbours."""
+        return any(
+            neighbour.peer == contact.peer and neighbour.identifier == contact.identifier
+            for neighbour in self.neighbours
+        )
 
     def nearest(self, name: Name, contacts: Iterable[Contact]) -> list[int]:
         """The k of these peers that are nearest to a node's key, the nearest first."""

@@ -17,7 +17,6 @@ from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.probing import region_probe
 from emulator.pubsub.li.space import ROOT, Schema, ancestor, level_of
 from emulator.pubsub.li.tree import Tree
-from emulator.pubsub.recent import Recent
 from trellis.v1.content import EventContent, ProbePub, ProbePubMulticast
 
 _MOST_HOPS: Final = 100
@@ -43,7 +42,6 @@ class Publication:
         self._tree = tree
         self._deliveries = deliveries
         self._absent_matches = parameters.absent == "match"
-        self._probed = Recent(environment, parameters.memory)
 
     def publish(self, event: Event) -> None:
         """Probe in the space of each attribute. Raises ValueError if the event does not fit the schema."""
@@ -127,7 +125,7 @@ class Publication:
                 return ()
             return ((attribute, ancestor(position, level_of(position) // 2)),)
         target = content.targets[attribute]
-        if target is None or not self._probed.add((content.message.event, attribute, position)):
+        if target is None or not node.probed.add(content.message.event):
             return ()
         for entry in content.matching(attribute, node.entries.values()):
             matched.setdefault(entry.message.subscriber, []).append(entry.message.sid)

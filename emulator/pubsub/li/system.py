@@ -23,7 +23,7 @@ from emulator.pubsub.li.publication import Publication
 from emulator.pubsub.li.space import Schema
 from emulator.pubsub.li.subscriber import Subscriber
 from emulator.pubsub.li.tree import Tree
-from emulator.pubsub.recent import Recent
+from emulator.pubsub.recent import RecentNumbers
 from emulator.system import OverlayKind, System
 from trellis.v1.content import (
     EventDelivery,
@@ -56,7 +56,7 @@ class Li(PubSub):
         self.tree = Tree(environment, overlay, post, schema, parameters, self.subscriber.begin)
         deliveries = Deliveries(environment, post, parameters, self.tree.withdraw)
         self._publication = Publication(environment, overlay, schema, parameters, self.tree, deliveries)
-        self._delivered = Recent(environment, parameters.memory)
+        self._delivered = RecentNumbers(environment, parameters.memory)
         self._departed = False
         self._joined: dict[int, None] = {}
         self._comparing = False
@@ -117,6 +117,7 @@ class Li(PubSub):
             self.tree.copies.hold(lambda: self._accept(message, origin.peer, hops))
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        self.tree.placement.neighbour_changed()
         if joined:
             self._joined[contact.peer] = None
         else:

@@ -15,6 +15,7 @@ from emulator.pubsub.li.parameters import LiParameters
 from emulator.pubsub.li.placement import Placement
 from emulator.pubsub.li.post import Post
 from emulator.pubsub.li.space import ROOT, Schema, ancestor, halves, is_below, level_of
+from emulator.pubsub.recent import RecentNumbers
 from trellis.v1.content import (
     InsertSub,
     InsertSubAck,
@@ -135,7 +136,7 @@ class Tree:
         name = state.attribute, state.position
         node = self.nodes.get(name)
         if node is None:
-            node = self.nodes[name] = TreeNode(self._schema, name)
+            node = self._new(name)
         node.table.update(state.splits)
         left_over: Sequence[SubscriptionObject] = ()
         if node.inner:
@@ -196,8 +197,13 @@ class Tree:
         return node.table.leaf_of(x, y) if node.inner else node
 
     def _create(self, name: Name) -> TreeNode:
-        node = self.nodes[name] = TreeNode(self._schema, name)
+        node = self._new(name)
         self.copies.tell(node)
+        return node
+
+    def _new(self, name: Name) -> TreeNode:
+        probed = RecentNumbers(self._environment, self._parameters.memory)
+        node = self.nodes[name] = TreeNode(self._schema, name, probed)
         return node
 
     def _accept(self, node: TreeNode, subscriptions: Sequence[SubscriptionObject]) -> None:
