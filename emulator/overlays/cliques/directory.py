@@ -39,7 +39,10 @@ class Directory:
         """When this server learnt of these beats."""
         self._leader_of: dict[int, int] = {}
         self._ended: dict[int, tuple[int, int, float]] = {}
-        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended."""
+        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended.
+
+        Those that ended first come first.
+        """
         environment.serve(DirectoryDigest, self._on_digest)
         environment.handle(DirectoryNews, self._on_news)
 
@@ -51,7 +54,7 @@ class Directory:
             if known.view == record.view:
                 self._note(leader, beat)
             return
-        if self._is_over(leader, record.view, beat) or not is_sound(record):
+        if (known is None and self._is_over(leader, record.view, beat)) or not is_sound(record):
             return
         self.records[leader] = record
         self._beats[leader] = max(beat, self._beats.get(leader, 0))
@@ -59,9 +62,11 @@ class Directory:
         for member in record.members:
             if self._leader_of.get(member) != leader:
                 self._leader_of[member] = leader
-        for other in (*record.members, *record.replaces):
-            if other != leader and other in self.records and self.records[other].view < record.view:
-                self.remove(other)
+            if member != leader:
+                self._remove_older(member, record.view)
+        for other in record.replaces:
+            if other != leader:
+                self._remove_older(other, record.view)
         self._changed(known, record)
 
     def beat(self, leader: int) -> None:
@@ -94,8 +99,14 @@ class Directory:
             beat = self._beats.pop(leader)
             del self._heard[leader]
             if not self._is_over(leader, known.view, beat):
+                self._ended.pop(leader, None)
                 self._ended[leader] = known.view, beat, self._environment.now
             self._changed(known, None)
+
+    def _remove_older(self, leader: int, view: int) -> None:
+        known = self.records.get(leader)
+        if known is not None and known.view < view:
+            self.remove(leader)
 
     def expire(self, but: int | None) -> None:
         """Forget cliques of which nothing was heard for long, but not the one with the leader `but`."""
@@ -103,8 +114,11 @@ class Directory:
         for leader in [leader for leader, heard in self._heard.items() if heard < oldest and leader != but]:
             self.remove(leader)
         oldest = self._environment.now - _FORGOTTEN * self._expiry
-        for leader in [leader for leader, (_, _, at) in self._ended.items() if at < oldest]:
-            del self._ended[leader]
+        while self._ended:
+            first = next(iter(self._ended))
+            if self._ended[first][2] >= oldest:
+                break
+            del self._ended[first]
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
         """Tell a peer what is known here, and learn what it knows more; `done(whether it answered)`."""
@@ -159,20 +173,29 @@ class Directory:
     def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer:
         wanted: list[int] = []
         later: list[int] = []
-        theirs = set(digest.leaders)
-        missing = [record for leader, record in self.records.items() if leader not in theirs]
+        newer: list[CliqueRecord] = []
+        in_both = 0
         for leader, view, beat in zip(digest.leaders, digest.views, digest.beats, strict=True):
             known = self.records.get(leader)
-            if known is None or known.view < view:
+            if known is None:
                 if not self._is_over(leader, view, beat):
                     wanted.append(leader)
+                continue
+            in_both += 1
+            if known.view < view:
+                wanted.append(leader)
             elif known.view > view:
-                missing.append(known)
+                newer.append(known)
             else:
                 own = self._beats[leader]
                 if own > beat:
                     later.append(leader)
                 elif own < beat:
                     self._note(leader, beat)
+        missing: list[CliqueRecord] = []
+        if in_both < len(self.records):
+            theirs = set(digest.leaders)
+            missing = [record for leader, record in self.records.items() if leader not in theirs]
+        missing += newer
         leaders = [*(record.leader for record in missing), *later]
         return DirectoryAnswer(missing, wanted, leaders, [self._beats[leader] for leader in leaders])

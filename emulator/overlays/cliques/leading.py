@@ -27,13 +27,13 @@ class Leading:
         self._current = current
         self._tending = Tending(surroundings, current)
         self._all_known = False
-        """Whether the view tells the RTTs between all members."""
+        """Whether the view that this server leads told the RTTs between all members from the start."""
         surroundings.environment.serve(CliqueJoin, self._on_join)
         surroundings.environment.serve(CliqueReport, self._on_report)
 
     def view_changed(self, view: View) -> None:
         """The clique has another view, whoever leads."""
-        self._all_known = view.all_known
+        self._all_known = self._current.leads and view.all_known
         self._tending.view_changed()
 
     def beat(self) -> None:

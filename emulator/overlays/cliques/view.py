@@ -64,7 +64,7 @@ class View:
     @property
     def all_known(self) -> bool:
         """Whether the RTTs between all members are."""
-        return all(self.rtt(a, b) for a in self.members for b in self.members if a != b)
+        return all(self.rtt(a, b) for place, a in enumerate(self.members) for b in self.members[:place])
 
     def share(self, peer: int) -> tuple[int, int]:
         """From where to where the peer's share goes."""
