@@ -183,15 +183,10 @@ class Growth:
             others = self._environment.random.sample(others, _MOST)
         if self.root != me:
             others.append(self.root)
+        probe, sent = KyraProbe(*self._table), self._environment.now
         for peer in others:
-            sent = self._environment.now
-            self._environment.request(
-                peer,
-                KyraProbe(*self._table),
-                self._patience,
-                partial(self._answered, round, peer, sent, last),
-                lambda: None,
-            )
+            answered = partial(self._answered, round, peer, sent, last)
+            self._environment.request(peer, probe, self._patience, answered, lambda: None)
         self._environment.set_timer(self._patience / 2, partial(self._choose, round, last))
 
     def _give_up_root(self) -> None:
