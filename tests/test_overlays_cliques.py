@@ -21,6 +21,7 @@ from trellis.v1.cliques import (
     CliquePing,
     CliquePong,
     CliqueRecord,
+    CliqueReport,
     CliqueView,
     DirectoryAnswer,
     DirectoryDigest,
@@ -213,6 +214,26 @@ def test_a_leader_parts_its_clique_when_round_trips_have_grown() -> None:
     for _ in range(20):
         peers.round()
     assert {frozenset(part) for part in views(peers)} == {frozenset([leader, near]), frozenset(far)}
+
+
+@pytest.mark.parametrize(("at_first", "parted"), [(500, True), (3000, False)])
+def test_only_a_clique_whose_round_trips_have_grown_is_parted(at_first: int, parted: bool) -> None:
+    """Others are wide because a small one joined them, and would come together again."""
+    environment = FakeEnvironment(0)
+    leader = Cliques(environment, CliqueParameters.model_validate({"diameter": "100 ms", "minimum": 2}))
+    leader.start([])
+    members, shares = [0, 1, 2, 3], even_ends(4)
+    record = CliqueRecord(0, 9, members, [0.0, 1.0, 2.0, 3.0], shares)
+    environment.hand_over(1, CliqueView(record, [50, *[at_first] * 4, 50]))
+    for peer in (2, 3):
+        others = [other for other in members if other != peer]
+        far = [50 if {peer, other} == {2, 3} else 3000 for other in others]
+        environment.hand_over(peer, CliqueReport(9, others, far), "", 5)
+    environment.outbox.clear()
+    for _ in range(12):
+        environment.advance(1.0)
+    views = [message.record for _, message in environment.take(CliqueView) if message.record is not None]
+    assert ([2, 3] in [view.members for view in views]) == parted
 
 
 def test_servers_that_began_apart_meet_through_the_bootstrap_service() -> None:

@@ -52,6 +52,13 @@ def rearrange(
     return exchange.cliques if exchange.run() else None
 
 
+def have_grown(members: Sequence[int], before: Rtts, now: Rtts, bounds: Bounds) -> bool:
+    """Whether two members that were near enough before are too far from each other now."""
+    wide = bounds.diameter * _WIDER
+    pairs = [pair(a, b) for place, a in enumerate(members) for b in members[:place]]
+    return any(before.get(both, UNKNOWN) <= wide < now.get(both, 0.0) for both in pairs)
+
+
 def split(members: Sequence[int], rtts: Rtts, bounds: Bounds, minimum: int) -> list[list[int]] | None:
     """The parts of a clique that has grown too wide; None if it has not, or a part were below the minimum.
 
