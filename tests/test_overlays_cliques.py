@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -20,6 +21,7 @@ from trellis.v1.cliques import (
     CliquePing,
     CliquePong,
     CliqueRecord,
+    CliqueReport,
     CliqueView,
     DirectoryAnswer,
     DirectoryDigest,
@@ -86,6 +88,43 @@ def test_a_rearrangement_keeps_to_the_bounds_and_loses_nobody(places: list[float
     if made is not None:
         assert sorted(p for clique in made for p in clique) == sorted([*one, *two])
         assert all(0 < len(clique) <= 4 for clique in made)
+
+
+def test_nobody_flees_from_a_clique_that_is_wide_because_a_small_one_joined_it() -> None:
+    rtts = on_a_line({1: 0.0, 2: 0.01, 3: 0.02, 9: 0.5, 4: 0.09, 5: 0.1})
+    assert rearrange([1, 2, 3, 9], [4, 5], rtts, BOUNDS) is None
+
+
+@settings(max_examples=60)
+@given(st.lists(st.floats(0, 0.4), min_size=3, max_size=12), st.randoms(use_true_random=False))
+def test_cliques_that_merge_exchange_members_and_join_the_nearest_come_to_rest(
+    places: list[float], draw: random.Random
+) -> None:
+    """Leaders take turns, and cliques below a minimum of three join the nearest with room."""
+    rtts = on_a_line(dict(enumerate(places)))
+    cliques = [[peer] for peer in range(len(places))]
+
+    def step(one: list[int]) -> bool:
+        others = sorted(cliques, key=lambda other: abs(places[other[0]] - places[one[0]]))
+        others.remove(one)
+        for other in draw.sample(others, len(others)):
+            if (made := rearrange(one, other, rtts, BOUNDS)) is not None:
+                break
+        else:
+            other = next((c for c in others if len(c) + len(one) <= BOUNDS.size), one)
+            if len(one) >= 3 or other is one:
+                return False
+            made = rearrange(one, other, rtts, BOUNDS, however_far=True)
+        cliques.remove(one)
+        cliques.remove(other)
+        cliques.extend(made or [])
+        return True
+
+    for _ in range(200):
+        steps = [step(one) for one in list(cliques) if one in cliques]
+        if not any(steps):
+            return
+    raise AssertionError(f"never at rest: {cliques}")
 
 
 def test_a_clique_that_grew_too_wide_parts_where_it_is_widest() -> None:
@@ -175,6 +214,26 @@ def test_a_leader_parts_its_clique_when_round_trips_have_grown() -> None:
     for _ in range(20):
         peers.round()
     assert {frozenset(part) for part in views(peers)} == {frozenset([leader, near]), frozenset(far)}
+
+
+@pytest.mark.parametrize(("at_first", "parted"), [(500, True), (3000, False)])
+def test_only_a_clique_whose_round_trips_have_grown_is_parted(at_first: int, parted: bool) -> None:
+    """Others are wide because a small one joined them, and would come together again."""
+    environment = FakeEnvironment(0)
+    leader = Cliques(environment, CliqueParameters.model_validate({"diameter": "100 ms", "minimum": 2}))
+    leader.start([])
+    members, shares = [0, 1, 2, 3], even_ends(4)
+    record = CliqueRecord(0, 9, members, [0.0, 1.0, 2.0, 3.0], shares)
+    environment.hand_over(1, CliqueView(record, [50, *[at_first] * 4, 50]))
+    for peer in (2, 3):
+        others = [other for other in members if other != peer]
+        far = [50 if {peer, other} == {2, 3} else 3000 for other in others]
+        environment.hand_over(peer, CliqueReport(9, others, far), "", 5)
+    environment.outbox.clear()
+    for _ in range(12):
+        environment.advance(1.0)
+    views = [message.record for _, message in environment.take(CliqueView) if message.record is not None]
+    assert ([2, 3] in [view.members for view in views]) == parted
 
 
 def test_servers_that_began_apart_meet_through_the_bootstrap_service() -> None:

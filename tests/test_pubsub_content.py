@@ -165,3 +165,30 @@ def test_the_index_compares_an_event_with_a_few_boxes_of_many() -> None:
         found = index.owners_matching(values)
         assert found == [owner for owner, box in enumerate(held) if box.has(values)]
     assert index.compared < 100 * 1000 / 50
+
+
+def test_the_index_finds_the_same_among_hundreds_of_boxes_that_come_and_go() -> None:
+    draw = random.Random(2)
+    index = BoxIndex(SPACE.whole, SPACE.lows, SPACE.highs)
+    held: set[tuple[Box, int]] = set()
+
+    def some_box() -> Box:
+        low, other, width = draw.uniform(0, 9), draw.uniform(-5, 4), draw.choice([0.1, 1, 5])
+        return SPACE.box(RangeInterest({"a": (low, low + width), "b": (other, other + width)}))
+
+    for step in range(600):
+        box, owner = some_box(), draw.randrange(4)
+        index.add(box, owner)
+        held.add((box, owner))
+        if draw.random() < 0.3:
+            gone = draw.choice(sorted(held, key=lambda each: (each[0].lows, each[1])))
+            assert index.discard(*gone)
+            held.discard(gone)
+        if step % 20 == 0:
+            asked, values = some_box(), [draw.uniform(0, 10), draw.uniform(-5, 5)]
+            assert set(index.covered(asked)) == {each for each in held if asked.covers(each[0])}
+            assert set(index.covered(asked, but=1)) == {e for e in held if asked.covers(e[0]) and e[1] != 1}
+            assert index.any_covers(asked, 3) == any(b.covers(asked) for b, owner in held if owner == 3)
+            assert set(index.owners_matching(values)) == {owner for b, owner in held if b.has(values)}
+    assert set(index.discard_all(2)) == {box for box, owner in held if owner == 2}
+    assert set(index.items()) == {each for each in held if each[1] != 2} and len(held) > 300

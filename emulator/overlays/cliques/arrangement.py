@@ -1,8 +1,9 @@
 """What two cliques should become: one, or two between which members are exchanged.
 
 What is sought is nearness: the sum, over all pairs of servers in one clique, of how much nearer they are
-than the diameter allows. Every step of any two cliques adds to the sum over all of them, so exchanges come
-to an end.
+than the diameter allows. A pair that is farther apart counts nothing: it is in one clique because a smaller
+one were below the minimum, and nobody flees from it. So no merging takes from the sum, every exchange of any
+two cliques adds to the sum over all of them, and exchanges come to an end.
 """
 
 from __future__ import annotations
@@ -49,6 +50,13 @@ def rearrange(
         return [together]
     exchange = _Exchange(one, two, rtts, bounds)
     return exchange.cliques if exchange.run() else None
+
+
+def have_grown(members: Sequence[int], before: Rtts, now: Rtts, bounds: Bounds) -> bool:
+    """Whether two members that were near enough before are too far from each other now."""
+    wide = bounds.diameter * _WIDER
+    pairs = [pair(a, b) for place, a in enumerate(members) for b in members[:place]]
+    return any(before.get(both, UNKNOWN) <= wide < now.get(both, 0.0) for both in pairs)
 
 
 def split(members: Sequence[int], rtts: Rtts, bounds: Bounds, minimum: int) -> list[list[int]] | None:
@@ -108,7 +116,7 @@ class _Exchange:
         return None
 
     def _near(self, a: int, b: int) -> float:
-        return self._bounds.diameter - self._rtts.get(pair(a, b), UNKNOWN)
+        return max(0.0, self._bounds.diameter - self._rtts.get(pair(a, b), UNKNOWN))
 
     def _nearness(self, peer: int, members: list[int]) -> float:
         return sum(self._near(peer, other) for other in members if other != peer)
@@ -119,6 +127,7 @@ class _Exchange:
         for coming, going, members in ((right, left, one), (left, right, two)):
             for peer in coming:
                 for other in members:
-                    if other not in going and self._near(peer, other) < 0:
+                    apart = self._rtts.get(pair(peer, other), UNKNOWN)
+                    if other not in going and apart > self._bounds.diameter:
                         return False
         return True

@@ -17,6 +17,20 @@ _FORGOTTEN: Final = 3.0
 """Lifetimes for which a record that has ended is not taken again."""
 
 
+class _Pulse:
+    """What tells that a clique is there."""
+
+    __slots__ = ("beat", "heard", "view")
+
+    def __init__(self, view: int, beat: int, heard: float) -> None:
+        self.view = view
+        """Of the record that is known."""
+        self.beat = beat
+        """The leader's latest."""
+        self.heard = heard
+        """When this server learnt of it."""
+
+
 class Directory:
     """Records by their leaders."""
 
@@ -33,13 +47,14 @@ class Directory:
         self._patience = patience
         self._changed = changed
         self.records: dict[int, CliqueRecord] = {}
-        self._beats: dict[int, int] = {}
+        self._pulses: dict[int, _Pulse] = {}
         """Of the leaders of these records, in the same order."""
-        self._heard: dict[int, float] = {}
-        """When this server learnt of these beats."""
         self._leader_of: dict[int, int] = {}
         self._ended: dict[int, tuple[int, int, float]] = {}
-        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended."""
+        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended.
+
+        Those that ended first come first.
+        """
         environment.serve(DirectoryDigest, self._on_digest)
         environment.handle(DirectoryNews, self._on_news)
 
@@ -51,17 +66,24 @@ class Directory:
             if known.view == record.view:
                 self._note(leader, beat)
             return
-        if self._is_over(leader, record.view, beat) or not is_sound(record):
+        if (known is None and self._is_over(leader, record.view, beat)) or not is_sound(record):
             return
         self.records[leader] = record
-        self._beats[leader] = max(beat, self._beats.get(leader, 0))
-        self._heard[leader] = self._environment.now
+        pulse = self._pulses.get(leader)
+        if pulse is None:
+            self._pulses[leader] = _Pulse(record.view, beat, self._environment.now)
+        else:
+            pulse.view = record.view
+            pulse.beat = max(beat, pulse.beat)
+            pulse.heard = self._environment.now
         for member in record.members:
             if self._leader_of.get(member) != leader:
                 self._leader_of[member] = leader
-        for other in (*record.members, *record.replaces):
-            if other != leader and other in self.records and self.records[other].view < record.view:
-                self.remove(other)
+            if member != leader:
+                self._remove_older(member, record.view)
+        for other in record.replaces:
+            if other != leader:
+                self._remove_older(other, record.view)
         self._changed(known, record)
 
     def beat(self, leader: int) -> None:
@@ -69,10 +91,10 @@ class Directory:
         self._note(leader, int(self._environment.now))
 
     def _note(self, leader: int, beat: int) -> None:
-        known = self._beats.get(leader)
-        if known is not None and known < beat:
-            self._beats[leader] = beat
-            self._heard[leader] = self._environment.now
+        pulse = self._pulses.get(leader)
+        if pulse is not None and pulse.beat < beat:
+            pulse.beat = beat
+            pulse.heard = self._environment.now
 
     def _is_over(self, leader: int, view: int, beat: int) -> bool:
         """Whether such a record has ended, or its leader is only a member of another clique by now."""
@@ -91,27 +113,36 @@ class Directory:
         """This clique is no more; an old record of it will not be taken."""
         known = self.records.pop(leader, None)
         if known is not None:
-            beat = self._beats.pop(leader)
-            del self._heard[leader]
+            beat = self._pulses.pop(leader).beat
             if not self._is_over(leader, known.view, beat):
+                self._ended.pop(leader, None)
                 self._ended[leader] = known.view, beat, self._environment.now
             self._changed(known, None)
+
+    def _remove_older(self, leader: int, view: int) -> None:
+        known = self.records.get(leader)
+        if known is not None and known.view < view:
+            self.remove(leader)
 
     def expire(self, but: int | None) -> None:
         """Forget cliques of which nothing was heard for long, but not the one with the leader `but`."""
         oldest = self._environment.now - self._expiry
-        for leader in [leader for leader, heard in self._heard.items() if heard < oldest and leader != but]:
-            self.remove(leader)
+        for leader in [leader for leader, pulse in self._pulses.items() if pulse.heard < oldest]:
+            if leader != but:
+                self.remove(leader)
         oldest = self._environment.now - _FORGOTTEN * self._expiry
-        for leader in [leader for leader, (_, _, at) in self._ended.items() if at < oldest]:
-            del self._ended[leader]
+        while self._ended:
+            first = next(iter(self._ended))
+            if self._ended[first][2] >= oldest:
+                break
+            del self._ended[first]
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
         """Tell a peer what is known here, and learn what it knows more; `done(whether it answered)`."""
         digest = DirectoryDigest(
-            list(self.records),
-            [record.view for record in self.records.values()],
-            list(self._beats.values()),
+            list(self._pulses),
+            [pulse.view for pulse in self._pulses.values()],
+            [pulse.beat for pulse in self._pulses.values()],
         )
 
         def answered(answer: Message) -> None:
@@ -141,7 +172,8 @@ class Directory:
                 self._environment.send(leader, news)
 
     def _news(self, records: list[CliqueRecord], urgent: bool) -> DirectoryNews:
-        return DirectoryNews(records, [self._beats.get(record.leader, 0) for record in records], urgent)
+        pulses = [self._pulses.get(record.leader) for record in records]
+        return DirectoryNews(records, [0 if pulse is None else pulse.beat for pulse in pulses], urgent)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
         new = [
@@ -159,20 +191,28 @@ class Directory:
     def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer:
         wanted: list[int] = []
         later: list[int] = []
-        theirs = set(digest.leaders)
-        missing = [record for leader, record in self.records.items() if leader not in theirs]
-        for leader, view, beat in zip(digest.leaders, digest.views, digest.beats, strict=True):
-            known = self.records.get(leader)
-            if known is None or known.view < view:
+        newer: list[CliqueRecord] = []
+        in_both = 0
+        views, beats, now = digest.views, digest.beats, self._environment.now
+        for place, leader in enumerate(digest.leaders):
+            view, beat, pulse = views[place], beats[place], self._pulses.get(leader)
+            if pulse is None:
                 if not self._is_over(leader, view, beat):
                     wanted.append(leader)
-            elif known.view > view:
-                missing.append(known)
-            else:
-                own = self._beats[leader]
-                if own > beat:
-                    later.append(leader)
-                elif own < beat:
-                    self._note(leader, beat)
+                continue
+            in_both += 1
+            if pulse.view < view:
+                wanted.append(leader)
+            elif pulse.view > view:
+                newer.append(self.records[leader])
+            elif pulse.beat > beat:
+                later.append(leader)
+            elif pulse.beat < beat:
+                pulse.beat, pulse.heard = beat, now
+        missing: list[CliqueRecord] = []
+        if in_both < len(self.records):
+            theirs = set(digest.leaders)
+            missing = [record for leader, record in self.records.items() if leader not in theirs]
+        missing += newer
         leaders = [*(record.leader for record in missing), *later]
-        return DirectoryAnswer(missing, wanted, leaders, [self._beats[leader] for leader in leaders])
+        return DirectoryAnswer(missing, wanted, leaders, [self._pulses[leader].beat for leader in leaders])

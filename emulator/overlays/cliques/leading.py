@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from emulator.overlays.cliques.arrangement import split
+from emulator.overlays.cliques.arrangement import have_grown, split
 from emulator.overlays.cliques.current import Current
 from emulator.overlays.cliques.surroundings import Surroundings
 from emulator.overlays.cliques.tending import Tending
-from emulator.overlays.cliques.view import View, even_ends, from_units, pair
+from emulator.overlays.cliques.view import Rtts, View, even_ends, from_units, pair
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueReport, CliqueReportAnswer, CliqueView
 
 _UNEVEN: Final = 1.5
@@ -27,13 +27,21 @@ class Leading:
         self._current = current
         self._tending = Tending(surroundings, current)
         self._all_known = False
-        """Whether the view tells the RTTs between all members."""
+        """Whether the view that this server leads told the RTTs between all members from the start."""
+        self._at_first: Rtts = {}
+        """The RTTs between members when this server first led both, as far as they were known."""
         surroundings.environment.serve(CliqueJoin, self._on_join)
         surroundings.environment.serve(CliqueReport, self._on_report)
 
     def view_changed(self, view: View) -> None:
         """The clique has another view, whoever leads."""
-        self._all_known = view.all_known
+        self._all_known = self._current.leads and view.all_known
+        before, self._at_first = self._at_first, {}
+        if self._current.leads:
+            members = set(view.members)
+            for both, rtt in view.rtts.items():
+                if both[0] in members and both[1] in members:
+                    self._at_first[both] = before.get(both, rtt)
         self._tending.view_changed()
 
     def beat(self) -> None:
@@ -71,8 +79,14 @@ class Leading:
         self._surroundings.directory.hurry(new.record())
 
     def _split(self, view: View) -> bool:
-        """Part a clique whose members are too far from each other by now; whether it was parted."""
+        """Part a clique whose members are too far from each other by now; whether it was parted.
+
+        One that is wide because a small one joined it is left as it is: the parts would exchange members
+        until one were too small again, and so on for ever.
+        """
         surroundings = self._surroundings
+        if not have_grown(view.members, self._at_first, view.rtts, surroundings.bounds):
+            return False
         parts = split(view.members, view.rtts, surroundings.bounds, surroundings.parameters.minimum)
         for members in parts or ():
             order = [peer for peer in view.members if peer in members]

@@ -64,7 +64,7 @@ class View:
     @property
     def all_known(self) -> bool:
         """Whether the RTTs between all members are."""
-        return all(self.rtt(a, b) for a in self.members for b in self.members if a != b)
+        return all(self.rtt(a, b) for place, a in enumerate(self.members) for b in self.members[:place])
 
     def share(self, peer: int) -> tuple[int, int]:
         """From where to where the peer's share goes."""
@@ -145,8 +145,24 @@ def view_in(message: CliqueView) -> View:
     return View(record.view, record.members, since, record.ends, rtts, record.replaces)
 
 
+_sound: Final[dict[int, CliqueRecord]] = {}
+"""By the identity of the record, which is kept: peers of one host pass records on by reference."""
+_REMEMBERED: Final = 1 << 12
+
+
 def is_sound(record: CliqueRecord) -> bool:
     """Whether a record makes sense: from members and shares that fit together."""
+    if _sound.get(id(record)) is record:
+        return True
+    sound = _fits_together(record)
+    if sound:
+        if len(_sound) >= _REMEMBERED:
+            _sound.clear()
+        _sound[id(record)] = record
+    return sound
+
+
+def _fits_together(record: CliqueRecord) -> bool:
     members = record.members
     return (
         len(members) > 0

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import itemgetter
 
-from emulator.pubsub.content.index import BoxIndex, volume
+from emulator.pubsub.content.boxes import Boxes, volume
+from emulator.pubsub.content.index import BoxIndex
 from emulator.pubsub.content.space import Box, Values
 
 
@@ -31,7 +32,7 @@ class FilterRoutes:
         self.own = BoxIndex(region, lows, highs)
         """What the subscribers here want, by their numbers."""
         self.neighbours: dict[int, None] = {}
-        self._told = BoxIndex(region, lows, highs)
+        self._told = Boxes(region, lows, highs)
         self._region = (
             tuple([max(a, b) for a, b in zip(region.lows, lows, strict=True)]),
             tuple([min(a, b) for a, b in zip(region.highs, highs, strict=True)]),

@@ -176,22 +176,17 @@ class Growth:
             else:
                 self._measuring.ping_all([self.root], lambda rtts: None)
             return
-        me, found = self._environment.peer, self._found()
-        self._heard = {peer: told for peer, told in self._heard.items() if peer in self._members}
+        me, found, members = self._environment.peer, self._found(), set(self._members)
+        self._heard = {peer: told for peer, told in self._heard.items() if peer in members}
         others = [peer for peer in self._members if peer not in (me, self.root) and peer not in found]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
         if self.root != me:
             others.append(self.root)
+        probe, sent = KyraProbe(*self._table), self._environment.now
         for peer in others:
-            sent = self._environment.now
-            self._environment.request(
-                peer,
-                KyraProbe(*self._table),
-                self._patience,
-                partial(self._answered, round, peer, sent, last),
-                lambda: None,
-            )
+            answered = partial(self._answered, round, peer, sent, last)
+            self._environment.request(peer, probe, self._patience, answered, lambda: None)
         self._environment.set_timer(self._patience / 2, partial(self._choose, round, last))
 
     def _give_up_root(self) -> None:
@@ -263,11 +258,11 @@ class Growth:
 
     def _follow_others(self) -> bool:
         """Take the root that most members have; whether that is another one than before."""
-        votes = {self.root: 2 if self._settled else 1}
+        told_roots: dict[int, int] = {}
         for told in self._heard.values():
-            if self._is_down(told.root):
-                continue
-            votes[told.root] = votes.get(told.root, 0) + (2 if told.settled else 1)
+            told_roots[told.root] = told_roots.get(told.root, 0) + (2 if told.settled else 1)
+        votes = {root: count for root, count in told_roots.items() if not self._is_down(root)}
+        votes[self.root] = votes.get(self.root, 0) + (2 if self._settled else 1)
         best = min(votes, key=lambda root: (-votes[root], _rank(self._table, root)))
         other = best != self.root and not self._is_down(best)
         alike = sum(told.root == (best if other else self.root) for told in self._heard.values())

@@ -23,8 +23,9 @@ _PER_ZONE: Final = 10
 """Events a zone that it needs for that."""
 _CHANCE: Final = 3.0
 """Standard deviations of a zone's events that chance alone may put into it, or leave out of it."""
-_QUIET: Final = 12.0
-"""Seconds without a change of any clique after which cliques have formed."""
+_QUIET: Final = 20.0
+"""Seconds without a change of any clique after which cliques have formed. Meanwhile a leader asks a peer that
+the bootstrap service names: one that knows few of many cliques learns of the others."""
 _STEP: Final = 1 << 12
 """Between the numbers of epochs; two that are drawn at once differ in the rest."""
 
