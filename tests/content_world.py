@@ -12,6 +12,7 @@ from emulator.experiment.spec import TrialSpec
 from emulator.layouts.layout import lay_out
 from emulator.network.build import build_network
 from emulator.protocol import Event, Outcome, PubSub, RangeInterest
+from emulator.runtime.script import Join
 from emulator.runtime.virtual_life import VirtualLife
 from emulator.runtime.virtual_world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
@@ -103,6 +104,13 @@ class ContentWorld(VirtualWorld):
             life.alive = False
             self._lives[peer] = None
             self._tracker.remove(peer)
+
+    def come_back(self, peer: int) -> None:
+        """Have a server that has crashed join again, with what it asked for."""
+        self._join(peer, Join(1))
+        for interest in self.asked.get(peer, ()):
+            self.server(peer).subscribe(interest)
+        self.context = None
 
 
 def content_world(

@@ -350,6 +350,34 @@ def test_a_mate_that_was_laid_out_and_has_just_started_is_not_taken_for_gone() -
     assert given.mates == []
 
 
+def test_a_mate_that_is_in_another_clique_by_its_own_words_is_out_within_seconds() -> None:
+    environment = FakeEnvironment(0)
+    members = list(range(10))
+    given = Cliques(environment, CliqueParameters.model_validate({"formed": "hac", "given": [members]}))
+    given.start([])
+    for _ in range(150):
+        environment.advance(0.1)
+        outbox, environment.fake.outbox = environment.outbox, []
+        for sent in outbox:
+            if isinstance(sent.message, CliquePing):
+                pong = CliquePong(50, 1, False) if sent.peer == 3 else CliquePong(0, 1, True)
+                environment.hand_over(sent.peer, pong, "", -sent.request)
+    # In its turn alone it would have been asked three times in 27 s.
+    assert given.mates == [peer for peer in members[1:] if peer != 3]
+
+
+def test_a_server_that_came_back_is_no_member_by_what_it_was_in_its_life_before() -> None:
+    environment = FakeEnvironment(1)
+    environment.advance(100.0)
+    back = Cliques(environment, CliqueParameters())
+    before = View(8, [0, 1], {0: 1.0, 1: 2.0}, even_ends(2), {})
+    environment.hand_over(0, before.message())
+    assert back.view is None
+    joined = View(9, [0, 1], {0: 1.0, 1: 100.5}, even_ends(2), {})
+    environment.hand_over(0, joined.message())
+    assert back.mates == [0]
+
+
 def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]:
     return Directory(environment, 40.0, 1.0, lambda before, now: None), environment
 

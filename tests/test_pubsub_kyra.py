@@ -14,7 +14,7 @@ from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
-from trellis.v1.filters import Filter, TreeEvent
+from trellis.v1.filters import Filter, FilterUpdate, TreeEvent
 from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraRates, KyraZoneEvent
 
 CLIQUES = ["ABC", "DE", "FGH"]
@@ -174,6 +174,21 @@ def test_a_leader_that_hears_of_a_newer_epoch_asks_for_it() -> None:
     zones = [Filter([float("-inf")], [float("inf")])]
     environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, zones)))
     assert kyra.gauges()["epoch"] == 7
+
+
+def test_a_mate_that_joined_again_is_told_again_what_is_wanted_in_its_piece() -> None:
+    environment = FakeEnvironment(0)
+    kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
+    kyra.start([])
+    whole = Filter([float("-inf")], [float("inf")])
+    environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, [whole, whole])))
+    streams = []
+    for count, since in ((1 << 30, 1.0), ((1 << 30) + 1, 60.0)):
+        view = View(count, [0, 1], {0: 0.0, 1: since}, even_ends(2), {})
+        environment.hand_over(0, view.message(), "cliques")
+        environment.advance(1.0)
+        streams += [update.stream for peer, update in environment.take(FilterUpdate) if peer == 1]
+    assert len(streams) == len(set(streams)) == 2
 
 
 @pytest.mark.parametrize(

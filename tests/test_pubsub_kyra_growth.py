@@ -35,6 +35,8 @@ class Tree:
         self.root = self.growth.root
         measuring.rtts[self.root] = 1.0
         self.leaving: int | None = None
+        self.newcomer: int | None = None
+        """Takes itself for the root."""
         self.probed: Counter[int] = Counter()
         self.asked_to_attach: list[int] = []
 
@@ -56,6 +58,8 @@ class Tree:
                 self.probed[peer] += 1
                 if peer == self.leaving:
                     return KyraDistance(False, leaving=True)
+                if peer == self.newcomer:
+                    return KyraDistance(True, peer, 0, True)
                 distance = 0 if peer == self.root else peer
                 return KyraDistance(True, self.root, distance, True, settled=True)
             case TreeAttachment():
@@ -91,3 +95,12 @@ def test_a_parent_that_leaves_is_left_though_it_says_so_at_each_look() -> None:
     tree.growth.on_leaving(tree.leaving)
     tree.run(2.0)
     assert tree.links.parent == sorted({*range(10, 40)} - {tree.root, tree.leaving})[0]
+
+
+def test_a_root_that_most_agree_on_does_not_go_below_a_newcomer_that_does_not_know_it() -> None:
+    # The newcomer may be below it already, and then all on the cycle would leave their parents.
+    tree = Tree(range(10, 40))
+    tree.root, tree.newcomer = ME, 20
+    tree.run(30.0)
+    assert tree.links.claims_root
+    assert not tree.asked_to_attach

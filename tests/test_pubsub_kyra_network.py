@@ -90,6 +90,22 @@ def test_nothing_is_missed_when_cliques_merge_and_zones_change_hands(seed: int, 
     assert sorted(made.handed) == sorted(expected)
 
 
+@pytest.mark.parametrize(("seed", "away"), [(1, 1.2), (2, 0.3)])
+def test_a_server_that_comes_back_before_it_is_missed_is_told_again_what_its_mates_want(
+    seed: int, away: float, tmp_path: Path
+) -> None:
+    made = world("kyra", tmp_path, seed=seed)
+    for peer in made.draw.sample(made.up, 10):
+        made.crash([peer])
+        made.run_for(away)
+        made.come_back(peer)
+        made.run_for(4.0)
+    made.run_for(40.0)
+    expected = made.publish(range(200))
+    made.run_for(10.0)
+    assert sorted(made.handed) == sorted(expected)
+
+
 def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
     """The holder of each zone, by server."""
     return {

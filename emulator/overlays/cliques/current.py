@@ -28,6 +28,7 @@ class Current:
         """Views that were taken."""
         self.changed_at = 0.0
         self.stopped = False
+        self._born = environment.now
         environment.handle(CliqueView, self._on_view)
 
     @property
@@ -72,7 +73,12 @@ class Current:
         if self._environment.peer not in view.members:
             self._directory.put(message.record)
             return
-        if now is None or (view.leader == now.leader and view.number > now.number):
+        if now is None:
+            # In the life before it was a member; mates count on what that one had been told.
+            if view.since[self._environment.peer] >= self._born:
+                self.take(view)
+            return
+        if view.leader == now.leader and view.number > now.number:
             self.take(view)
             return
         for leader, number in zip(message.leaders, message.views, strict=True):

@@ -106,6 +106,9 @@ class Mates:
                 self._expelled()
             else:
                 self._tell_gone(peer)
+        else:
+            # It may have crashed and come back, and have forgotten what it does for this clique.
+            self._environment.set_timer(self._parameters.ping, partial(self._ping, peer))
 
     def _is_strange(self, peer: int) -> bool:
         """Whether it said often enough that it is in another clique, this time included."""

@@ -239,8 +239,8 @@ class Growth:
         elif last:
             self._searching = False
         if self._links.claims_root:
-            # Until the others know, this server is where they are.
-            self._links.aim(others[:_KEPT])
+            # Until most know, this server is where the others are. Then they come to it; some may be below.
+            self._links.aim([] if self._settled else others[:_KEPT])
             return
         own = from_units(distance), self._environment.peer
         rtts = self._measuring.rtts

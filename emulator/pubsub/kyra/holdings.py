@@ -6,6 +6,9 @@ from emulator.overlays.cliques.view import View
 from emulator.pubsub.content.space import Values
 from emulator.pubsub.kyra.epoch import Epoch, Piece
 
+Holder = tuple[int, float]
+"""A server that has a piece, and since when it is in a clique: one that came back has forgotten all."""
+
 
 class Holdings:
     """The pieces of one epoch in this server's clique."""
@@ -17,10 +20,12 @@ class Holdings:
         self._laid_out = laid_out
         self.pieces: list[Piece] = []
         self.mates: list[int] = []
+        self._since: dict[int, float] = {}
 
     def update(self, view: View | None) -> None:
         """The clique has other members or shares; without a clique there are no pieces."""
         self.mates = [] if view is None else [peer for peer in view.members if peer != self._peer]
+        self._since = {} if view is None else view.since
         if view is None:
             self.pieces = []
         elif self._laid_out is None:
@@ -33,10 +38,10 @@ class Holdings:
         holder = self.pieces[number].holder if number < len(self.pieces) else None
         return holder if holder == self._peer or holder in self.mates else None
 
-    def holders(self) -> dict[int, int]:
+    def holders(self) -> dict[int, Holder]:
         """The pieces that somebody of this clique has, by number."""
         holders = [(number, self.holder(number)) for number in range(len(self.pieces))]
-        return {number: holder for number, holder in holders if holder is not None}
+        return {number: (holder, self._since[holder]) for number, holder in holders if holder is not None}
 
     def number_of(self, values: Values) -> int | None:
         """The piece that an event is in; None while nobody of this clique has it."""

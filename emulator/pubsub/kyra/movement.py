@@ -13,7 +13,7 @@ from emulator.pubsub.content.space import Box, Values
 from emulator.pubsub.content.streams import BoxStream
 from emulator.pubsub.content.trees import FilterTree
 from emulator.pubsub.kyra.epoch import Epoch, Piece
-from emulator.pubsub.kyra.holdings import Holdings
+from emulator.pubsub.kyra.holdings import Holder, Holdings
 from emulator.pubsub.kyra.lingering import Lingering
 from emulator.pubsub.kyra.places import Places
 from emulator.pubsub.kyra.site import Site
@@ -27,8 +27,11 @@ _AGAIN: Final = 1.0
 class _Feed:
     """The subscriptions here in one piece, at the server that has it. They are few: it looks at each."""
 
-    def __init__(self, piece: Piece, tell: Callable[[Box, bool], None], stream: BoxStream | None) -> None:
+    def __init__(
+        self, piece: Piece, holder: Holder, tell: Callable[[Box, bool], None], stream: BoxStream | None
+    ) -> None:
         self.piece = piece
+        self.holder = holder
         self.told: dict[Box, None] = {}
         """None of them covers another one."""
         self.stream = stream
@@ -85,17 +88,17 @@ class Movement:
         for feed in self._feeds.values():
             feed.remove(interest)
 
-    def end_others(self, holders: Mapping[int, int]) -> None:
+    def end_others(self, holders: Mapping[int, Holder]) -> None:
         """Move nothing any more to servers that are not these holders of the pieces."""
         for number in list(self._feeds):
-            if self._feeds[number].piece.holder != holders.get(number):
+            if self._feeds[number].holder != holders.get(number):
                 self._end(number)
 
-    def begin_all(self, holders: Mapping[int, int]) -> None:
+    def begin_all(self, holders: Mapping[int, Holder]) -> None:
         """Move what is wanted to the holders to whom it was not moved yet."""
-        for number in holders:
+        for number, holder in holders.items():
             if number not in self._feeds:
-                self._begin(number)
+                self._begin(number, holder)
 
     def had(self, values: Values) -> FilterTree | None:
         """The tree of an event whose piece this server had until a moment ago, if it is still there."""
@@ -116,7 +119,7 @@ class Movement:
             if feed.stream is not None:
                 feed.stream.end()
 
-    def _begin(self, number: int) -> None:
+    def _begin(self, number: int, holder: Holder) -> None:
         me, stream = self._site.peer, None
         tell: Callable[[Box, bool], None]
         piece = self._holdings.pieces[number]
@@ -130,7 +133,7 @@ class Movement:
             table = self._epoch.number, PIECES + number
             stream = self._site.trees.streams.to(piece.holder, table, partial(self._refused, number))
             tell = stream.change
-        feed = self._feeds[number] = _Feed(piece, tell, stream)
+        feed = self._feeds[number] = _Feed(piece, holder, tell, stream)
         for interest, box in self._site.interests.boxes.items():
             feed.add(interest, box)
         if stream is not None:
@@ -161,7 +164,7 @@ class Movement:
     def _offer_again(self, number: int, refused: _Feed | None) -> None:
         if refused is not None and self._feeds.get(number) is refused:
             self._end(number)
-            self._begin(number)
+            self._begin(number, refused.holder)
 
 
 def _tell_own(tree: FilterTree, me: int, box: Box, there: bool) -> None:

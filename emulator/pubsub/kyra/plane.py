@@ -73,7 +73,7 @@ class Plane:
         if now == before:
             return
         self.movement.end_others(now)
-        held = {number for number, holder in now.items() if holder == self._site.peer}
+        held = {number for number, (holder, _) in now.items() if holder == self._site.peer}
         for number in [number for number in self._unprepared if number not in held]:
             del self._unprepared[number]
         self.places.take({self.holdings.pieces[number].tree for number in held})
