@@ -17,6 +17,7 @@ from analysis_golden import (
 )
 from pyspark.sql import SparkSession
 
+from analysis.measures.distributions import overhead_histogram
 from analysis.pipeline import analyze
 from emulator.experiment.rundir import RunDirectory
 
@@ -111,6 +112,19 @@ def test_series_and_distributions_add_up(golden: tuple[RunDirectory, dict[str, A
     assert (histogram[-1]["share"], histogram[-1]["above"]) == (0.2, 0.2)
     hops = {r["value"]: r["share"] for r in rows(run, "delay_cdf") if r["unit"] == "hops"}
     assert hops == {1.0: 0.25, 2.0: 0.75, 3.0: 1.0}
+
+
+def test_a_trial_of_servers_alone_has_no_spread_of_overhead(spark: SparkSession) -> None:
+    traffic = [("peers", "peer", 0.5), ("servers", "server", 0.5)]
+    tables = {
+        "traffic": spark.createDataFrame(traffic, "trial string, role string, overhead double"),
+        "trials": spark.createDataFrame(
+            [("peers", "events"), ("servers", "events")], "trial string, serves string"
+        ),
+    }
+    found = overhead_histogram(tables).collect()
+    assert {row.trial for row in found} == {"peers"}
+    assert sum(row.share for row in found) == 1
 
 
 def test_summary_is_written_with_its_claims(golden: tuple[RunDirectory, dict[str, Any]]) -> None:

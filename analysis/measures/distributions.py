@@ -24,7 +24,7 @@ def rounded(column: str) -> Column:
 def overhead_histogram(tables: Tables) -> DataFrame:
     """The table of that name.
 
-    Peers that received nothing have no overhead; relays and servers are left out.
+    Peers that received nothing have no overhead; relays and servers are left out, and trials of nobody else.
     """
     spark = tables["traffic"].sparkSession
     trials = tables["trials"].where("serves != 'lookups'").select("trial")
@@ -49,6 +49,7 @@ def overhead_histogram(tables: Tables) -> DataFrame:
             F.try_divide("peers", total).alias("share"),
             F.try_divide(upwards, total).alias("above"),
         )
+        .where("share is not null")
     )
 
 
