@@ -366,6 +366,23 @@ def test_a_mate_that_is_in_another_clique_by_its_own_words_is_out_within_seconds
     assert given.mates == [peer for peer in members[1:] if peer != 3]
 
 
+def test_a_server_that_most_mates_do_not_have_is_out_though_its_leader_never_answers_in_time() -> None:
+    environment = FakeEnvironment(9)
+    out = Cliques(environment, CliqueParameters())
+    out.start([])
+    view = View(1 << 30, [0, 1, 2, 9], {0: 0.0, 1: 1.0, 2: 2.0, 9: 3.0}, even_ends(4), {})
+    assert out.view is not None
+    environment.hand_over(0, view.message(replaced=[out.view]))
+    assert out.mates == [0, 1, 2]
+    for _ in range(300):
+        environment.advance(0.1)
+        outbox, environment.fake.outbox = environment.outbox, []
+        for sent in outbox:
+            if isinstance(sent.message, CliquePing) and sent.peer != 0:
+                environment.hand_over(sent.peer, CliquePong(0, (1 << 30) + 1, False), "", -sent.request)
+    assert out.mates == []
+
+
 def test_a_server_that_came_back_is_no_member_by_what_it_was_in_its_life_before() -> None:
     environment = FakeEnvironment(1)
     environment.advance(100.0)

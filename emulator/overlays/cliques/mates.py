@@ -27,7 +27,7 @@ class Mates:
     def __init__(
         self, surroundings: Surroundings, current: Current, leading: Leading, expelled: Callable[[], None]
     ) -> None:
-        """`expelled()` hears that this server is no member by the leader's words."""
+        """`expelled()` hears that this server is no member by the words of the leader, or of most mates."""
         self._environment = surroundings.environment
         self._parameters = surroundings.parameters
         self._measuring = surroundings.measuring
@@ -37,6 +37,8 @@ class Mates:
         self._turn = 0
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
+        self._elsewhere: set[int] = set()
+        """Mates that said often enough that this server is not in their clique."""
         self._gone: set[int] = set()
         """Mates that were found to be gone."""
         self._met: dict[int, float] = {}
@@ -83,6 +85,7 @@ class Mates:
     def view_changed(self) -> None:
         """Who was strange may be so no more."""
         self._strange.clear()
+        self._elsewhere.clear()
 
     def forget(self, peer: int) -> None:
         """The peer has become a mate, or is one no more: what it was blamed for does not count."""
@@ -102,7 +105,9 @@ class Mates:
             self._strange.pop(peer, None)
         elif self._is_strange(peer):
             self._strange.pop(peer)
-            if peer == view.leader:
+            self._elsewhere.add(peer)
+            if peer == view.leader or 2 * len(self._elsewhere) > len(self._current.mates):
+                # A leader that is too far to answer in time cannot say so itself.
                 self._expelled()
             else:
                 self._tell_gone(peer)
