@@ -30,22 +30,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
     """Sends files that use Spark to one process: each process would start a JVM of its own.
 
-    A file that also waits for trials between processes has one of its own, for the others would wait too. The
-    groups of `--dist loadgroup` get lost: xdist 3.8 names them in what pytest 9.2 no longer reads.
+    The groups of `--dist loadgroup` get lost: xdist 3.8 names them in what pytest 9.2 no longer reads.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return _scope_of(self.config.rootpath / file) or nodeid
+        return "spark" if _uses_spark(self.config.rootpath / file) else nodeid
 
 
 @cache
-def _scope_of(file: Path) -> str:
-    """Name the tests that one process has to run together with those of `file`; empty if there are none."""
-    text = file.read_text()
-    if "spark: SparkSession" not in text:
-        return ""
-    return file.name if "run_processes" in text else "spark"
+def _uses_spark(file: Path) -> bool:
+    return "spark: SparkSession" in file.read_text()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether:
