@@ -29,6 +29,7 @@ class FixedRing(Oscar):
     def __init__(self, environment: Environment, space: ClockwiseRing, fingers: Sequence[int]) -> None:
         super().__init__(environment, OscarParameters(), space=space)
         self.identifier = environment.peer
+        self.stands = True
         self._fixed = ClockwiseRoutes(space)
         self.know(fingers)
 
@@ -38,7 +39,7 @@ class FixedRing(Oscar):
 
     @property
     def ready(self) -> bool:
-        return True
+        return self.stands
 
     def last_before(self, key: int) -> Contact | None:
         return self._fixed.last_before(key)

@@ -20,6 +20,7 @@ def trial(
     """A trial of 60 peers, and who was to get each event."""
     parameters = {"interest": {"long_links": 6, "rewire": "10 s"}} | fields.pop("parameters", {})
     network = {"latency": {"kind": "king", "hosts": PEERS}} | fields.pop("network", {})
+    events = fields.pop("events", 100)
     spec = TrialSpec.model_validate(
         {
             "system": {"name": system, "parameters": parameters},
@@ -33,7 +34,7 @@ def trial(
                     "per_peer": 4,
                     "within": "0 s",
                 },
-                "publications": {"events": 100, "publisher": "any"},
+                "publications": {"events": events, "publisher": "any"},
             },
             "phases": {"join": "20 s", "settle": "60 s", "measure": "20 s", "drain": "10 s"},
         }
@@ -70,7 +71,7 @@ def test_jitter_alone_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
 
 def test_with_lost_messages_trees_stay_whole(tmp_path: Path) -> None:
     """An event is sent down each link once, so what is lost on the way is missed below; nothing else is."""
-    outcome, due = trial(tmp_path, network={"jitter": "20 ms", "loss": 0.01})
+    outcome, due = trial(tmp_path, network={"jitter": "20 ms", "loss": 0.01}, events=400)
     deliveries = outcome.deliveries()
     assert set(deliveries) <= due
     assert set(deliveries.values()) == {1}

@@ -165,17 +165,57 @@ def test_who_comes_back_gets_the_events_that_it_missed_and_a_newcomer_gets_none(
     assert got == []
 
 
-def test_a_child_that_is_to_find_another_way_gets_events_until_it_has_one() -> None:
+def test_a_parent_seeks_another_way_to_a_child_that_no_greedy_path_leads_to() -> None:
     world = TreeWorld(CHORD)
     world.join(5)
     world.peer(0).ring.know([1, 2, 8])
-    home = world.peer(0)
+    sent = world.peer(4).trees.sent
+    world.peer(0).trees.upkeep.beat()
+    world.world.exchange()
+    assert world.edges() == world.greedy_edges() == {(0, 2), (2, 4), (4, 5)}
+    assert world.peer(4).trees.sent == sent
+
+
+def test_a_child_that_no_other_way_is_found_to_is_told_so_and_gets_events_until_it_has_left() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    world.peer(0).ring.know([1, 2, 8])
+    home, environment = world.peer(0), world.world.environments[0]
     home.trees.upkeep.beat()
-    environment = world.world.environments[0]
-    assert (4, TreePart(0, 1 << TOPIC)) in environment.take(TreePart)
+    assert [peer for peer, _ in environment.take(TreePath)] == [2]
     event = EventData(event=1, topic=TOPIC)
+    for wait, told in ((1.0, []), (1.0, [(4, TreePart(0, 1 << TOPIC))]), (2.0, [])):
+        environment.advance(wait)
+        assert environment.take(TreePart) == told
+        home.trees.send_down(TOPIC, event)
+        assert (4, event) in environment.take(EventData)
+    environment.hand_over(4, TreePart(1 << TOPIC, 0))
     home.trees.send_down(TOPIC, event)
-    assert environment.take(EventData) == [(4, event)]
+    assert environment.take(EventData) == [(2, event)]
+
+
+def test_a_home_without_a_place_hands_events_to_the_former_home() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    world.join(5)
+    world.peer(2).ring.stands = False
+    world.move_home(2)
+    world.peer(2).take(EventData(event=1, topic=TOPIC))
+    world.repair(3)
+    assert TOPIC not in world.peer(2).trees.branches
+    assert world.peer(0).had == world.peer(5).had == {1}
+
+
+def test_a_parent_that_has_lost_its_own_way_gives_its_child_what_it_missed() -> None:
+    world = TreeWorld(CHORD)
+    world.join(5)
+    environment = world.world.environments[4]
+    event = EventData(event=1, topic=TOPIC)
+    world.peer(4).take(event)
+    environment.hand_over(0, TreePart(0, 1 << TOPIC))
+    environment.take(EventData)
+    environment.hand_over(5, TreeSearch(TOPIC, Contact(5, 5), 0, 5000))
+    assert environment.take(EventData) == [(5, event)]
 
 
 def test_what_a_new_home_gets_before_it_has_a_tree_reaches_all() -> None:

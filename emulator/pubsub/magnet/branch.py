@@ -11,7 +11,7 @@ class Branch:
     A path from the home leads over this peer to exactly those who stand from this peer on up to `end`.
     """
 
-    __slots__ = ("children", "end", "home", "is_home", "parent", "parting")
+    __slots__ = ("children", "end", "home", "is_home", "parent")
 
     def __init__(self) -> None:
         self.parent = NOBODY
@@ -21,8 +21,6 @@ class Branch:
         self.end = 0
         self.children: dict[int, int] = {}
         """The children, with the end of the interval that each was told."""
-        self.parting: dict[int, float] = {}
-        """Children that were told to find another way, and the time until which they get events (s)."""
 
     @property
     def attached(self) -> bool:

@@ -72,6 +72,7 @@ class PathTrees:
             self.kept,
             self._end_for,
             lambda topic: self._ask(topic, first=True),
+            self._seek,
             self.prune,
         )
         environment.handle(TreeSearch, self._on_search)
@@ -106,7 +107,7 @@ class PathTrees:
         left: dict[int, int] = {}
         for topic in topics:
             branch = self.branches.get(topic)
-            if topic in self._wanted or (branch is not None and (branch.children or branch.parting)):
+            if topic in self._wanted or (branch is not None and branch.children):
                 continue
             self._end_join(topic)
             self._tree.lost_since.pop(topic, None)
@@ -133,8 +134,7 @@ class PathTrees:
 
         A new home has events before it has children: they come to it from the former one.
         """
-        now = self._environment.now
-        self.kept.keep(topic, now, message)
+        self.kept.keep(topic, self._environment.now, message)
         branch = self.branches.get(topic)
         if branch is None:
             if self._control.next_hop(hash_of_topic(topic)) is None:
@@ -142,15 +142,18 @@ class PathTrees:
             return
         for child in branch.children:
             self._environment.send(child, message)
-        for child, until in branch.parting.items():
-            if until > now and child not in branch.children:
-                self._environment.send(child, message)
 
     def be_home(self, search: TreeSearch) -> None:
-        """Be the home of the topic that a search was routed to, which ended here."""
-        if not self._ring.ready or search.joiner is None:
+        """Be the home of the topic that a search was routed to, which ended here.
+
+        A home without a place gives those who ask the events that came: the former home hands them on.
+        """
+        if search.joiner is None:
             return
         topic = search.topic
+        if not self._ring.ready:
+            self._give_missed(topic, search.joiner.peer, search.missed_ms)
+            return
         branch = self._tree.at(topic)
         if not branch.is_home:
             self._tree.end_parent(topic, tell=True)
@@ -158,7 +161,7 @@ class PathTrees:
             branch.is_home = True
             branch.home = self._peer
             self.kept.early.discard(topic)
-            self.upkeep.bound(topic)
+            self.upkeep.bound([topic])
         if search.joiner.peer != self._peer:
             self._descend(topic, branch, search.joiner, search.missed_ms)
 
@@ -177,6 +180,10 @@ class PathTrees:
         else:
             self._asked[topic] = known
             self._send(known, search)
+
+    def _seek(self, topic: int, child: Contact) -> None:
+        """Search for a way to a child that no greedy path leads to, as if it had asked this peer."""
+        self._on_search(self._peer, TreeSearch(topic, child, 0, 0))
 
     def _search(self, topic: int, lost_since: float | None) -> TreeSearch:
         """Tell how long events may have been missed, and more, for the search itself takes time."""
@@ -206,6 +213,8 @@ class PathTrees:
         branch = self.branches.get(search.topic)
         onward = TreeSearch(search.topic, joiner, search.hops + 1, search.missed_ms)
         if branch is None or not branch.attached:
+            if sender == joiner.peer:
+                self._give_missed(search.topic, sender, search.missed_ms)
             self._route_home(onward)
         elif joiner.peer == self._peer:
             return
@@ -242,9 +251,14 @@ class PathTrees:
         self._tree.begin_child(topic, hop, end)
         kept = self.kept.numbers(topic)
         self._send(hop.peer, TreePath(topic, joiner, branch.home, end, missed_ms, kept))
-        if missed_ms and hop.peer == joiner.peer:
+        if hop.peer == joiner.peer:
+            self._give_missed(topic, hop.peer, missed_ms)
+
+    def _give_missed(self, topic: int, peer: int, missed_ms: int) -> None:
+        """Send a peer that comes back, or whose home is another one now, the events that it has missed."""
+        if missed_ms:
             for event in self.kept.since(topic, self._environment.now - missed_ms / 1e3):
-                self._environment.send(hop.peer, event)
+                self._environment.send(peer, event)
 
     def _on_path(self, sender: int, path: TreePath) -> None:
         """Be on the greedy path to the joiner, whose previous peer is the sender."""
@@ -277,9 +291,10 @@ class PathTrees:
             self._tree.end_parent(topic, tell=True)
             self._tree.begin_parent(topic, parent)
         branch.home = path.home
-        branch.end = path.end
         self._end_join(topic)
-        self.upkeep.bound(topic)
+        if branch.end != path.end:
+            branch.end = path.end
+            self.upkeep.bound([topic])
         self._ask_for_missed(parent, path, lost_since)
 
     def _ask_for_missed(self, parent: int, path: TreePath, lost_since: float | None) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable
 
 from emulator.bit_sets import bits
 from emulator.identifiers import hash_of_topic
 from emulator.overlays.oscar.overlay import Oscar
-from emulator.protocol import Contact, Environment, Overlay
+from emulator.protocol import Contact, Environment, Overlay, Timer
 from emulator.pubsub.magnet.branch import Branch
 from emulator.pubsub.magnet.branches import Branches
 from emulator.pubsub.magnet.kept_events import KeptEvents
@@ -30,11 +31,13 @@ class Upkeep:
         kept: KeptEvents,
         end_for: Callable[[Branch, Contact], int | None],
         join: Callable[[int], None],
+        seek: Callable[[int, Contact], None],
         prune: Callable[[Iterable[int]], None],
     ) -> None:
         """`end_for` is the end of a child's interval, None for a child that no greedy path leads to.
 
-        `join` asks for a way to this peer in a tree, `prune` leaves those in which nobody needs it.
+        `join` asks for a way to this peer in a tree, `seek` for one to a child that is off the paths, and
+        `prune` leaves those in which nobody needs this peer.
         """
         self._environment = environment
         self._ring = ring
@@ -44,9 +47,12 @@ class Upkeep:
         self._kept = kept
         self._end_for = end_for
         self._join = join
+        self._seek = seek
         self._prune = prune
+        self._patience = parameters.join_timeout
+        self._parting: Timer | None = None
+        """Runs while there are children off the paths."""
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
-        self._parting = parameters.join_timeout
         self._routes_version = -1
         self._control_version = -1
         self._homes_checked = 0.0
@@ -63,12 +69,11 @@ class Upkeep:
             self.give_up(peer)
         self.check_homes()
         self._kept.forget_before(oldest)
-        self._end_partings(now)
         if self._routes_version != self._ring.routes_version:
             self._routes_version = self._ring.routes_version
             for topic, branch in list(self._branches.by_topic.items()):
                 if branch.children:
-                    self.bound(topic)
+                    self._compare(topic)
             self._prune(list(self._branches.by_topic))
         for peer, link in list(links.by_peer.items()):
             self._send_beat(peer, link)
@@ -101,27 +106,68 @@ class Upkeep:
                         self._control.route(hash_of_topic(topic), event)
         self._homes_checked = self._environment.now
 
-    def bound(self, topic: int) -> None:
-        """Hold the children against the routes: drop those off the paths, and tell others of changes."""
+    def bound(self, topics: Iterable[int]) -> None:
+        """Hold the children in these trees against the routes, and tell at once whose interval has changed.
+
+        A child gets one heartbeat, whatever the number of trees: they change together, with the routes.
+        """
+        changed: dict[int, None] = {}
+        for topic in topics:
+            changed |= dict.fromkeys(self._compare(topic))
+        links = self._branches.links.by_peer
+        for child in changed:
+            if child in links:
+                self._send_beat(child, links[child])
+
+    def _compare(self, topic: int) -> list[int]:
+        """The children whose intervals have changed. Another way is sought for those that are off the paths.
+
+        They stay children until it is found, so they miss nothing; then they leave.
+        """
         branch = self._branches.by_topic[topic]
         links = self._branches.links.by_peer
         changed = []
-        dropped = []
+        gone = []
         for child, told in branch.children.items():
             end = self._end_for(branch, Contact(child, links[child].identifier))
             if end is None:
-                dropped.append(child)
+                gone.append(child)
             elif end != told:
                 changed.append((child, end))
         for child, end in changed:
             branch.children[child] = end
             links[child].change()
-        for child in dropped:
-            self._environment.send(child, TreePart(0, 1 << topic))
-            self._branches.end_child(topic, child)
-            branch.parting[child] = self._environment.now + self._parting
-        for child, _ in changed:
-            self._send_beat(child, links[child])
+        before = self._branches.astray.pop(topic, {})
+        if gone:
+            until = self._environment.now + self._patience
+            self._branches.astray[topic] = {child: before.get(child, until) for child in gone}
+            if self._parting is None:
+                self._parting = self._environment.set_timer(self._patience, self._part_from_astray)
+            for child in gone:
+                if child not in before:
+                    self._seek(topic, Contact(child, links[child].identifier))
+        return [child for child, _ in changed]
+
+    def _part_from_astray(self) -> None:
+        """Tell the children that no way was found to in time; they ask for themselves.
+
+        They get events until they say that they have left.
+        """
+        now = self._environment.now
+        told: dict[int, int] = {}
+        later = math.inf
+        for topic, of in self._branches.astray.items():
+            for child, until in of.items():
+                if until <= now:
+                    told[child] = told.get(child, 0) | 1 << topic
+                    of[child] = math.inf
+                else:
+                    later = min(later, until)
+        self._parting = None
+        if later < math.inf:
+            self._parting = self._environment.set_timer(later - now, self._part_from_astray)
+        for child, dropped in told.items():
+            self._environment.send(child, TreePart(0, dropped))
 
     def _lose_parent(self, topic: int) -> None:
         """Ask for another way to this peer, if it is needed in the tree."""
@@ -134,14 +180,6 @@ class Upkeep:
             self._join(topic)
         else:
             self._prune([topic])
-
-    def _end_partings(self, now: float) -> None:
-        parted = []
-        for topic, branch in self._branches.by_topic.items():
-            if branch.parting:
-                branch.parting = {child: until for child, until in branch.parting.items() if until > now}
-                parted.append(topic)
-        self._prune(parted)
 
     def _send_beat(self, peer: int, link: MagnetLink) -> None:
         bounds: dict[int, int] = {}
@@ -171,6 +209,7 @@ class Upkeep:
         gone = link.below & ~message.parents & link.unnamed
         link.unnamed = link.below & ~message.parents & ~gone
         offered, left = 0, 0
+        changed = []
         for bound in message.children:
             offered |= bound.topics
             left |= bound.topics & ~link.above
@@ -178,8 +217,8 @@ class Upkeep:
                 branch = self._branches.by_topic[topic]
                 if branch.end != bound.end:
                     branch.end = bound.end
-                    self.bound(topic)
-                    self._prune([topic])
+                    changed.append(topic)
+        self.bound(changed)
         if refused or left:
             self._environment.send(sender, TreePart(left, refused))
         for topic in bits(gone):
