@@ -176,6 +176,18 @@ def test_a_parent_seeks_another_way_to_a_child_that_no_greedy_path_leads_to() ->
     assert world.peer(4).trees.sent == sent
 
 
+def test_what_passes_while_the_way_to_a_child_changes_comes_over_the_new_way() -> None:
+    world = TreeWorld(CHORD)
+    world.spread_events()
+    world.join(5)
+    world.peer(0).take(EventData(event=1, topic=TOPIC))
+    assert len(world.world.environments[0].take(EventData)) == 1
+    world.peer(0).ring.know([1, 2, 8])
+    world.peer(0).trees.upkeep.beat()
+    world.world.exchange()
+    assert world.peer(2).had == world.peer(4).had == world.peer(5).had == {1}
+
+
 def test_a_child_that_no_other_way_is_found_to_is_told_so_and_gets_events_until_it_has_left() -> None:
     world = TreeWorld(CHORD)
     world.join(5)

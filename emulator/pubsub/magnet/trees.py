@@ -182,8 +182,11 @@ class PathTrees:
             self._send(known, search)
 
     def _seek(self, topic: int, child: Contact) -> None:
-        """Search for a way to a child that no greedy path leads to, as if it had asked this peer."""
-        self._on_search(self._peer, TreeSearch(topic, child, 0, 0))
+        """Search for a way to a child that no greedy path leads to, as if it had asked this peer.
+
+        Events that pass here while the way changes may come to neither way: the new one gives them once more.
+        """
+        self._on_search(self._peer, TreeSearch(topic, child, 0, round(1e3 * self._join_timeout)))
 
     def _search(self, topic: int, lost_since: float | None) -> TreeSearch:
         """Tell how long events may have been missed, and more, for the search itself takes time."""
