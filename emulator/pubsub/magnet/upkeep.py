@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable
 
 from emulator.bit_sets import bits
@@ -50,7 +49,7 @@ class Upkeep:
         self._seek = seek
         self._prune = prune
         self._patience = parameters.join_timeout
-        self._parting: Timer | None = None
+        self._telling: Timer | None = None
         """Runs while there are children off the paths."""
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
         self._routes_version = -1
@@ -122,7 +121,7 @@ class Upkeep:
     def _compare(self, topic: int) -> list[int]:
         """The children whose intervals have changed. Another way is sought for those that are off the paths.
 
-        They stay children until it is found, so they miss nothing; then they leave.
+        They stay children, and get events, until it is found; then they leave.
         """
         branch = self._branches.by_topic[topic]
         links = self._branches.links.by_peer
@@ -141,31 +140,27 @@ class Upkeep:
         if gone:
             until = self._environment.now + self._patience
             self._branches.astray[topic] = {child: before.get(child, until) for child in gone}
-            if self._parting is None:
-                self._parting = self._environment.set_timer(self._patience, self._part_from_astray)
+            if self._telling is None:
+                self._telling = self._environment.set_timer(self._patience, self._tell_astray)
             for child in gone:
                 if child not in before:
                     self._seek(topic, Contact(child, links[child].identifier))
         return [child for child, _ in changed]
 
-    def _part_from_astray(self) -> None:
+    def _tell_astray(self) -> None:
         """Tell the children that no way was found to in time; they ask for themselves.
 
-        They get events until they say that they have left.
+        They get events until they say that they have left, and are told again until then: messages get lost.
         """
         now = self._environment.now
         told: dict[int, int] = {}
-        later = math.inf
         for topic, of in self._branches.astray.items():
             for child, until in of.items():
                 if until <= now:
                     told[child] = told.get(child, 0) | 1 << topic
-                    of[child] = math.inf
-                else:
-                    later = min(later, until)
-        self._parting = None
-        if later < math.inf:
-            self._parting = self._environment.set_timer(later - now, self._part_from_astray)
+                    of[child] = now + self._patience
+        due = [until for of in self._branches.astray.values() for until in of.values()]
+        self._telling = self._environment.set_timer(min(due) - now, self._tell_astray) if due else None
         for child, dropped in told.items():
             self._environment.send(child, TreePart(0, dropped))
 
