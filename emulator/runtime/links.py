@@ -78,6 +78,7 @@ class _Link:
         self._answering = asyncio.Lock()
         self._heard = False
         self._up = True
+        self._attempt: asyncio.Timeout | None = None
         self._back_off = _BACK_OFF[0]
         self._task: asyncio.Task[None] | None = None
 
@@ -93,9 +94,11 @@ class _Link:
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
     def accept(self, stream: Stream) -> None:
-        """The other host has opened this stream."""
+        """The other host has opened this stream: an attempt to reach it where it was before ends now."""
         self._accepted = stream
         self._up = True
+        if self._attempt is not None and not self._attempt.expired():
+            self._attempt.reschedule(asyncio.get_running_loop().time())
 
     async def release(self, stream: Stream) -> None:
         """The other host closes its stream; a batch that is being written is still written."""
@@ -143,15 +146,14 @@ class _Link:
         """
         async with self._credentials.open(self._address, OPTIONS) as channel:
             try:
-                # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
-                async with asyncio.timeout(_CONNECT_LIMIT):
-                    await _connect(channel)
+                await self._reach(channel)
                 self._back_off = _BACK_OFF[0]
                 stub = wire_pb2_grpc.LinksStub(self._credentials.showing(channel))  # type: ignore[no-untyped-call]
                 await self._send_all(stub.Exchange())
                 return
             except (*_BROKEN, ConnectionError, TimeoutError):
                 if self._accepted is not None:
+                    self._give_up_overdue()
                     return
                 self._up = False
                 queue, self._queue = self._queue, []
@@ -162,6 +164,21 @@ class _Link:
                 await self._wanted.wait()  # something can be sent again only once the host has called
         self._back_off = min(self._back_off * 2, _BACK_OFF[1])
         self._up = True
+
+    async def _reach(self, channel: grpc.aio.Channel) -> None:
+        """Connect. Raises ConnectionError, or TimeoutError if it takes long or `accept` ends the attempt."""
+        try:
+            # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
+            async with asyncio.timeout(_CONNECT_LIMIT) as self._attempt:
+                await _connect(channel)
+        finally:
+            self._attempt = None
+
+    def _give_up_overdue(self) -> None:
+        """Give up what was sent to the host's former start: it has waited for longer than a time-out."""
+        oldest_ns = (self._host.clock.now() - self._host.network.unreachable_after) * 1e9
+        self._host.give_up([passage for passage in self._queue if passage.due_ns < oldest_ns])
+        self._queue = [passage for passage in self._queue if passage.due_ns >= oldest_ns]
 
     async def _send_all(self, call: Any) -> None:
         """Wait until neither host has sent anything for `_IDLE` seconds."""
