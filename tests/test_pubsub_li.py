@@ -121,6 +121,26 @@ def test_each_point_is_stored_in_the_leaf_that_covers_it() -> None:
     assert stored == 60 == world.installations()
 
 
+def test_tables_tell_what_is_stored_of_others_and_each_subscription_that_an_event_is_compared_with() -> None:
+    world = LiWorld(1, parameters(capacity=(9, 9), cut_off=0.0))
+    for low in (10.0, 20.0, 30.0):
+        world.subscribe(0, {"a": (low, low + 15.0)})
+    world.settle()
+    gauges = world.systems[0].gauges()
+    assert (gauges["table_entries"], gauges["table_searches"], gauges["table_comparisons"]) == (0, 0, 0)
+    world.publish(0, {"a": 27.0})
+    world.settle()
+    gauges = world.systems[0].gauges()
+    assert (gauges["table_searches"], gauges["table_comparisons"]) == (1, 3)
+
+
+def test_copies_of_others_subscriptions_are_table_entries_too() -> None:
+    world = LiWorld(3, parameters(replicas=2))
+    world.subscribe(0, {"a": (10.0, 20.0)})
+    world.settle(3)
+    assert [world.systems[peer].gauges()["table_entries"] for peer in range(3)] == [0, 1, 1]
+
+
 def test_ancestors_learn_of_all_leaves() -> None:
     world = LiWorld(10, parameters())
     grow(world, 60, random.Random(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.measures.routing import HIGHER_IS_BETTER, NEITHER, ROUTING
+from analysis.measures import routing, topology
 from emulator.system import Workload
 
 STATE_PREFIX = "state."
@@ -275,10 +275,12 @@ _OF_CONTENT = {
     "insert_bytes_max": _lower("Inserting, maximum", _A_SUBSCRIPTION, "The peer with the most."),
 }
 _OF_ROUTING = {
-    name: Measure(
-        title, unit, None if name in NEITHER else "higher" if name in HIGHER_IS_BETTER else "lower", about
+    name: Measure(title, unit, None if name in neither else "higher" if name in higher else "lower", about)
+    for told, higher, neither in (
+        (routing.ROUTING, routing.HIGHER_IS_BETTER, routing.NEITHER),
+        (topology.TOPOLOGY, topology.HIGHER_IS_BETTER, topology.NEITHER),
     )
-    for name, (title, unit, about) in ROUTING.items()
+    for name, (title, unit, about) in told.items()
 }
 _OF_LOOKUPS = {
     "lookup_success": _share(

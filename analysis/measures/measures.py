@@ -14,6 +14,7 @@ from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.coverage import coverage
 from analysis.measures.distributions import rounded
 from analysis.measures.routing import routing_measures
+from analysis.measures.topology import topology_measures
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
@@ -127,6 +128,7 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
     yield _pieces(tables)
     yield _costs(tables)
     yield from routing_measures(tables)
+    yield from topology_measures(tables)
     yield by_trial("clusters", F.avg("clusters").alias("clusters_per_topic"))
     yield _gateways(tables)
     yield _neighbours(tables)

@@ -83,6 +83,15 @@ routing      one row for each event by content; only of trials with content.
 servers      one row a peer that was up in the measure phase; only of trials with content.
              peer, events bigint (of the trial), copies bigint (sent and received, of all events), entries?
              (subscriptions of others in its tables), searches?, comparisons? (in them, in the measure phase)
+cliques      one row for each snapshot (before and after the measure phase) of a trial whose servers form
+             cliques.
+             moment ("start", "end"), servers int (that are up), cliques int (of servers that count each other
+             among their mates; a server without mates is one), rtt_ms (mean over all pairs of mates, by
+             the latencies), hac_cliques int, hac_rtt_ms (of the cliques that HAC makes of the same servers)
+trees        one row for each tree of servers, of at least two, in each snapshot; only of trials with content.
+             moment, tree (epoch and number), members int, whole boolean (one part, each but the root with one
+             parent, which is up), length_ms (one-way delays of its links, summed up), shortest_ms (of the
+             minimum spanning tree over its members)
 counters     what each peer sent over the measure phase, as its host counted.
              peer, message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
 messages     sent by all hosts over the measure phase by type and channel.
@@ -120,7 +129,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.progress import READING, TABLES, Stages
-from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing
+from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing, topology
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
@@ -197,6 +206,8 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
         "costs": costs.COSTS,
         "routing": routing.ROUTING,
         "servers": routing.SERVERS,
+        "cliques": topology.CLIQUES,
+        "trees": topology.TREES,
         "lookups": lookups.LOOKUPS,
     }
     for name, columns in schemas.items():
@@ -222,6 +233,8 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
         planned_peers = read_plan(spark, records, "peers")
         write("routing", lambda: routing.routing(making, planned_peers, records), "event")
         write("servers", lambda: routing.servers(making), "peer")
+        write("cliques", lambda: topology.cliques(making, planned_peers, records), "moment")
+        write("trees", lambda: topology.trees(making, planned_peers, records), "moment", "tree")
 
 
 def write_telemetry(

@@ -29,6 +29,11 @@ class Interests:
             self._index.discard(box, number)
         return number
 
+    @property
+    def compared(self) -> int:
+        """Subscriptions that events were compared with."""
+        return self._index.compared
+
     def want(self, values: Values) -> bool:
         """Whether somebody here wants the event."""
         return bool(self._index.owners_matching(values))

@@ -27,6 +27,8 @@ from trellis.v1.filters import (
 
 _GATHERING: Final = 0.1
 """Seconds that a change of what a neighbour is told waits for others."""
+TREE: Final = "tree "
+"""Links to parents are of this kind, with the name of the tree behind it."""
 Table = tuple[int, int]
 
 
@@ -182,6 +184,14 @@ class FilterTrees:
         """A neighbour on a tree tells what it wants."""
         tree = self.trees.get((update.epoch, update.tree))
         return FilterAnswer(False) if tree is None else tree.on_update(sender, update)
+
+    def parents(self) -> dict[str, list[int]]:
+        """The links to parents, by kind: one kind for each tree."""
+        found = {}
+        for (epoch, number), tree in self.trees.items():
+            if tree.links.parent is not None:
+                found[f"{TREE}{epoch}.{number}"] = [tree.links.parent]
+        return found
 
     @property
     def compared(self) -> int:

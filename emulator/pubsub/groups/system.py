@@ -25,6 +25,7 @@ class Groups(PubSub):
         """Neighbours on the tree of each group."""
         self._interests = Interests(self.space)
         self._searches = 0
+        """Events whose group was looked up, or that were matched with what is wanted here."""
         environment.handle(GroupEvent, self._on_event)
 
     def start(self, contacts: Sequence[int]) -> None:
@@ -66,7 +67,7 @@ class Groups(PubSub):
         return {
             "table_entries": float(len(layout.parents) if layout is not None else 0),
             "table_searches": float(self._searches),
-            "table_comparisons": 0.0,
+            "table_comparisons": float(self._interests.compared),
             "groups_joined": float(sum(1 for links in self._links if links)),
         }
 
@@ -77,6 +78,7 @@ class Groups(PubSub):
         event = message.event
         assert event is not None
         self._forward(message.group, event, message.hops, sender)
+        self._searches += 1
         if self._interests.want(event.values):
             self.environment.deliver(self.space.event(event, message.hops))
 

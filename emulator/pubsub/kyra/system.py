@@ -108,8 +108,7 @@ class Kyra(PubSub):
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        parents = [tree.links.parent for tree in self.trees.trees.values()]
-        return {"parent": [parent for parent in parents if parent is not None]}
+        return self.trees.parents()
 
     # Cliques and epochs
 

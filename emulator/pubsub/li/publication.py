@@ -42,6 +42,10 @@ class Publication:
         self._tree = tree
         self._deliveries = deliveries
         self._absent_matches = parameters.absent == "match"
+        self.searches = 0
+        """Events that were looked up in the subscriptions of a leaf."""
+        self.compared = 0
+        """Subscriptions that events were compared with there."""
 
     def publish(self, event: Event) -> None:
         """Probe in the space of each attribute. Raises ValueError if the event does not fit the schema."""
@@ -127,6 +131,9 @@ class Publication:
         target = content.targets[attribute]
         if target is None or not node.probed.add(content.message.event):
             return ()
+        if not node.inner:
+            self.searches += 1
+            self.compared += len(node.entries)
         for entry in content.matching(attribute, node.entries.values()):
             matched.setdefault(entry.message.subscriber, []).append(entry.message.sid)
         if not node.split:

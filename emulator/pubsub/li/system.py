@@ -90,7 +90,12 @@ class Li(PubSub):
         nodes = self.tree.nodes
         home = [node for name, node in nodes.items() if self.tree.placement.is_home(name)]
         leaves = [node for node in home if not node.inner]
+        me = self.environment.peer
+        others = [e for node in nodes.values() for e in node.live() if e.message.subscriber != me]
         return {
+            "table_entries": float(len(others)),
+            "table_searches": float(self._publication.searches),
+            "table_comparisons": float(self._publication.compared),
             "tree_leaves": float(len(leaves)),
             "tree_inner_nodes": float(len(home) - len(leaves)),
             "tree_depth": float(max((node.level for node in home), default=0)),

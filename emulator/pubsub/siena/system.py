@@ -76,8 +76,7 @@ class Siena(PubSub):
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        parent = self.tree.links.parent
-        return {"parent": [] if parent is None else [parent]}
+        return self.trees.parents()
 
     def _on_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
         if event.event not in self._seen:

@@ -1,0 +1,68 @@
+"""Measures of cliques and trees that servers form, beside those of somebody who sees all delays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+Tables = Mapping[str, DataFrame]
+
+TOPOLOGY: Final = {
+    "cliques": (
+        "Cliques",
+        "",
+        "Groups of servers that count each other among their mates, at the end of the measure phase. A "
+        "server without a clique counts as one.",
+    ),
+    "clique_rtt_ms": ("Round trip inside a clique", "ms", "By the latencies, mean over all pairs of mates."),
+    "cliques_over_hac": (
+        "Cliques, over HAC's",
+        "",
+        "HAC (figure 5 of Kyra's paper) is computed over all delays between the servers that are up.",
+    ),
+    "clique_rtt_over_hac": ("Round trip inside a clique, over HAC's", "", "Of the same cliques."),
+    "trees_over_spanning": (
+        "Trees over the spanning tree",
+        "",
+        "Delays of all links of the servers' trees, summed up, over those of the minimum spanning trees over "
+        "the same servers, at the end of the measure phase. Trees in several parts do not count.",
+    ),
+    "trees_whole": (
+        "Trees in one part",
+        "share",
+        "Of the trees of at least two servers, at the end of the measure phase.",
+    ),
+}
+"""Title, unit and what it is, by name."""
+HIGHER_IS_BETTER: Final = {"trees_whole"}
+NEITHER: Final = {"cliques"}
+
+
+def topology_measures(tables: Tables) -> Iterator[DataFrame]:
+    """Frames of one row a trial, whose columns are these measures."""
+    yield (
+        tables["cliques"]
+        .where("moment = 'end'")
+        .select(
+            "trial",
+            "cliques",
+            F.col("rtt_ms").alias("clique_rtt_ms"),
+            F.try_divide("cliques", "hac_cliques").alias("cliques_over_hac"),
+            F.try_divide("rtt_ms", "hac_rtt_ms").alias("clique_rtt_over_hac"),
+        )
+    )
+    whole = F.col("whole")
+    yield (
+        tables["trees"]
+        .where("moment = 'end'")
+        .groupBy("trial")
+        .agg(
+            F.try_divide(
+                F.sum(F.when(whole, F.col("length_ms"))), F.sum(F.when(whole, F.col("shortest_ms")))
+            ).alias("trees_over_spanning"),
+            F.try_divide(F.count_if(whole), F.count("*")).alias("trees_whole"),
+        )
+    )
