@@ -17,6 +17,7 @@ from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import (
+    CliqueDeparture,
     CliqueJoin,
     CliquePing,
     CliquePong,
@@ -63,6 +64,7 @@ def test_a_share_falls_to_the_neighbour_with_the_smaller_one() -> None:
 def test_a_view_is_the_same_after_its_way_in_a_message() -> None:
     clique = View(7, [3, 1, 2], {1: 5.0, 2: 6.0, 3: 5.5}, even_ends(3), on_a_line({1: 0, 2: 0.01, 3: 0.03}))
     read = view_in(clique.message())
+    assert read is not None
     assert (read.number, read.members, read.since, read.ends) == (7, [3, 1, 2], clique.since, clique.ends)
     assert read.rtts == pytest.approx(clique.rtts)
 
@@ -258,6 +260,19 @@ def test_a_server_that_leaves_tells_the_oldest() -> None:
     assert all(leader not in clique(peers, peer).view.members for peer in gone)  # type: ignore[union-attr]
 
 
+def test_a_server_that_leaves_passes_over_those_that_it_knows_to_be_gone() -> None:
+    environment = FakeEnvironment(3)
+    leaving = Cliques(environment, CliqueParameters())
+    leaving.start([])
+    assert leaving.view is not None
+    joined = View(1 << 30, [0, 1, 2, 3], {0: 0.0, 1: 1.0, 2: 2.0, 3: 3.0}, even_ends(4), {})
+    environment.hand_over(0, joined.message(replaced=[leaving.view]))
+    environment.fail(0)
+    environment.outbox.clear()
+    leaving.stop(graceful=True)
+    assert [(peer, told.peer) for peer, told in environment.take(CliqueDeparture)] == [(1, 3)]
+
+
 def test_a_leader_refuses_who_is_too_far_or_has_not_measured_all() -> None:
     environment = FakeEnvironment(0)
     alone = Cliques(environment, CliqueParameters.model_validate({"diameter": "100 ms"}))
@@ -284,6 +299,41 @@ def test_records_that_make_no_sense_or_are_older_are_not_taken() -> None:
     assert 5 not in alone.directory.records
     environment.hand_over(5, DirectoryNews([good], [0]))
     assert 5 not in alone.directory.records
+
+
+@pytest.mark.parametrize(
+    "senseless",
+    [
+        CliqueView(None),
+        CliqueView(CliqueRecord()),
+        CliqueView(CliqueRecord(0, 1 << 40, [0, 5], [1.0], even_ends(2))),
+        CliqueView(CliqueRecord(0, 1 << 40, [0, 5], [1.0, 2.0], [WHOLE])),
+        CliqueView(CliqueRecord(0, 1 << 40, [0, 5], [1.0, 2.0], even_ends(2)), [], [0], []),
+    ],
+)
+def test_a_view_that_makes_no_sense_changes_nothing(senseless: CliqueView) -> None:
+    environment = FakeEnvironment(0)
+    alone = Cliques(environment, CliqueParameters())
+    alone.start([])
+    environment.hand_over(5, senseless)
+    assert alone.view is not None and alone.view.members == [0]
+
+
+def test_a_newcomer_that_is_answered_with_a_view_that_makes_no_sense_begins_a_clique_of_its_own() -> None:
+    environment = FakeEnvironment(1)
+    new = Cliques(environment, CliqueParameters())
+    new.start([0])
+    record = CliqueRecord(0, 3, [0], [0.0], [WHOLE])
+    answers = {
+        DirectoryDigest: DirectoryAnswer([record], [], [0], [1]),
+        CliquePing: CliquePong(0, 3, False),
+        CliqueJoin: CliqueView(CliqueRecord(0, 4, [0, 1], [0.0], even_ends(2))),
+    }
+    for _ in range(3):
+        outbox, environment.fake.outbox = environment.outbox, []
+        for sent in outbox:
+            environment.hand_over(sent.peer, answers[type(sent.message)], "", -sent.request)
+    assert new.view is not None and new.view.members == [1]
 
 
 def test_a_ping_is_answered_with_the_clique() -> None:

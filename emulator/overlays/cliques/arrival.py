@@ -5,8 +5,7 @@ from __future__ import annotations
 from emulator.overlays.cliques.current import Current
 from emulator.overlays.cliques.joining import Joining
 from emulator.overlays.cliques.surroundings import Surroundings
-from emulator.overlays.cliques.view import View, even_ends, view_in
-from trellis.v1.cliques import CliqueView
+from emulator.overlays.cliques.view import View, even_ends
 
 
 class Arrival:
@@ -48,6 +47,6 @@ class Arrival:
             number = max(self._environment.session << 24, directory.latest) + 1
             self._current.take(View(number, [me], {me: self._environment.now}, even_ends(1), {}))
 
-    def _joined(self, message: CliqueView) -> None:
+    def _joined(self, view: View) -> None:
         if self._current.view is None:
-            self._current.take(view_in(message))
+            self._current.take(view)

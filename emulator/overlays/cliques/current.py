@@ -68,13 +68,16 @@ class Current:
             self.take(view)
 
     def _on_view(self, sender: int, message: CliqueView) -> None:
-        assert message.record is not None
         view, now = view_in(message), self.view
+        if view is None:
+            return
         if self._environment.peer not in view.members:
+            assert message.record is not None
             self._directory.put(message.record)
             return
         if now is None:
-            # In the life before it was a member; mates count on what that one had been told.
+            # A view may still count this server's life before its crash, which has lost what it was told; so
+            # it has to join again.
             if view.since[self._environment.peer] >= self._born:
                 self.take(view)
             return

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from emulator.overlays.cliques.surroundings import Surroundings
-from emulator.overlays.cliques.view import to_units
+from emulator.overlays.cliques.view import View, to_units, view_in
 from emulator.protocol import Message
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
@@ -21,7 +21,7 @@ class Joining:
     def __init__(
         self,
         surroundings: Surroundings,
-        joined: Callable[[CliqueView], None],
+        joined: Callable[[View], None],
         alone: Callable[[], None],
     ) -> None:
         """One of the calls is made: `joined(view)`, or `alone()` if no clique takes the server."""
@@ -79,8 +79,9 @@ class Joining:
 
     def _answered(self, record: CliqueRecord, answer: Message) -> None:
         assert isinstance(answer, CliqueView)
-        if answer.record is not None and self._environment.peer in answer.record.members:
-            self._joined(answer)
+        view = view_in(answer)
+        if view is not None and self._environment.peer in view.members:
+            self._joined(view)
             return
         if answer.record is not None and answer.record.members:
             self._directory.put(answer.record)

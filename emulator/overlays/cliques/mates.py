@@ -82,6 +82,13 @@ class Mates:
                     if mate not in self._gone:
                         self._ping(mate)
 
+    def leave(self) -> None:
+        """Tell the oldest that is left, as far as is known here, that this server goes."""
+        view, me = self._current.view, self._environment.peer
+        left = [] if view is None else [p for p in view.successors if p != me and p not in self._gone]
+        if left:
+            self._environment.send(left[0], CliqueDeparture(me))
+
     def view_changed(self) -> None:
         """Who was strange may be so no more."""
         self._strange.clear()

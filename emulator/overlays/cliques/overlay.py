@@ -15,7 +15,7 @@ from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.surroundings import Surroundings
 from emulator.overlays.cliques.view import View, even_ends
 from emulator.protocol import Contact, Environment, Membership
-from trellis.v1.cliques import CliqueDeparture, CliqueRecord
+from trellis.v1.cliques import CliqueRecord
 
 _BEATS: Final = 8.0
 """Seconds between two beats of a leader in the directory."""
@@ -81,11 +81,8 @@ class Cliques(Membership):
 
     def stop(self, graceful: bool) -> None:
         self._current.stopped = True
-        view = self.view
-        if graceful and view is not None and len(view.members) > 1:
-            me = self.environment.peer
-            heir = next(peer for peer in view.successors if peer != me)
-            self.environment.send(heir, CliqueDeparture(me))
+        if graceful:
+            self._mates.leave()
 
     def sample(self, count: int) -> Sequence[int]:
         me = self.environment.peer
@@ -133,7 +130,7 @@ class Cliques(Membership):
             self._clique_listener.clique_changed()
 
     def _rejoin(self) -> None:
-        """The leader says that this server is no member."""
+        """This server is no member, by the words of its leader or of most mates."""
         if self.view is not None:
             self._current.drop()
             self._arrival.join()

@@ -135,10 +135,10 @@ class Tending:
     def _consented(self, leader: int, view: View, answer: Message) -> None:
         assert isinstance(answer, CliqueConsent)
         own = self._current.led
-        if answer.view is None or answer.view.record is None or own is None or own.number != view.number:
+        theirs = None if answer.view is None else view_in(answer.view)
+        if theirs is None or own is None or own.number != view.number:
             self._proposing = False
             return
-        theirs = view_in(answer.view)
         self._survey = _Survey(leader, own, theirs)
         for member in own.members:
             if member == self._environment.peer:

@@ -130,10 +130,11 @@ def even_ends(members: int) -> list[int]:
     return [WHOLE * (place + 1) // members for place in range(members)]
 
 
-def view_in(message: CliqueView) -> View:
-    """The view that a message carries."""
+def view_in(message: CliqueView) -> View | None:
+    """The view that a message carries, if it makes sense."""
     record = message.record
-    assert record is not None
+    if record is None or not is_sound(record) or len(message.leaders) != len(message.views):
+        return None
     rtts: Rtts = {}
     place = 0
     for row, peer in enumerate(record.members):
