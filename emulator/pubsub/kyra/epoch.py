@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from emulator.overlays.cliques.view import WHOLE
 from emulator.pubsub.content.space import Box, EventSpace, box_of, filter_of
 from emulator.pubsub.kyra.parameters import Bounds, KyraLayout
 from trellis.v1.kyra import KyraEpoch
+
+STEP: Final = 1 << 12
+"""Between the numbers of epochs that follow each other; two that are drawn at once differ in the rest."""
 
 
 class Piece:
