@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,18 +19,20 @@ from trellis.v1.filters import Filter, FilterUpdate, TreeEvent
 from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraRates, KyraZoneEvent
 
 CLIQUES = ["ABC", "DE", "FGH"]
-TREE_ZONES = [(0.0, 3.0), (4.0, 6.0), (7.0, 9.0)]
-PIECES = {
-    "A": [(0, 0, 3)],
-    "B": [(1, 4, 6)],
-    "C": [(2, 7, 9)],
-    "D": [(0, 0, 3), (1, 4, 4)],
-    "E": [(1, 5, 6), (2, 7, 9)],
-    "F": [(0, 0, 3)],
-    "G": [(1, 4, 6)],
-    "H": [(2, 7, 9)],
+PARTS = 4
+ENDS = [0.5, 1.5, 2.5, 3.4, 3.5, 4.5, 5.5, 6.4, 6.5, 7.5, 8.5]
+"""Between the zones of the trees, four for each. The first one of t1 and of t2 has no value: so the equal
+shares of D and E meet between 4 and 5, as in the figure."""
+SERVER_ZONES = {
+    "A": "0-3",
+    "B": "4-6",
+    "C": "7-9",
+    "D": "0-4",
+    "E": "5-9",
+    "F": "0-3",
+    "G": "4-6",
+    "H": "7-9",
 }
-"""Tree and values of each part of a server's zone."""
 PARENTS = [
     {"D": "", "A": "D", "F": "D"},
     {"B": "", "E": "B", "G": "B", "D": "E"},
@@ -62,15 +65,11 @@ KINDS = {KyraZoneEvent: "to zone", TreeEvent: "tree", KyraDelivery: "to original
 
 def example(**others: Any) -> Lockstep:
     layout = KyraLayout(
-        zones=[[zone] for zone in TREE_ZONES],
+        parts=PARTS,
+        zones=[[(low + 1e-6, high)] for low, high in pairwise([-1.0, *ENDS, 9.0])],
         parents=[
             {number(child): number(parent) if parent else -1 for child, parent in tree.items()}
             for tree in PARENTS
-        ],
-        pieces=[
-            (tree, [(float(low), float(high))], number(name))
-            for name in NAMES
-            for tree, low, high in PIECES[name]
         ],
     )
     cliques = CliqueParameters(formed="hac", given=[[number(name) for name in clique] for clique in CLIQUES])
@@ -94,6 +93,19 @@ def server(peers: Lockstep, name: str) -> Kyra:
     found = peers.protocols[number(name)]
     assert isinstance(found, Kyra)
     return found
+
+
+def test_zones_of_servers_are_those_of_figure_4() -> None:
+    peers = example()
+    held = {
+        name: values_in(
+            piece.box
+            for piece in server(peers, name).planes[0].holdings.pieces
+            if piece.holder == number(name)
+        )
+        for name in NAMES
+    }
+    assert held == spans(SERVER_ZONES)
 
 
 def test_proxies_and_routing_tables_are_those_of_figure_4() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.experiment.plan import Plan
-from emulator.layouts.kyra import event_values
+from emulator.layouts.events import event_values
 from emulator.layouts.trees import spanning_tree
 from emulator.pubsub.content.space import EventSpace
 from emulator.pubsub.groups.parameters import GroupLayout, GroupParameters
-from emulator.pubsub.groups.system import cell_of
+from emulator.pubsub.groups.system import cell_of, part_of
 
 _ROUNDS = 100
 Booleans = NDArray[np.bool_]
@@ -53,15 +53,11 @@ def members_of_cells(plan: Plan, space: EventSpace, each: int, servers: int) -> 
             if part is None:
                 axes.append(np.arange(each))
                 continue
-            first, last = (_place(part[end], low, high, each) for end in ("low", "high"))
-            of_set = None if part["values"] is None else {_place(v, low, high, each) for v in part["values"]}
+            first, last = (part_of(part[end], low, high, each) for end in ("low", "high"))
+            of_set = None if part["values"] is None else {part_of(v, low, high, each) for v in part["values"]}
             axes.append(np.arange(first, last + 1) if of_set is None else np.array(sorted(of_set)))
         wanted[numbers[np.ix_(*axes)].ravel(), row["peer"]] = True
     return wanted
-
-
-def _place(value: float, low: float, high: float, each: int) -> int:
-    return 0 if value <= low else min(int((value - low) * each / (high - low)), each - 1)
 
 
 def forgy(wanted: Booleans, rate: Numbers, groups: int) -> NDArray[np.int64]:
@@ -70,7 +66,7 @@ def forgy(wanted: Booleans, rate: Numbers, groups: int) -> NDArray[np.int64]:
     A cell is as far from a group as putting it there is expected to waste: events of the cell that reach
     members who do not want it, and events of the group that reach those who want the cell alone. The first
     groups are the cells with most wanted events. All cells go to the nearest group, then the groups are
-    those of their cells, until nothing changes.
+    those of their cells, until nothing changes, or for 100 rounds.
     """
     some = np.flatnonzero(wanted.any(axis=1))
     found = np.full(len(wanted), -1, np.int64)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from emulator.experiment.plan import Plan
 from emulator.layouts.cliques import cluster
+from emulator.layouts.events import event_values
 from emulator.layouts.trees import spanning_tree
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import even_ends
-from emulator.pubsub.content.space import ABSENT, EventSpace
+from emulator.pubsub.content.space import EventSpace
 from emulator.pubsub.content.zones import draw_zones
 from emulator.pubsub.kyra.epoch import Epoch, to_bounds
 from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
@@ -60,15 +61,6 @@ def _too_small(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> str | 
         f"no two servers are within the cliques' diameter of {parameters.diameter * 1e3:g} ms: "
         f"the nearest are {between.min() * 1e3:.1f} ms apart"
     )
-
-
-def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:
-    """The plan's events as points."""
-    points = []
-    for attributes in plan.publications["attributes"].to_pylist():
-        values = {part["attribute"]: part["value"] for part in attributes or ()}
-        points.append([values.get(name, ABSENT) for name in space.names])
-    return points
 
 
 def _layout(

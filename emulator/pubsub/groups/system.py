@@ -92,9 +92,13 @@ def cell_of(space: EventSpace, each: int, values: Values) -> int:
     """The number of the cell that an event is in, with `each` cells of every attribute."""
     cell = 0
     for value, low, high in zip(values, space.lows, space.highs, strict=True):
-        place = 0 if value <= low else min(int((value - low) * each / (high - low)), each - 1)
-        cell = cell * each + place
+        cell = cell * each + part_of(value, low, high, each)
     return cell
+
+
+def part_of(value: float, low: float, high: float, each: int) -> int:
+    """Which of `each` equal parts of a domain has a value; those outside belong to the first or the last."""
+    return 0 if value <= low else min(int((value - low) * each / (high - low)), each - 1)
 
 
 GROUPS: Final = content_system(

@@ -72,7 +72,8 @@ class Drawing:
             return False
         mean = len(self._judged) / len(newest.zones)
         fullest = imbalance(newest.zones, self._judged) * mean
-        return fullest - _CHANCE * fullest**0.5 > self._parameters.balance * mean
+        chance: float = _CHANCE * fullest**0.5
+        return fullest - chance > self._parameters.balance * mean
 
     @property
     def _largest(self) -> int:

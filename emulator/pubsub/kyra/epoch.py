@@ -76,13 +76,6 @@ def epoch_of(layout: KyraLayout, space: EventSpace) -> Epoch:
     return Epoch(1, 0.0, layout.parts, [to_box(bounds, space) for bounds in layout.zones])
 
 
-def pieces_of(layout: KyraLayout, space: EventSpace) -> list[Piece] | None:
-    """Who has what by the layout; None if that follows from the cliques' shares."""
-    if layout.pieces is None:
-        return None
-    return [Piece(tree, to_box(box, space), holder) for tree, box, holder in layout.pieces]
-
-
 def to_box(bounds: Bounds, space: EventSpace) -> Box:
     """A box that has no end where the bounds reach the end of a domain."""
     lows = [-math.inf if low <= space.lows[index] else low for index, (low, _) in enumerate(bounds)]

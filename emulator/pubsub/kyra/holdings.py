@@ -13,11 +13,9 @@ Holder = tuple[int, float]
 class Holdings:
     """The pieces of one epoch in this server's clique."""
 
-    def __init__(self, peer: int, epoch: Epoch, laid_out: list[Piece] | None) -> None:
-        """With `laid_out`, the pieces are these and not what follows from the clique's shares."""
+    def __init__(self, peer: int, epoch: Epoch) -> None:
         self._peer = peer
         self._epoch = epoch
-        self._laid_out = laid_out
         self.pieces: list[Piece] = []
         self.mates: list[int] = []
         self._since: dict[int, float] = {}
@@ -26,12 +24,7 @@ class Holdings:
         """The clique has other members or shares; without a clique there are no pieces."""
         self.mates = [] if view is None else [peer for peer in view.members if peer != self._peer]
         self._since = {} if view is None else view.since
-        if view is None:
-            self.pieces = []
-        elif self._laid_out is None:
-            self.pieces = self._epoch.pieces(view.members, view.ends)
-        else:
-            self.pieces = self._laid_out
+        self.pieces = [] if view is None else self._epoch.pieces(view.members, view.ends)
 
     def holder(self, number: int) -> int | None:
         """The member of this clique that has the piece."""
@@ -52,5 +45,4 @@ class Holdings:
 
     def tree_of(self, number: int) -> int:
         """The tree for a piece, whoever has it."""
-        laid_out = self._laid_out
-        return number // self._epoch.parts if laid_out is None else laid_out[number].tree
+        return number // self._epoch.parts

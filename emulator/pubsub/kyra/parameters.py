@@ -24,9 +24,6 @@ class KyraLayout(BaseModel):
     parents: list[dict[int, int]] | None = Field(
         None, description="of each tree: server to parent, -1 for the root; left out: trees grow"
     )
-    pieces: list[tuple[int, Bounds, int]] | None = Field(
-        None, description="tree, box and server of each zone in the cliques; left out: by the cliques' shares"
-    )
 
 
 class KyraParameters(FilterParameters):

@@ -10,7 +10,7 @@ from typing import Final
 from emulator.overlays.cliques.view import View
 from emulator.pubsub.content.space import Box, Values
 from emulator.pubsub.content.trees import FilterTree
-from emulator.pubsub.kyra.epoch import Epoch, pieces_of
+from emulator.pubsub.kyra.epoch import Epoch
 from emulator.pubsub.kyra.holdings import Holdings
 from emulator.pubsub.kyra.movement import Movement
 from emulator.pubsub.kyra.parameters import KyraLayout
@@ -26,11 +26,10 @@ class Plane:
     """One epoch at one server."""
 
     def __init__(self, site: Site, epoch: Epoch, layout: KyraLayout | None) -> None:
-        """With a `layout`, pieces and trees are the ones that it tells."""
+        """With a `layout`, trees are the ones that it tells, if it does."""
         self._site = site
         self.epoch = epoch
-        pieces = None if layout is None else pieces_of(layout, site.space)
-        self.holdings = Holdings(site.peer, epoch, pieces)
+        self.holdings = Holdings(site.peer, epoch)
         self.places = Places(site, epoch, None if layout is None else layout.parents)
         self.movement = Movement(site, epoch, self.holdings, self.places)
         self.proxy = Proxy(site, self.holdings, self.places)

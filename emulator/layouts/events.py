@@ -1,0 +1,15 @@
+"""The plan's events, as what is laid out goes by them."""
+
+from __future__ import annotations
+
+from emulator.experiment.plan import Plan
+from emulator.pubsub.content.space import ABSENT, EventSpace
+
+
+def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:
+    """Each event as a point."""
+    points = []
+    for attributes in plan.publications["attributes"].to_pylist():
+        values = {part["attribute"]: part["value"] for part in attributes or ()}
+        points.append([values.get(name, ABSENT) for name in space.names])
+    return points
