@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 
-from benchmarks import calibration, control, netem, realtime, spark, virtual
+from benchmarks import calibration, control, matching, netem, realtime, spark, virtual
 from emulator.trials.worker import VIRTUAL_MEMORY
 
 if __name__ == "__main__":
     calibration.main()
+    matching.main()
     for system in virtual.TRIALS:
         command = [sys.executable, "-m", "benchmarks.virtual", system]
         subprocess.run(command, env=os.environ | VIRTUAL_MEMORY, check=True)
