@@ -150,6 +150,40 @@ workload:
     load(file, ["vary.system.parameters.cliques.diameter=[150 ms]"])
 
 
+@pytest.mark.parametrize(
+    ("system", "parameter", "line", "told"),
+    [
+        ("kyra", "attributes: {y: [0, 1]}", 10, "kyra knows y, not x"),
+        ("kyra", "cliques: {size: 3, minimum: 4}", 7, "at most 3 members"),
+        ("siena", "parents: [-1, 0, -1]", 7, "this one has 2"),
+        ("siena", "parents: [-1, 2, 1]", 7, "does not lie below"),
+        ("siena", "parents: [-1, 0]", 7, "has 2 servers, not 3"),
+    ],
+)
+def test_parameters_that_cannot_be_met_are_told_with_their_line(
+    system: str, parameter: str, line: int, told: str, tmp_path: Path
+) -> None:
+    attributes = "attributes: {x: [0, 1]}"
+    file = tmp_path / "bad.yaml"
+    file.write_text(
+        f"""name: bad
+peers: 3
+system:
+  name: {system}
+  parameters:
+    beat: 1 s
+    {parameter}
+    {"" if parameter.startswith("attributes") else attributes}
+workload:
+  subscriptions: {{kind: boxes, {attributes}, per_peer: 2}}
+  publications: {{events: 10, publisher: any}}
+"""
+    )
+    with pytest.raises(ExperimentError, match=rf"bad.yaml:{line}.*{told}") as refused:
+        load(file)
+    assert len(refused.value.problems) == 1
+
+
 def test_round_trips_are_those_of_the_matrix() -> None:
     system = spec("siena")
     plan = draw_plan(system)

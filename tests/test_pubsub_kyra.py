@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import View, even_ends
+from emulator.protocol import Event, RangeInterest
 from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
@@ -201,6 +202,14 @@ def test_a_mate_that_joined_again_is_told_again_what_is_wanted_in_its_piece() ->
         environment.advance(1.0)
         streams += [update.stream for peer, update in environment.take(FilterUpdate) if peer == 1]
     assert len(streams) == len(set(streams)) == 2
+
+
+def test_attributes_that_the_servers_do_not_know_are_refused() -> None:
+    kyra = Kyra(FakeEnvironment(0), KyraParameters(attributes=DOMAIN))
+    with pytest.raises(ValueError, match="has no attribute price"):
+        kyra.subscribe(RangeInterest({"price": (0, 1)}))
+    with pytest.raises(ValueError, match="has no attribute price"):
+        kyra.publish(Event(1, 0, attributes={"price": 1.0}))
 
 
 @pytest.mark.parametrize(

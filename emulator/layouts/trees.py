@@ -61,11 +61,21 @@ def _grow(rtt: Rtt, root: int, along_paths: bool) -> tuple[list[int], float]:
     return [int(server) for server in parent], total
 
 
+def misfits(parameters: SienaParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
+    """A tree over another number of servers, as `System.misfits`."""
+    given = parameters.parents
+    return [] if given is None or len(given) == peers else [("parents", _other_length(given, peers))]
+
+
+def _other_length(parents: list[int], servers: int) -> str:
+    return f"the tree has {len(parents)} servers, not {servers}"
+
+
 def lay_out_siena(parameters: SienaParameters, plan: Plan, rtt: Rtt) -> SienaParameters:
     """With the tree over all servers."""
     if parameters.parents is not None:
         if len(parameters.parents) != len(rtt):
-            raise ValueError(f"parameters.parents has {len(parameters.parents)} servers, not {len(rtt)}")
+            raise ValueError(_other_length(parameters.parents, len(rtt)))
         return parameters
     make = spanning_tree if parameters.tree == "minimum-spanning" else shortest_path_tree
     return parameters.model_copy(update={"parents": make(rtt)})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from emulator.pubsub.content.parameters import FilterParameters
 
@@ -20,11 +20,12 @@ class SienaParameters(FilterParameters):
         description="the tree itself: the parent of each peer, -1 for the root; left out: laid out by `tree`",
     )
 
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.parents is not None:
-            check_tree(self.parents)
-        return self
+    @field_validator("parents")
+    @classmethod
+    def _is_tree(cls, parents: list[int] | None) -> list[int] | None:
+        if parents is not None:
+            check_tree(parents)
+        return parents
 
 
 def check_tree(parents: list[int]) -> None:

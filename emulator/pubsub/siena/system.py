@@ -98,4 +98,5 @@ SIENA: Final = content_system(
     SienaParameters,
     Siena,
     "emulator.layouts.trees:lay_out_siena",
+    "emulator.layouts.trees:misfits",
 )
