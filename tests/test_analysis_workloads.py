@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from analysis_golden import OVERLAY, Host, peers_of_plan, table, write_outcome
+from analysis_golden import OVERLAY, Host, Part, peers_of_plan, table, write_outcome
 from pyspark.sql import SparkSession
 
 from analysis.measures.measures import Values, measure
@@ -75,13 +75,22 @@ def lookup_trial(run: RunDirectory) -> TrialRecord:
     return trial
 
 
+TABLES_TOLD = {
+    20.0: {0: (5.0, 10.0, 100.0), 1: (5.0, 50.0, 500.0)},
+    40.0: {0: (7.0, 13.0, 160.0), 1: (9.0, 4.0, 9.0), 2: (2.0, 6.0, 30.0)},
+}
+"""Entries, searches and comparisons of peers before and after the measure phase."""
+
+
 def content_trial(run: RunDirectory) -> TrialRecord:
     """Three events by peer 0 and three subscriptions made while up, by peers 3, 2 and 1.
 
     Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to
     1, which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2
-    (x -1): nobody's; 2 relays it. The subscription of 3 is stored in two parts, the later one after 300 ms,
-    and 3 hears of the other one after 350 ms; that of 2 waits for its join; that of 1 is lost.
+    (x -1): nobody's; 2 relays it, and 3 gets a copy. Peer 1 came back in the measure phase, so its gauges
+    began anew, and 2 joined in it; 3 tells of no table. The subscription of 3 is stored in two parts, the
+    later one after 300 ms, and 3 hears of the other one after 350 ms; that of 2 waits for its join; that of 1
+    is lost.
     """
     trial = record(run, "li", {"subscriptions": {"kind": "ranges", "attributes": ATTRIBUTES}})
     wide = [{"attribute": "x", "low": 0.0, "high": 10.0}]
@@ -113,6 +122,12 @@ def content_trial(run: RunDirectory) -> TrialRecord:
     second.hop("ProbePub", 0, 1, 25.0, 25.05)
     second.hop("EventDelivery", 1, 3, 25.05, 25.6, hops=2)
     third.hop("ProbePub", 0, 2, 33.0, 33.05)
+    third.hop("EventDelivery", 2, 3, 33.05, 33.1)
+    for at, told in TABLES_TOLD.items():
+        names_of = ("table_entries", "table_searches", "table_comparisons")
+        peers = [(p, [("", Part(dict(zip(names_of, of, strict=True)), {}))]) for p, of in told.items()]
+        host.interval(at)
+        assert list(host.recorder.write_snapshot(round(at * 1e9), peers))
     stored = host.operate("subscribe", 3, 22.0, {names.INTEREST: 2})
     stored.hop("Routed", 3, 1, 22.0, 22.1)
     first_part = stored.hop("InsertSub", 1, 2, 22.1, 22.2, hops=2)
@@ -206,7 +221,11 @@ def test_deliveries_are_due_to_those_whose_ranges_match(
         (1, 3): (False, True, 2, 1),
     }
     relays = rows(golden[0], "relays", "li-1")
-    assert [(row["event"], row["peer"], row["messages"]) for row in relays] == [(0, 3, 1), (2, 2, 1)]
+    assert [(row["event"], row["peer"], row["messages"]) for row in relays] == [
+        (0, 3, 1),
+        (2, 2, 1),
+        (2, 3, 1),
+    ]
 
 
 def test_measures_of_content_are_those_counted_by_hand(
@@ -216,15 +235,15 @@ def test_measures_of_content_are_those_counted_by_hand(
     expected = {
         "hit_ratio": 2 / 3,
         "expected": 3,
-        "overhead": 0,
-        "overhead_messages": 2 / 7,
+        "overhead": 1 / 5,
+        "overhead_messages": 3 / 8,
         "delay_hops": 2,
         "delay_ms": (100 + 200 + 600) / 3,
         "delay_ms_max": 600,
         "delay_within_400_ms": 2 / 3,
         "duplicates": 1 / 3,
         "repeated": 1,
-        "publish_bytes_per_event_and_node": 700 / 3 / 4,
+        "publish_bytes_per_event_and_node": 800 / 3 / 4,
         "publish_bytes_max": 300 / 3,
         "matching_bytes_per_event_and_node": 300 / 3 / 4,
         "matching_bytes_top_20": 300 / 3 / 4,
@@ -238,19 +257,40 @@ def test_measures_of_content_are_those_counted_by_hand(
         "piece_within_600_ms": 2 / 3,
         "insert_bytes_per_subscription_and_node": 400 / 2 / 4,
         "insert_bytes_max": 300 / 2,
-        "network_cost_ms": (400 + 550) / 3,
+        "network_cost_ms": (400 + 550 + 50) / 3,
         "network_cost_ideal_ms": (100 + 100) / 3,
-        "network_cost_over_ideal": 950 / 200,
-        "copies_per_event": 4 / 3,
-        "uninterested_per_event": 0,
+        "network_cost_over_ideal": 1000 / 200,
+        "copies_per_event": 5 / 3,
+        "uninterested_per_event": 1 / 3,
         "interested_per_event": 2,
-        "server_copies": 8 / 4 / 3,
-        "server_copies_max": 4 / 3,
+        "server_copies": 10 / 4 / 3,
+        "server_copies_max": 5 / 3,
         "server_copies_max_over_mean": 2,
-        "server_copies_jain": 64 / (4 * 24),
+        "server_copies_jain": 100 / (4 * 38),
+        "table_entries": 6,
+        "table_entries_max": 9,
+        "searches_per_event": (3 + 4 + 6) / 3 / 3,
+        "searches_per_event_max": 6 / 3,
+        "comparisons_per_event": (60 + 9 + 30) / 3 / 3,
+        "comparisons_per_event_max": 60 / 3,
     }
     assert {name: measures[name] for name in expected} == pytest.approx(expected)
     assert "lookup_success" not in measures
+
+
+def test_searches_of_a_server_that_came_back_count_from_0(
+    golden: tuple[RunDirectory, dict[str, Values]],
+) -> None:
+    found = rows(golden[0], "servers", "li-1")
+    outcome = {
+        row["peer"]: (row["copies"], row["entries"], row["searches"], row["comparisons"]) for row in found
+    }
+    assert outcome == {
+        0: (0, 7.0, 3.0, 60.0),
+        1: (2, 9.0, 4.0, 9.0),
+        2: (3, 2.0, 6.0, 30.0),
+        3: (5, None, None, None),
+    }
 
 
 def test_each_subscription_made_while_up_is_a_row(golden: tuple[RunDirectory, dict[str, Values]]) -> None:
