@@ -16,13 +16,14 @@ from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between
 from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.pubsub.content.trees import TREE
 
 Tables = Mapping[str, DataFrame]
 Rtt = NDArray[np.float64]
 Cells = dict[str, NDArray[Any]]
 """Columns of rows of one trial and moment."""
 _LINK = ["trial", "moment", "peer", "neighbour"]
+_TREE = "tree "
+"""Links to parents on trees of servers are of this kind, with the name of the tree behind it."""
 CLIQUES = (
     "trial string, moment string, servers int, cliques int, rtt_ms double, hac_cliques int, hac_rtt_ms double"
 )
@@ -45,8 +46,8 @@ def trees(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecor
     """The table of that name: trees of at least two servers."""
     links = (
         tables["links"]
-        .where(F.col("kind").startswith(TREE))
-        .select(*_LINK, F.substring("kind", len(TREE) + 1, 200).alias("tree"))
+        .where(F.col("kind").startswith(_TREE))
+        .select(*_LINK, F.substring("kind", len(_TREE) + 1, 200).alias("tree"))
     )
     rows = links.unionByName(_up(tables, "tree_settled").withColumn("tree", F.lit("")))
     return _by_trial(rows, planned_peers, records, _trees, TREES)

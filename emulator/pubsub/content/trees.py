@@ -27,8 +27,6 @@ from trellis.v1.filters import (
 
 _GATHERING: Final = 0.1
 """Seconds that a change of what a neighbour is told waits for others."""
-TREE: Final = "tree "
-"""Links to parents are of this kind, with the name of the tree behind it."""
 Table = tuple[int, int]
 
 
@@ -190,7 +188,7 @@ class FilterTrees:
         found = {}
         for (epoch, number), tree in self.trees.items():
             if tree.links.parent is not None:
-                found[f"{TREE}{epoch}.{number}"] = [tree.links.parent]
+                found[f"tree {epoch}.{number}"] = [tree.links.parent]
         return found
 
     @property
