@@ -10,7 +10,7 @@ from emulator.identifiers import RING, ClockwiseRing
 from emulator.messages.message import Message
 from emulator.overlays.hop_by_hop import HopByHop
 from emulator.overlays.oscar.overlay import Oscar
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Component, Environment, Overlay
 from emulator.pubsub.magnet.parameters import MagnetParameters
@@ -27,7 +27,7 @@ class FixedRing(Oscar):
     """An interest ring in which peers know whom the test says; a peer's number is its identifier."""
 
     def __init__(self, environment: Environment, space: ClockwiseRing, fingers: Sequence[int]) -> None:
-        super().__init__(environment, OscarParameters(), space=space)
+        super().__init__(environment, RingParameters(), space=space)
         self.identifier = environment.peer
         self.stands = True
         self._fixed = ClockwiseRoutes(space)
