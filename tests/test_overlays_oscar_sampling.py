@@ -1,4 +1,4 @@
-"""OSCAR's sampling: where walks go, what becomes of lost ones, how many partitions there are, and when again."""
+"""OSCAR's sampling: where walks go, what becomes of lost ones, how many partitions there are, and when."""
 
 from __future__ import annotations
 
