@@ -139,6 +139,10 @@ def test_savings_must_grow_with_alpha_and_be_there_with_all_sizes() -> None:
     dent = pair(MULTI_MODAL | {"per_peer": 18.0, "alpha": 0.75}, 0.35, peers=5000)
     assert outcomes("M2", *popularity(0.4, 0.6), *dent) == ["held", "missed", "held"]
     assert verdict("M2", *popularity(0.4, 0.6)[:4]).outcome == "not decided", "one size alone"
+    larger = [v for alpha, s in ((0.5, 0.4), (1.0, 0.6)) for v in pair(MULTI_MODAL | {"alpha": alpha}, s)]
+    assert [n.outcome for n in verdict("M2", *larger).numbers] == ["not measured"] * 3, (
+        "alpha at another size"
+    )
 
 
 def test_savings_must_grow_with_spatial_interests_up_to_the_papers() -> None:

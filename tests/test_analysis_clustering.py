@@ -15,13 +15,13 @@ TRIALS = [("t", 10.0, 20.0)]
 
 @pytest.fixture
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
-    """Four peers at a, b, c, d of a ring; peer 3 came from elsewhere and goes on, peer 4 has left before."""
+    """Four peers at a, b, c, d of a ring; peer 3 came from elsewhere, 1 goes on later, and 4 has left."""
 
     def table(rows: list[tuple[Any, ...]], columns: str) -> DataFrame:
         return spark.createDataFrame(rows, columns)
 
     places = [(0, 1.0, "a"), (1, 1.0, "b"), (2, 1.0, "c"), (3, 1.0, "aa"), (3, 5.0, "d"), (4, 1.0, "ab")]
-    places += [(3, 15.0, "a8")]
+    places += [(1, 15.0, "f")]
     held = {0: (1, 2, 3), 1: (2, 3, 4), 2: (9,), 3: (1, 2, 3), 4: (1,)}
     return {
         "trials": table(TRIALS, "trial string, measure_start_s double, measure_end_s double"),
@@ -91,9 +91,9 @@ def test_neighbours_are_compared_where_they_stand_when_the_measuring_begins(
 def test_neighbours_are_compared_where_they_stand_and_by_what_they_want_when_it_ends(
     tables: dict[str, DataFrame],
 ) -> None:
-    # 3 is before 0 now, and 2 has taken to topic 1: 3 and 0 share all, 0 and 1 two of four, 1 and 2 none, and
-    # 2 and 3 one of four.
-    assert only(clustering.ring_similarity(tables, "end")) == pytest.approx((1 + 0.5 + 0 + 0.25) / 4)
+    # 2 has taken to topic 1 and shares one of four with 0 and with 3; 1 stands behind 3, shares two of four with
+    # it and with 0.
+    assert only(clustering.ring_similarity(tables, "end")) == pytest.approx((0.25 + 0.25 + 0.5 + 0.5) / 4)
 
 
 def test_a_tree_is_as_deep_as_the_way_from_its_root_to_the_last_peer(tables: dict[str, DataFrame]) -> None:
