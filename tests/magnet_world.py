@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from fake_environment import FakeEnvironment, Lockstep
 
@@ -10,7 +11,7 @@ from emulator.identifiers import RING, ClockwiseRing
 from emulator.messages.message import Message
 from emulator.overlays.hop_by_hop import HopByHop
 from emulator.overlays.oscar.overlay import Oscar
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Component, Environment, Overlay
 from emulator.pubsub.magnet.parameters import MagnetParameters
@@ -27,7 +28,7 @@ class FixedRing(Oscar):
     """An interest ring in which peers know whom the test says; a peer's number is its identifier."""
 
     def __init__(self, environment: Environment, space: ClockwiseRing, fingers: Sequence[int]) -> None:
-        super().__init__(environment, OscarParameters(), space=space)
+        super().__init__(environment, RingParameters(), space=space)
         self.identifier = environment.peer
         self.stands = True
         self._fixed = ClockwiseRoutes(space)
@@ -223,15 +224,17 @@ class TreeWorld:
 
     def greedy_edges(self) -> set[tuple[int, int]]:
         """The union of the greedy paths from the home to all subscribers."""
-        found = set()
-        for number in self.world.protocols:
-            here = self.home
-            while TOPIC in self.peer(number).wanted and here != number:
-                hop = self.peer(here).ring.last_before(number)
-                assert hop is not None
-                found.add((here, hop.peer))
-                here = hop.peer
-        return found
+        members = [number for number in self.world.protocols if TOPIC in self.peer(number).wanted]
+        return {edge for number in members for edge in pairwise(self.greedy_path(number))}
+
+    def greedy_path(self, number: int) -> list[int]:
+        """From the home to this peer, by the fingers of each on the way."""
+        way = [self.home]
+        while way[-1] != number:
+            hop = self.peer(way[-1]).ring.last_before(number)
+            assert hop is not None
+            way.append(hop.peer)
+        return way
 
     def path(self, number: int) -> list[int]:
         """The way from the home to a member, as children have their parents."""

@@ -17,11 +17,16 @@ MEASURES = (
     *("table_entries_max", "searches_per_event", "searches_per_event_max", "server_copies"),
     *("server_copies_max", "server_copies_jain", "coverage", "coverage_sd", "last_hop", "filter_bytes_max"),
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
-    *("neighbours_above_15", "neighbours_above_200", "neighbours_max"),
+    *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE, SIZES = "peers=10000", "vary.peers=[1024,2048,4096,8192,16384,32768]"
 OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
+]
+
+OF_EDITORS = [
+    "peers is 3,099, the paper's 10,000",
+    "workload.subscriptions.articles is not set, the paper's 3,000",
 ]
 
 
@@ -45,7 +50,7 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("M4", "magnet/hierarchical-topics.yaml", [
             "peers=16384", "workload.subscriptions.height=14",
         ], []),
-        ("M5", "magnet/editors-trace.yaml", [LARGE, "workload.subscriptions.articles=3000"], []),
+        ("M5", "magnet/editors-trace.yaml", [], OF_EDITORS),
         ("M6", "magnet/uncorrelated.yaml", [LARGE], []),
         ("M7", "magnet/samples.yaml", [LARGE], []),
         ("K1", "kyra/interest.yaml", [], []),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from emulator.identifiers import ClockwiseRing, hash_of_peer, skewed
 from emulator.overlays.lookups import Lookups
-from emulator.overlays.oscar.overlay import Oscar
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.overlay import OSCAR, Oscar
+from emulator.overlays.oscar.parameters import OscarParameters, RingParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Lookup
@@ -77,7 +77,7 @@ class Ring:
     def __init__(self, **places: float) -> None:
         self.environments = {name: FakeEnvironment(number) for number, name in enumerate(places)}
         self.oscars = {
-            name: Oscar(environment, OscarParameters(), space=HUNDREDTHS)
+            name: Oscar(environment, RingParameters(), space=HUNDREDTHS)
             for name, environment in self.environments.items()
         }
         contacts = {
@@ -142,7 +142,7 @@ def test_who_moves_behind_its_successor_keeps_the_new_place_when_it_leaves_the_o
 
 def test_a_peer_refuses_links_beyond_twice_its_own() -> None:
     environment = FakeEnvironment(0)
-    oscar = Oscar(environment, OscarParameters(long_links=3), space=HUNDREDTHS)
+    oscar = Oscar(environment, RingParameters(long_links=3), space=HUNDREDTHS)
     oscar.settle_at(1, [], lambda: None)
     for sender in range(1, 9):
         environment.hand_over(sender, LongLinkRequest(Contact(sender, sender)), request=sender)
@@ -158,7 +158,7 @@ def network(seed: int, identifiers: str = "hashed") -> Lockstep:
     )
 
     def make(environment: FakeEnvironment) -> Lookups:
-        return Lookups(environment, Oscar(environment.channel("overlay"), parameters))
+        return Lookups(environment, OSCAR.create(environment.channel("overlay"), parameters))
 
     world = Lockstep(make, range(PEERS), seed)
     world.start()
@@ -219,7 +219,7 @@ def test_lookups_end_at_the_successor_of_the_key_before_and_after_crashes(
 def test_where_nobody_is_on_the_ring_any_more_it_is_begun_anew_and_is_one(seed: int) -> None:
     def make(environment: FakeEnvironment) -> Lookups:
         parameters = OscarParameters.model_validate({"long_links": 5, "successors": 4, "rewire": "10 s"})
-        return Lookups(environment, Oscar(environment.channel("overlay"), parameters))
+        return Lookups(environment, OSCAR.create(environment.channel("overlay"), parameters))
 
     world = Lockstep(make, range(PEERS), seed)
     rng = random.Random(seed)

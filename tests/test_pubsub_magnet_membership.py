@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from magnet_world import FixedControl
 
@@ -12,7 +14,7 @@ from emulator.messages.message import Message
 from emulator.protocol import Component, Contact
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.scribe.parameters import ScribeParameters
-from trellis.v1.magnet import InterestsDown, InterestsUp
+from trellis.v1.magnet import InterestSample, InterestsDown, InterestsUp
 from trellis.v1.overlay import Profile
 
 TOPIC = 3
@@ -129,6 +131,29 @@ def test_a_view_has_no_more_interests_than_it_may() -> None:
     world.pass_time(30)
     assert len(world.seen(0)) == SAMPLES
     assert all(world.seen(peer) == world.seen(0) for peer in range(8))
+
+
+def test_a_sample_is_cut_to_a_uniform_choice() -> None:
+    member = Member(FakeEnvironment(0, seed=1))
+    membership = member.membership
+    member.subscribe()
+    below = range(1, 10)
+    membership._below[TOPIC] = {peer: InterestSample(TOPIC, [profile(peer)]) for peer in below}
+    drawn = Counter(one.peer for _ in range(3000) for one in membership._take_sample(TOPIC, below).interests)
+    assert sum(drawn.values()) == 3000 * SAMPLES
+    # 900 times each of ten, with a standard deviation of 25.
+    assert sorted(drawn) == list(range(10))
+    assert all(count == pytest.approx(900, abs=100) for count in drawn.values())
+
+
+def test_a_view_is_one_object_for_all_peers_of_a_host() -> None:
+    world = World(6)
+    for peer in (1, 2, 4, 5):
+        world.member(peer).subscribe()
+    world.pass_time(15)
+    views = [world.member(peer).membership.views[TOPIC] for peer in range(6)]
+    assert len(views[0].interests) == SAMPLES
+    assert all(view is views[0] for view in views)
 
 
 def test_a_peer_knows_others_from_its_views_and_never_itself() -> None:

@@ -119,6 +119,31 @@ def test_a_peer_moves_when_enough_interests_have_changed_and_tells_its_new_place
     assert peer._describe().identifier == 99
 
 
+def test_similarity_weighs_topics_alike_or_by_the_rates_that_are_advertised() -> None:
+    for similarity, topics, chosen in (("rates", {1: 4.0}, 20), ("plain", {1: 1.0}, 21)):
+        environment, peer = make(similarity=similarity)
+        peer.subscribe(TopicInterest(1, 4.0))
+        see(peer, profile(20, 1, rates=topics), profile(21, 2, 3))
+        peer._seat.take([])
+        assert [asked for asked, _ in environment.take(RingJoin)] == [chosen]
+
+
+def test_a_peer_that_knows_nobody_goes_to_its_hash_by_a_contact_and_stays_there() -> None:
+    environment, peer = make(7)
+    place = hash_of_peer(5) << 128
+    peer._seat.take([7])
+    (asked,) = [sent for sent in environment.outbox if isinstance(sent.message, RingJoin)]
+    assert (asked.peer, asked.message) == (7, RingJoin(place, False))
+    assert peer._seat.under_way and not peer.ring.ready
+    answer = RingPlace(identifier=place, own=Contact(7, 50), successors=[Contact(8, 200)])
+    environment.hand_over(7, answer, asked.channel, -asked.request)
+    assert peer.ring.ready and peer.ring.identifier == place
+    assert not peer._seat.under_way and peer._seat.taken == 1
+    environment.outbox.clear()
+    peer._seat.take([7])
+    assert environment.take(RingJoin) == [], "who knows nobody stays"
+
+
 def test_a_peer_begins_to_wait_for_views_when_it_has_joined_the_control_overlay() -> None:
     environment, peer = make(7, view_patience="4 s")
     environment.advance(10.0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from magnet_world import TOPIC, TreeWorld
+from magnet_world import HEARTBEAT, TOPIC, TreeWorld
 
 from trellis.v1.magnet import RingTreeHeartbeat, TreePart, TreePath, TreeSearch
 from trellis.v1.overlay import Contact
@@ -46,6 +47,34 @@ def test_a_relay_that_subscribes_sends_nothing() -> None:
     world.join(13)
     assert world.join(12) == []
     assert world.relays() == {0, 8}
+
+
+def test_a_relay_of_four_members_that_subscribes_sends_nothing() -> None:
+    for graft in ("printed", "interval"):
+        world = TreeWorld(CHORD, graft=graft)
+        for peer in (5, 6, 13, 15):
+            world.join(peer)
+        assert world.relays() == {0, 4, 8, 12, 14}
+        edges = world.edges()
+        assert world.join(12, known=5) == []
+        assert world.edges() == edges
+        assert world.relays() == {0, 4, 8, 14}
+
+
+def test_neighbours_send_one_heartbeat_for_all_the_trees_that_they_share() -> None:
+    world = TreeWorld(CHORD)
+    for topic in range(TOPIC, TOPIC + 10):
+        for peer in (5, 6, 13):
+            world.peer(peer).wanted.add(topic)
+            world.peer(peer).trees.join(topic)
+    world.world.exchange()
+    world.world.round(HEARTBEAT)
+    beats = Counter((one, other) for one, other, m in world.world.sent if isinstance(m, RingTreeHeartbeat))
+    linked = {(0, 4), (4, 5), (4, 6), (0, 8), (8, 12), (12, 13)}
+    assert set(beats) == linked | {(child, parent) for parent, child in linked}
+    assert set(beats.values()) == {1}
+    named = world.peer(5).trees.branches
+    assert set(named) == set(range(TOPIC, TOPIC + 10))
 
 
 def test_the_printed_condition_leaves_the_greedy_path_where_the_interval_does_not() -> None:

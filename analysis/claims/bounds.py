@@ -32,10 +32,11 @@ class Bound:
 
 
 def said(value: float, unit: str) -> str:
-    """A value with its unit: "331 ms", "98.5 %"."""
+    """A value with its unit, if it has one: "331 ms", "98.5 %", "1.68"."""
     if unit == "share":
         return f"{value * 100:.4g} %"
-    return f"{value:,.4g} {unit}" if abs(value) < 10_000 else f"{value:,.0f} {unit}"
+    number = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{number} {unit}".rstrip()
 
 
 def about(

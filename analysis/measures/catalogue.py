@@ -150,10 +150,27 @@ _OF_EVENTS = {
         "share",
         "As traffic overhead, of events about the 100 topics with the most subscribers.",
     ),
+    **{
+        f"relays_per_event_{name}": _lower(
+            f"Relays an event, topics {title}",
+            "peers",
+            "As relays an event, of events about the topics with these ranks, by their subscribers when the "
+            "measure phase began.",
+        )
+        for name, title in (("1_100", "1 to 100"), ("101_300", "101 to 300"), ("301_on", "from 301 on"))
+    },
+    "popularity_exponent": Measure(
+        "Exponent of the popularity of topics",
+        "",
+        None,
+        "Of the power law that fits the share of topics with at least so many subscribers, for 20 to 300 of "
+        "them, when the measure phase began.",
+    ),
     "tree_depth": _lower(
-        "Depth of delivery",
+        "Depth of trees",
         "hops",
-        "Of the delivery of an event that took the most overlay hops, mean over events.",
+        "Overlay hops from the root of an event's tree, or the publisher where there is none, to the peer "
+        "that is farthest from it; mean over events. Of systems that send events as EventData.",
     ),
     "ring_similarity": Measure(
         "Similarity of ring neighbours",
@@ -161,6 +178,12 @@ _OF_EVENTS = {
         "higher",
         "Topics that a peer and its clockwise successor share, of those that either has, mean over peers "
         "when the measure phase began; of overlays with clockwise rings, the one with the most.",
+    ),
+    "ring_similarity_end": Measure(
+        "Similarity of ring neighbours at the end",
+        "share",
+        "higher",
+        "The same when the measure phase ended: what churn has left of it.",
     ),
     "published": Measure("Events published", "events", None, "In the measure phase."),
     "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
+from analysis.tables.roles import has_duty
 from emulator.identifiers import ClockwiseRing
 
 POPULAR_TOPICS = 100
 """Magnet's figure 5 tells of the first 100."""
+RANKS: Final = {"1_100": (1, 100), "101_300": (101, 300), "301_on": (301, None)}
+"""Classes of topics by their rank in popularity, from 1. Topics without subscribers are in the last one."""
+FITTED: Final = (20, 300)
+"""Subscribers of the topics that the exponent of popularity is fitted to."""
+_TREE_EDGE: Final = "EventData"
+"""What goes down the edges of trees. To their roots go other messages: Routed, Multicast."""
 _HEX_DIGITS = 64
 """Of the longest identifiers: as text of this length they sort as numbers do."""
 _OVERLAY = ("trial", "channel")
 
 
-def ring_similarity(tables: Tables) -> DataFrame:
+def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
     """Shared topics by topics that either has, mean over a peer and its successor; of the ring with the most.
 
-    Places are those of peers that were up when the measure phase began, by the identifiers that they told
-    last. Interests are those of then.
+    Places are those of peers that were up when the measure phase began, or when it ended, by the identifiers
+    that they told last. Interests are those of then. If the control overlay is such a ring too, peers stand
+    on it at hashes and are alike by chance; the ring where they choose their places is the one with the most.
     """
-    began = F.col("measure_start_s")
+    name = "ring_similarity" if moment == "start" else "ring_similarity_end"
+    asked = F.col(f"measure_{moment}_s")
     up = (
         tables["sessions"]
         .join(tables["trials"], "trial")
-        .where((F.col("start_s") <= began) & (began < F.col("end_s")))
-        .select("trial", "peer", "start_s", "measure_start_s")
+        .where((F.col("start_s") <= asked) & (asked < F.col("end_s")))
+        .select("trial", "peer", "start_s", asked.alias("asked_s"))
     )
     places = (
         tables["identifiers"]
         .where(F.col("space") == ClockwiseRing.name)
         .join(up, ["trial", "peer"])
-        .where((F.col("at_s") >= F.col("start_s") - CLOCK_SLACK_S) & (F.col("at_s") <= began))
+        .where((F.col("at_s") >= F.col("start_s") - CLOCK_SLACK_S) & (F.col("at_s") <= F.col("asked_s")))
         .groupBy(*_OVERLAY, "peer")
         .agg(F.max_by(F.lpad("identifier", _HEX_DIGITS, "0"), "at_s").alias("place"))
     )
@@ -43,62 +54,104 @@ def ring_similarity(tables: Tables) -> DataFrame:
     pairs = places.select(
         *_OVERLAY, "peer", F.coalesce(F.lead("peer").over(ordered), first).alias("next")
     ).where("peer != next")
-    held = _topics_held(tables)
+    held = _topics_held(tables, moment)
     other = held.select("trial", F.col("peer").alias("next"), F.col("topics").alias("others"))
     alike = F.size(F.array_intersect("topics", "others")) / F.size(F.array_union("topics", "others"))
     return (
         pairs.join(held, ["trial", "peer"])
         .join(other, ["trial", "next"])
         .groupBy(*_OVERLAY)
-        .agg(F.avg(alike).alias("ring_similarity"))
+        .agg(F.avg(alike).alias("alike"))
         .groupBy("trial")
-        .agg(F.max("ring_similarity").alias("ring_similarity"))
+        .agg(F.max("alike").alias(name))
     )
 
 
-def _topics_held(tables: Tables) -> DataFrame:
-    """trial, peer, topics: what each peer was subscribed to when the measure phase began."""
-    began = tables["trials"].select("trial", "measure_start_s")
+def _topics_held(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
+    """trial, peer, topics: what each peer was subscribed to when the measure phase began, or ended."""
+    asked = tables["trials"].select("trial", F.col(f"measure_{moment}_s").alias("asked_s"))
     return (
         tables["subscriptions"]
         .where("topic is not null")
         .select("trial", "peer", "topic", "start_s", "end_s")
-        .join(began, "trial")
-        .where("start_s <= measure_start_s and measure_start_s < end_s")
+        .join(asked, "trial")
+        .where("start_s <= asked_s and asked_s < end_s")
         .groupBy("trial", "peer")
         .agg(F.collect_set("topic").alias("topics"))
     )
 
 
 def tree_depth(tables: Tables) -> DataFrame:
-    """The hops of the delivery that took most of them, mean over the events that were delivered."""
+    """Edges from the root of an event's tree to the peer that is farthest from it, mean over events.
+
+    Copies tell how many hops they have made since the publisher. The way to the root is the same for all of
+    an event, so the copies on the first edges have made the fewest, and those on the last ones the most.
+    """
+    events = tables["operations"].where("operation = 'publish'").select("trial", "trace")
     return (
-        tables["deliveries"]
-        .where("hops is not null")
-        .groupBy("trial", "event")
-        .agg(F.max("hops").alias("deepest"))
+        tables["hops"]
+        .where((F.col("message") == _TREE_EDGE) & F.col("sender").isNotNull() & F.col("hops").isNotNull())
+        .join(F.broadcast(events), ["trial", "trace"])
+        .groupBy("trial", "trace")
+        .agg((F.max("hops") - F.min("hops") + 1).alias("depth"))
         .groupBy("trial")
-        .agg(F.avg("deepest").alias("tree_depth"))
+        .agg(F.avg("depth").alias("tree_depth"))
+    )
+
+
+def _ranked(tables: Tables) -> DataFrame:
+    """trial, topic, subscribers, rank: topics by how many subscribe when the measure phase begins."""
+    by_popularity = Window.partitionBy("trial").orderBy(F.desc("subscribers"), "topic")
+    return (
+        _topics_held(tables, "start")
+        .select("trial", F.explode("topics").alias("topic"))
+        .groupBy("trial", "topic")
+        .agg(F.count("*").alias("subscribers"))
+        .withColumn("rank", F.row_number().over(by_popularity))
     )
 
 
 def popular_overhead(tables: Tables) -> DataFrame:
     """Unwanted copies of events, by all copies, about the topics with the most subscribers."""
-    subscribers = (
-        _topics_held(tables)
-        .select("trial", F.explode("topics").alias("topic"))
-        .groupBy("trial", "topic")
-        .agg(F.count("*").alias("subscribers"))
-    )
-    by_popularity = Window.partitionBy("trial").orderBy(F.desc("subscribers"), "topic")
-    popular = subscribers.withColumn("rank", F.row_number().over(by_popularity)).where(
-        F.col("rank") <= POPULAR_TOPICS
-    )
+    popular = _ranked(tables).where(F.col("rank") <= POPULAR_TOPICS)
     return (
         tables["handled"]
         .join(popular.select("trial", "topic"), ["trial", "topic"])
         .groupBy("trial")
         .agg(F.try_divide(F.sum("unwanted_copies"), F.sum("copies")).alias("overhead_popular"))
+    )
+
+
+def relays_by_popularity(tables: Tables) -> DataFrame:
+    """Relays an event, as `relays_per_event`, of each class of topics by their rank in popularity."""
+    relays = tables["relays"].where(~has_duty()).groupBy("trial", "event").agg(F.count("*").alias("relays"))
+    rank = F.coalesce("rank", F.lit(RANKS["301_on"][0]))
+    columns = []
+    for name, (first, last) in RANKS.items():
+        counted = rank >= first if last is None else rank.between(first, last)
+        relayed = F.sum(F.when(counted, F.coalesce("relays", F.lit(0))))
+        columns.append(F.try_divide(relayed, F.count_if(counted)).alias(f"relays_per_event_{name}"))
+    return (
+        tables["operations"]
+        .where("operation = 'publish' and topic is not null")
+        .join(relays, ["trial", "event"], "left")
+        .join(_ranked(tables).select("trial", "topic", "rank"), ["trial", "topic"], "left")
+        .groupBy("trial")
+        .agg(*columns)
+    )
+
+
+def popularity_exponent(tables: Tables) -> DataFrame:
+    """The slope of the complementary distribution of popularity, both axes logarithmic (Magnet, figure 7).
+
+    The share of topics with at least as many subscribers as one is its rank by the number of topics.
+    """
+    slope = F.regr_slope(F.log(F.col("rank").cast("double")), F.log(F.col("subscribers").cast("double")))
+    return (
+        _ranked(tables)
+        .where(F.col("subscribers").between(*FITTED))
+        .groupBy("trial")
+        .agg((-slope).alias("popularity_exponent"))
     )
 
 

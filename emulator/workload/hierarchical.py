@@ -22,9 +22,12 @@ def draw_hierarchical(
 
     At first there are `initial` * `per_peer` topics a peer: one random peer for each topic, then random peers
     for topics of which the one of rank r is drawn with a probability proportional to r ** (1 / (1 - alpha)),
-    so that popularities follow a power law of exponent `alpha`. Then, until a peer has `per_peer` topics on
-    average: a topic is drawn by its popularity and one of its subscribers, which subscribes to a topic whose
-    nearest common ancestor is x levels up, with a probability proportional to exp(-`homophily` * x).
+    so that popularities follow a power law of exponent `alpha`. If there are more topics than `initial` asks
+    for, each has its one peer all the same, and there is none of these draws.
+
+    Then, until a peer has `per_peer` topics on average: a topic is drawn by its popularity and one of its
+    subscribers, which subscribes to a topic whose nearest common ancestor is x levels up, with a probability
+    proportional to exp(-`homophily` * x).
     """
     topics = 1 << height
     target = min(round(per_peer * peers), peers * topics)

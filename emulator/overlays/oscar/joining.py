@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.overlays.oscar.routes import ClockwiseRoutes
 from emulator.protocol import Contact, Environment, Message, Timer
@@ -28,7 +28,7 @@ class Joining:
     def __init__(
         self,
         environment: Environment,
-        parameters: OscarParameters,
+        parameters: RingParameters,
         ring: RingNeighbours,
         routes: ClockwiseRoutes,
         ready: Callable[[], bool],

@@ -1,7 +1,8 @@
 """The long links of a peer, and those that others have to it.
 
 A link goes to a peer of a uniformly chosen partition, the one with fewer links to it of two; a peer that has
-twice as many as it has itself refuses (OSCAR, ICDE 2007: power of two choices, bounded in-degree).
+twice as many as it has itself refuses (OSCAR, ICDE 2007: power of two choices, bounded in-degree). Of two
+candidates from partitions of their own, links that are biased take the one with more similar interests.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.protocol import Contact, Environment, Message, Timer
 from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
@@ -34,7 +35,7 @@ class LongLinks:
     def __init__(
         self,
         environment: Environment,
-        parameters: OscarParameters,
+        parameters: RingParameters,
         mask: int,
         own: Callable[[], Contact | None],
         next_on_ring: Callable[[], int],
@@ -44,9 +45,9 @@ class LongLinks:
         """`mask` has all bits of identifiers set.
 
         `own` is this peer's contact while it is on the ring, `changed(come, gone)` follows each change.
-
         `next_on_ring` is the successor, or -1: no long link is spent on it.
-        `prefers` says how much a link to a peer of these interests is wanted; None leaves links unbiased.
+        `prefers` says how much a link to a peer of these interests is wanted, whatever its load, which only
+        the bound on links to it limits then; None leaves links unbiased.
         """
         self._environment = environment
         self._wanted = parameters.long_links
@@ -83,7 +84,8 @@ class LongLinks:
         """Take the links anew from these partitions.
 
         A link that there is serves where its partition is drawn. So no more links change than have to, and as
-        many lie in each partition as if all were new.
+        many lie in each partition as if all were new. Biased links are all drawn anew: one that there is
+        serves only if its very peer is drawn again.
         """
         self._forget_asked()
         self._partitions = partitions

@@ -16,7 +16,7 @@ from emulator.identifiers import BITS, ClockwiseRing, hash_of_peer, skewed
 from emulator.overlays.oscar.confirming import Confirming
 from emulator.overlays.oscar.joining import Joining
 from emulator.overlays.oscar.links import LongLinks
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import OscarParameters, RingParameters
 from emulator.overlays.oscar.rerouting import Rerouting
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.overlays.oscar.routes import ClockwiseRoutes
@@ -39,19 +39,22 @@ class Oscar(Overlay):
     def __init__(
         self,
         environment: Environment,
-        parameters: OscarParameters,
+        parameters: RingParameters,
         *,
         space: ClockwiseRing | None = None,
+        place: Callable[[int], int] | None = None,
         profile: Callable[[], Profile | None] | None = None,
         prefers: Callable[[Profile], float] | None = None,
     ) -> None:
         """`space` is as wide as hashes unless it is given.
 
+        `place` is where a peer with this hash stands: at the hash, unless it is given.
         `profile` is what this peer's answers to walks tell of its interests; with `prefers`, long links go to
         those that it scores higher.
         """
         super().__init__(environment, space or ClockwiseRing(BITS), 0)
         self._parameters = parameters
+        self._place = place or _unchanged
         self.ring = RingNeighbours(self.space, environment.peer, parameters.successors)
         self._routes = ClockwiseRoutes(self.space)
         self._ready = False
@@ -76,6 +79,7 @@ class Oscar(Overlay):
             self._known,
             lambda: len(self.links.incoming),
             profile or _nothing_told,
+            prefers is not None,
             self._wiring.wire,
         )
         self._stabilising = Stabilising(
@@ -100,9 +104,8 @@ class Oscar(Overlay):
         self._contacts: list[int] = []
 
     def start(self, contacts: Sequence[int]) -> None:
-        place = skewed if self._parameters.identifiers == "skewed" else _unchanged
         self.run()
-        self.settle_at(place(hash_of_peer(self.environment.peer)), contacts, _ignored)
+        self.settle_at(self._place(hash_of_peer(self.environment.peer)), contacts, _ignored)
 
     def run(self) -> None:
         """Begin to keep the ring and the links, as soon as the peer stands on it."""
@@ -339,11 +342,15 @@ def _nothing_told() -> Profile | None:
     return None
 
 
+def _create(environment: Environment, parameters: OscarParameters) -> Oscar:
+    return Oscar(environment, parameters, place=skewed if parameters.identifiers == "skewed" else None)
+
+
 OSCAR: Final = OverlayKind(
     name="oscar",
     title="OSCAR",
     paper="Girdzijauskas, Datta, Aberer: Oscar, ICDE 2007; Structured overlay for heterogeneous "
     "environments, TAAS 5(1), 2010",
     parameters=OscarParameters,
-    create=Oscar,
+    create=_create,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from emulator.identifiers import IdentifierSpace
 from trellis.v1.overlay import Contact
@@ -62,21 +62,11 @@ class RingNeighbours:
 
     def drop(self, peer: int) -> bool:
         """Do without this peer; whether it was known."""
-        known = len(self.successors)
-        self.successors = [contact for contact in self.successors if contact.peer != peer]
-        was_before = self.predecessor is not None and self.predecessor.peer == peer
-        if was_before:
-            self.predecessor = None
-        return was_before or len(self.successors) < known
+        return self._forget(lambda contact: contact.peer == peer)
 
     def leave(self, contact: Contact) -> bool:
         """Do without this peer at the place that it leaves, and not at another one; whether it was known."""
-        was_before = contact == self.predecessor
-        if was_before:
-            self.predecessor = None
-        known = len(self.successors)
-        self.successors = [other for other in self.successors if other != contact]
-        return was_before or len(self.successors) < known
+        return self._forget(lambda known: known == contact)
 
     def within(self, reach: int) -> list[Contact] | None:
         """All peers that follow within `reach`, nearest first; None if more may be there than are known."""
@@ -84,6 +74,15 @@ class RingNeighbours:
         if len(near) == len(self.successors) == self._count:
             return None
         return near
+
+    def _forget(self, gone: Callable[[Contact], bool]) -> bool:
+        """Do without the neighbours of which `gone` is true; whether there were any."""
+        was_before = self.predecessor is not None and gone(self.predecessor)
+        if was_before:
+            self.predecessor = None
+        known = len(self.successors)
+        self.successors = [contact for contact in self.successors if not gone(contact)]
+        return was_before or len(self.successors) < known
 
     def _nearer(self, contact: Contact, known: Contact) -> bool:
         return self.offset(contact.identifier) > self.offset(known.identifier)

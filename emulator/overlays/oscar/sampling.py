@@ -1,7 +1,8 @@
 """Sampling by random walks: a peer learns the medians of the ring as it sees it from its place.
 
 The first walks sample the whole ring; those of the next level the half up to the median, and so on
-(Magnet, section 2.2, rules a to c). What lies within the known successors needs no walk.
+(Magnet, section 2.2, rules a to c). What lies within the known successors needs no walk; where links prefer
+similar peers, the successors are asked for their interests.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.partitions import Candidate, Partitions
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.protocol import Environment, Timer
@@ -29,15 +30,17 @@ class Sampling:
     def __init__(
         self,
         environment: Environment,
-        parameters: OscarParameters,
+        parameters: RingParameters,
         ring: RingNeighbours,
         neighbours: Callable[[], list[Contact]],
         incoming: Callable[[], int],
         profile: Callable[[], Profile | None],
+        asks_successors: bool,
         done: Callable[[Partitions], None],
     ) -> None:
         """`neighbours` are all that walks go on over, in both directions; `incoming` counts links to here.
 
+        `asks_successors` says whether the interests of successors count: they are asked for them then.
         `done` gets the partitions when the last level was sampled.
         """
         self._environment = environment
@@ -46,17 +49,20 @@ class Sampling:
         self._neighbours = neighbours
         self._incoming = incoming
         self._profile = profile
+        self._asks_successors = asks_successors
         self._done = done
         self.levels = 0
         """Partitions that were found last: about the logarithm of the number of peers, to base 2."""
         self.walked = 0
-        """Messages of walks that this peer has sent or caused."""
+        """Messages of this peer's walks if all go their whole way: each step, and the answer."""
         self._number = 0
         self._waiting: set[int] = set()
         self._reach = 0
         self._found: list[tuple[int, Candidate]] = []
         self._partitions = Partitions()
         self._timer: Timer | None = None
+        self._asking = False
+        """Whether what is waited for are the answers of successors."""
         environment.handle(Walk, self._on_walk)
         environment.handle(Sampled, self._on_sampled)
 
@@ -76,6 +82,7 @@ class Sampling:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._asking = False
         self._waiting.clear()
 
     def _sample_below(self, reach: int) -> None:
@@ -86,24 +93,42 @@ class Sampling:
         near = self._ring.within(reach)
         if near is None and level < _MOST_LEVELS:
             self._send_walks(level)
-            return
-        while near:
-            found = [(self._ring.offset(c.identifier), Candidate(c, 0, None)) for c in near]
-            reach = self._partitions.split(found)
-            near = self._ring.within(reach)
-        self.levels = len(self._partitions)
-        self._done(self._partitions)
+        elif near and self._asks_successors:
+            self._ask(near)
+        else:
+            self._cut_near()
 
     def _send_walks(self, level: int) -> None:
-        environment, parameters = self._environment, self._parameters
+        parameters = self._parameters
         steps = max(_FEWEST_STEPS, (self.levels or _FIRST_LEVELS) - level)
         for _ in range(parameters.samples):
-            self._number += 1
-            self._waiting.add(self._number)
-            walk = Walk(environment.peer, self._number, self._ring.own, self._reach, steps)
-            self.walked += steps + 1
-            self._pass_on(walk)
-        self._timer = environment.set_timer(parameters.timeout, self._end_level)
+            self._pass_on(self._new_walk(steps))
+        self._timer = self._environment.set_timer(parameters.timeout, self._end_level)
+
+    def _ask(self, near: list[Contact]) -> None:
+        """Send a walk of no steps to each of these successors, which answers it."""
+        self._asking = True
+        for contact in near:
+            self._environment.send(contact.peer, self._new_walk(0))
+        self.walked += len(near)
+        self._timer = self._environment.set_timer(self._parameters.timeout, self._end_level)
+
+    def _new_walk(self, steps: int) -> Walk:
+        self._number += 1
+        self._waiting.add(self._number)
+        self.walked += steps + 1
+        return Walk(self._environment.peer, self._number, self._ring.own, self._reach, steps)
+
+    def _cut_near(self) -> None:
+        """Take the exact medians of the successors. Who has told nothing has no load and no interests."""
+        told = {candidate.contact.peer: candidate for _, candidate in self._found}
+        near = self._ring.within(self._reach)
+        while near:
+            found = [
+                (self._ring.offset(c.identifier), told.get(c.peer) or Candidate(c, 0, None)) for c in near
+            ]
+            near = self._ring.within(self._partitions.split(found))
+        self._end()
 
     def _pass_on(self, walk: Walk) -> None:
         """Send the walk to a random neighbour in its range, or end it here if there is none."""
@@ -151,9 +176,15 @@ class Sampling:
 
     def _end_level(self) -> None:
         """Cut at the median of what was found and go on below it."""
+        asking = self._asking
         self.cancel()
-        if self._found:
+        if asking:
+            self._cut_near()
+        elif self._found:
             self._sample_below(self._partitions.split(self._found))
-            return
+        else:
+            self._end()
+
+    def _end(self) -> None:
         self.levels = len(self._partitions)
         self._done(self._partitions)

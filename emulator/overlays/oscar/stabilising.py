@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.protocol import Contact, Environment, Message
 from trellis.v1.oscar import RingLeave, Stabilise, Stabilised
@@ -24,7 +24,7 @@ class Stabilising:
     def __init__(
         self,
         environment: Environment,
-        parameters: OscarParameters,
+        parameters: RingParameters,
         ring: RingNeighbours,
         own: Callable[[], Contact | None],
         changed: Callable[[], None],

@@ -7,7 +7,7 @@ has moved (Magnet, section 2.2, has it done periodically).
 from __future__ import annotations
 
 from emulator.overlays.oscar.links import LongLinks
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.overlays.oscar.partitions import Partitions
 from emulator.overlays.oscar.ring import RingNeighbours
 from emulator.protocol import Environment
@@ -17,7 +17,7 @@ class Wiring:
     """One peer's wirings since it has its place."""
 
     def __init__(
-        self, environment: Environment, parameters: OscarParameters, ring: RingNeighbours, links: LongLinks
+        self, environment: Environment, parameters: RingParameters, ring: RingNeighbours, links: LongLinks
     ) -> None:
         self._environment = environment
         self._rewire = parameters.rewire

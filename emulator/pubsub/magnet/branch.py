@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOBODY = -1
+from emulator.pubsub.home_publishing import NOBODY
 
 
 class Branch:

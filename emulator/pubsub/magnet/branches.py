@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.protocol import Contact, Environment
-from emulator.pubsub.magnet.branch import NOBODY, Branch
+from emulator.pubsub.home_publishing import NOBODY
+from emulator.pubsub.magnet.branch import Branch
 from emulator.pubsub.magnet.link import MagnetLink
 from emulator.pubsub.tree_links import LinkTable
 from trellis.v1.magnet import TreePart

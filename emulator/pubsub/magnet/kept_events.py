@@ -1,4 +1,7 @@
-"""The events that passed a peer lately, for those who come to it from a broken part of a tree."""
+"""The events that passed a peer lately, for those who come to it from a broken part of a tree.
+
+Among them are those that came to a new home before it had a tree.
+"""
 
 from __future__ import annotations
 

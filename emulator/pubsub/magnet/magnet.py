@@ -23,8 +23,7 @@ from emulator.protocol import (
     Overlay,
     PubSub,
 )
-from emulator.pubsub.home_publishing import HomePublishing
-from emulator.pubsub.magnet.branch import NOBODY
+from emulator.pubsub.home_publishing import NOBODY, HomePublishing
 from emulator.pubsub.magnet.membership import InterestMembership
 from emulator.pubsub.magnet.parameters import MagnetParameters, parameters_over
 from emulator.pubsub.magnet.seat import Seat
@@ -60,7 +59,7 @@ class Magnet(PubSub):
             environment.channel("interest"),
             parameters.interest,
             space=ClockwiseRing(parameters.identifier_bits),
-            profile=self._told if parameters.bias == "interests" else None,
+            profile=self._describe if parameters.bias == "interests" else None,
             prefers=self._similarity if parameters.bias == "interests" else None,
         )
         self.membership = InterestMembership(
@@ -216,9 +215,6 @@ class Magnet(PubSub):
                 self._rates,
             )
         return profile
-
-    def _told(self) -> Profile | None:
-        return self._describe()
 
     def _similarity(self, other: Profile) -> float:
         return utility(self._describe(), other)

@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from emulator.protocol import Contact, Environment, Message, Overlay
+from emulator.pubsub.home_publishing import NOBODY
 from emulator.pubsub.scribe.parameters import ScribeParameters
 from emulator.pubsub.scribe.trees import Trees
 from trellis.v1.magnet import InterestSample, InterestsDown, InterestsUp
 from trellis.v1.overlay import Profile
 from trellis.v1.scribe import TreeJoin
 
-_NOBODY: Final = -1
 _LAYER: Final = 1.0
 """Seconds between two looks at what parents or new children do not have yet: as long a layer's turn takes."""
 
@@ -102,13 +102,13 @@ class InterestMembership:
         return found
 
     def subscriber(self, topic: int) -> int:
-        """A random other subscriber of the topic in its view, or -1."""
+        """A random other subscriber of the topic in its view, or NOBODY."""
         view = self.views.get(topic)
         if view is None:
-            return _NOBODY
+            return NOBODY
         own = self._environment.peer
         others = [profile.peer for profile in view.interests if profile.peer != own]
-        return others[self._environment.random.randrange(len(others))] if others else _NOBODY
+        return others[self._environment.random.randrange(len(others))] if others else NOBODY
 
     def on_unreachable(self, peer: int) -> None:
         """Do without `peer`; the control overlay was told before."""
@@ -156,8 +156,8 @@ class InterestMembership:
         """Send the samples of these topics to the parents that do not have them, a message to each."""
         up: dict[int, list[InterestSample]] = {}
         for topic in sorted(topics):
-            parent = self._trees.parents.get(topic, _NOBODY)
-            if parent == _NOBODY:
+            parent = self._trees.parents.get(topic, NOBODY)
+            if parent == NOBODY:
                 continue
             told = (parent, self._renewed(topic))
             if self._sent_up.get(topic) != told:

@@ -6,15 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from emulator.overlays.oscar.parameters import OscarParameters
+from emulator.overlays.oscar.parameters import RingParameters
 from emulator.pubsub.scribe.parameters import ScribeParameters
 from emulator.quantities import Duration
-
-
-class InterestRingParameters(OscarParameters):
-    """Of the ring that peers choose their places on."""
-
-    identifiers: Literal["hashed"] = Field("hashed", description="where peers stand that know nobody similar")
 
 
 class MagnetParameters(BaseModel):
@@ -23,9 +17,7 @@ class MagnetParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     control: Any = Field(None, description="parameters of the control overlay")
-    interest: InterestRingParameters = Field(
-        InterestRingParameters(), description="parameters of OSCAR, the interest ring"
-    )
+    interest: RingParameters = Field(RingParameters(), description="parameters of OSCAR, the interest ring")
     identifier_bits: int = Field(256, ge=160, le=256, description="of identifiers on the interest ring")
     placement: Literal["similar", "hashed"] = Field(
         "similar",

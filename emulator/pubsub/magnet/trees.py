@@ -11,7 +11,8 @@ from typing import Final
 from emulator.identifiers import hash_of_topic
 from emulator.overlays.oscar.overlay import Oscar
 from emulator.protocol import Contact, Environment, Message, Overlay, Timer
-from emulator.pubsub.magnet.branch import NOBODY, Branch
+from emulator.pubsub.home_publishing import NOBODY
+from emulator.pubsub.magnet.branch import Branch
 from emulator.pubsub.magnet.branches import Branches
 from emulator.pubsub.magnet.intervals import Intervals
 from emulator.pubsub.magnet.kept_events import KeptEvents

@@ -196,6 +196,11 @@ class Upkeep:
                     self._lose_parent(topic)
 
     def _on_beat(self, sender: int, message: RingTreeHeartbeat) -> None:
+        """Take up what the neighbour says of the trees that the two share, and answer where it is wrong.
+
+        A parent that does not name this peer is lost. A child is, if two heartbeats in a row do not name this
+        peer as its parent: the first may have been sent before it came.
+        """
         link = self._branches.links.to(sender)
         link.heard = self._environment.now
         if link.repeats(message) and not link.unnamed:
