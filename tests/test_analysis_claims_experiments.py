@@ -19,7 +19,12 @@ MEASURES = (
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
-LARGE, SIZES = "peers=10000", "vary.peers=[1024,2048,4096,8192,16384,32768]"
+LARGE = "peers=10000"
+SIZES = (
+    "vary.peers, system.parameters.overlay.degree="
+    "[[1024, 6], [2048, 7], [4096, 8], [8192, 10], [16384, 12], [32768, 14]]"
+)
+SMALLER = ["peers is 1,024, 2,048, 4,096, the paper's 1,024 to 32,768"]
 OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
@@ -56,6 +61,7 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("K1", "kyra/interest.yaml", [], []),
         ("K2", "kyra/distributions.yaml", [], []),
         *((name, "quasar/coverage.yaml", [SIZES], []) for name in ("Q1", "Q2", "Q3", "Q4", "Q5")),
+        *((name, "quasar/coverage.yaml", [], SMALLER) for name in ("Q1", "Q2", "Q3", "Q4", "Q5")),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

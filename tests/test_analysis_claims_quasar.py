@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.claims.claim import Verdict
+from analysis.claims.claim import Verdict, compare, of_ends, ratio, saving
+from analysis.claims.curves import curves
 from analysis.claims.papers import judge
 from analysis.measures.variants import VariantResult, estimate
 
@@ -14,7 +15,12 @@ SIZES = (1024, 32_768)
 
 
 def variant(
-    name: str, peers: int, system: dict[str, Any], subscriptions: dict[str, Any], measures: dict[str, float]
+    name: str,
+    peers: int,
+    system: dict[str, Any],
+    subscriptions: dict[str, Any],
+    measures: dict[str, float],
+    values: dict[str, Any] | None = None,
 ) -> VariantResult:
     setting = {
         "system": system,
@@ -24,7 +30,8 @@ def variant(
         "churn": {"model": {"kind": "static"}, "flash_crowd": None},
     }
     trials: dict[int, Any] = {1: measures, 2: measures}
-    return VariantResult(name, {}, setting, {k: estimate([v, v]) for k, v in measures.items()}, trials)
+    estimates = {k: estimate([v, v]) for k, v in measures.items()}
+    return VariantResult(name, values or {}, setting, estimates, trials)
 
 
 def quasar(peers: int, size: float | None, overlay: str = "random-graph", **measures: float) -> VariantResult:
@@ -103,6 +110,69 @@ def test_coverage_has_to_vary_less_in_larger_groups() -> None:
 
     assert verdict("Q5", *curve(0.03, 0.01)).outcome == "yes"
     assert verdict("Q5", *curve(0.01, 0.03)).outcome == "no"
+
+
+def sized(peers: int, degree: int, branch: int = 3, **measures: float) -> VariantResult:
+    """A variant of a sweep over these three, with groups of 2 %."""
+    parameters = {"depth": 3, "filter_bytes": 512, "branch": branch, "overlay": {"degree": degree}}
+    system = {"name": "quasar-random-graph", "parameters": parameters}
+    values = {
+        "peers": peers,
+        "system.parameters.overlay.degree": degree,
+        "system.parameters": {"branch": branch},
+    }
+    subscriptions = {"kind": "groups", "size": 0.02, "smallest": 2, "largest": 1055}
+    return variant(f"{peers}.{degree}.{branch}", peers, system, subscriptions, measures, values)
+
+
+def ends(variants: list[VariantResult]) -> dict[str, list[str]]:
+    """The first and the last variant of each curve over the number of peers."""
+    return {c.name: [c.points[0].name, c.points[-1].name] for c in curves(variants, "peers")}
+
+
+def test_links_that_grow_with_the_network_are_a_part_of_its_curve() -> None:
+    run = [sized(peers, degree, coverage_sd=0.03 / degree) for peers, degree in ((4096, 8), (1024, 6))]
+    assert ends(run) == {"": ["1024.6.3", "4096.8.3"]}
+    assert outcomes("Q5", *run) == ["held"]
+
+
+def test_networks_that_differ_otherwise_are_on_curves_of_their_own() -> None:
+    degrees = [sized(peers, degree) for peers in (1024, 4096) for degree in (6, 11)]
+    assert ends(degrees) == {"degree 6": ["1024.6.3", "4096.6.3"], "degree 11": ["1024.11.3", "4096.11.3"]}
+    copies = [sized(p, d, b) for p, d in ((1024, 6), (4096, 8)) for b in (0, 3)]
+    assert ends(copies) == {"branch 0": ["1024.6.0", "4096.8.0"], "branch 3": ["1024.6.3", "4096.8.3"]}
+    assert ends([sized(1024, 6), sized(1024, 8)]) == {}
+    partly = [sized(1024, 6), sized(1024, 11), sized(4096, 8), sized(4096, 11)]
+    assert ends(partly) == {"": ["1024.11.3", "4096.11.3"]}
+
+
+def test_every_curve_of_a_trend_counts() -> None:
+    sizes = ((1024, 0.03), (4096, 0.01))
+    run = [sized(p, d, coverage_sd=sd if d == 6 else 0.04 - sd) for p, sd in sizes for d in (6, 11)]
+    (number,) = verdict("Q5", *run).numbers
+    assert list(number.measured) == ["peers 1,024 to 4,096, degree 6", "peers 1,024 to 4,096, degree 11"]
+    assert number.outcome == "missed"
+    assert outcomes("Q5", *run[:3], sized(4096, 11, coverage=0.9)) == ["not measured"]
+
+
+def test_words_that_change_with_the_network_are_no_part_of_its_curve() -> None:
+    def over(peers: int, overlay: str) -> VariantResult:
+        system = {"name": f"quasar-{overlay}", "parameters": {"depth": 3}}
+        values = {"peers": peers, "system.name": system["name"]}
+        return variant(f"{peers}.{overlay}", peers, system, {"kind": "groups"}, {}, values)
+
+    assert ends([over(1024, "pastry"), over(4096, "random-graph")]) == {}
+
+
+def test_a_baseline_of_zero_is_nothing_to_divide_by_but_may_be_subtracted() -> None:
+    zero, half = sized(1024, 6, coverage=0.0), sized(4096, 8, coverage=0.5)
+    assert compare(half, zero, "coverage", ratio) is None
+    assert compare(half, zero, "coverage", saving) is None
+    assert compare(zero, half, "coverage", ratio) == estimate([0.0, 0.0])
+    found = of_ends("peers", "coverage", lambda one, other: one - other)([half, zero])
+    assert found == {"peers 1,024 to 4,096": estimate([0.5, 0.5])}
+    whole = coverage({100.0: (0.0, 0.5)})
+    assert outcomes("Q1", *whole) == ["held", "held", "better", "held", "held"]
 
 
 VITIS: dict[str, Any] = {"hit_ratio": 1.0, "overhead": 0.42, "delay_hops": 2.0}

@@ -16,6 +16,7 @@ from emulator.protocol import Event, TopicInterest
 from emulator.pubsub.opt.candidates import Candidates
 from emulator.pubsub.opt.coverage import Coverage
 from emulator.pubsub.opt.directory import Directory
+from emulator.pubsub.opt.links import Link
 from emulator.pubsub.opt.parameters import OptParameters
 from emulator.pubsub.opt.system import Opt
 from trellis.v1.opt import (
@@ -153,6 +154,79 @@ def test_without_a_bound_every_topic_is_one_overlay(knowledge: str) -> None:
         assert component(found, members, min(members)) == members
         for peer in members:
             assert len(found[peer] & members) >= min(3, len(members) - 1)
+
+
+def test_random_choice_covers_each_topic_with_links_that_both_ends_count() -> None:
+    world = settled(knowledge="full", greedy=0, random=2)
+    asked = interests()
+    kept: dict[int, dict[int, Link]] = {
+        peer: one._links.links  # type: ignore[attr-defined]
+        for peer, one in world.protocols.items()
+    }
+    assert all(link.is_random for those in kept.values() for link in those.values())
+    for topic in range(TOPICS):
+        members = {peer for peer in asked if topic in asked[peer]}
+        for peer in members:
+            assert len(kept[peer].keys() & members) >= min(2, len(members) - 1)
+
+
+def test_greedy_links_do_not_count_as_random_and_random_ones_count_for_both() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1, 2], greedy=1, random=1)
+    environment.hand_over(5, TopicLinkRequest(profile(5, 1, 2), False), request=1)
+    environment.hand_over(6, TopicLinkRequest(profile(6, 1), True), request=2)
+    assert {peer: link.is_random for peer, link in tested._links.links.items()} == {5: False, 6: True}
+    assert tested.gauges()["uncovered_topics"] == 1, "topic 2 lacks a random link"
+    environment.fail(5)
+    assert tested.gauges()["uncovered_topics"] == 1, "topic 1 has its greedy link by the random one"
+    environment.fail(6)
+    assert tested.gauges()["uncovered_topics"] == 2
+
+
+@pytest.mark.parametrize("asked_at_random", [True, False])
+def test_the_end_that_is_asked_learns_whether_the_link_is_random(asked_at_random: bool) -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1], greedy=int(not asked_at_random), random=1)
+    tested.start([])
+    environment.hand_over(5, InterestExchange(True, [profile(5, 1)]))
+    environment.outbox.clear()
+    environment.advance(1.0)
+    (sent,) = [sent for sent in environment.outbox if isinstance(sent.message, TopicLinkRequest)]
+    assert isinstance(sent.message, TopicLinkRequest)
+    assert sent.message.random == asked_at_random
+    environment.hand_over(5, TopicLinkAnswer(profile(5, 1)), request=-sent.request)
+    assert tested._links.links[5].is_random == asked_at_random
+
+
+def test_a_silent_directory_keeps_nobody_from_choosing_or_asking_again() -> None:
+    environment = FakeEnvironment(1)
+    opt(environment, [1], knowledge="full", directory=0, request_timeout="2 s", retry="1 s").start([])
+    (first,) = environment.outbox
+    environment.hand_over(0, TopicDirectoryAnswer(1, [profile(5, 1)]), request=-first.request)
+    environment.outbox.clear()
+    environment.advance(1.0)
+    assert [type(sent.message) for sent in environment.outbox] == [DirectoryQuery]
+    environment.advance(1.0)
+    assert [type(sent.message) for sent in environment.outbox] == [DirectoryQuery], "one question at a time"
+    environment.outbox.clear()
+    environment.advance(1.0)
+    assert [type(sent.message) for sent in environment.outbox] == [TopicLinkRequest], "among those it knows"
+    for _ in range(2):
+        environment.outbox.clear()
+        environment.advance(1.0)
+        (query,) = [sent for sent in environment.outbox if isinstance(sent.message, DirectoryQuery)]
+        environment.life.notice_unreachable(0, query.request)
+
+
+def test_who_stops_knows_nobody_any_more() -> None:
+    for knowledge in ("gossip", "full"):
+        world = settled(3, knowledge=knowledge)
+        stopped = world.protocols[5]
+        assert stopped._knowledge.candidates()  # type: ignore[attr-defined]
+        stopped.stop(True)
+        assert not stopped._knowledge.candidates()  # type: ignore[attr-defined]
+        if knowledge == "gossip":
+            assert not stopped._knowledge._newscast.view().profiles  # type: ignore[attr-defined]
 
 
 def test_a_full_peer_refuses() -> None:

@@ -71,24 +71,122 @@ def set_bits(level: bytes) -> set[int]:
     return {n for n in range(8 * len(level)) if level[n // 8] >> n % 8 & 1}
 
 
-@settings(max_examples=25, deadline=None)
-@given(graphs(), st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 5)), max_size=8), st.data())
-def test_filters_are_right_k_rounds_after_any_change(
-    graph: Graph, topics: dict[int, set[int]], data: st.DataObject
+class Changing:
+    """A world whose peers, links and subscriptions change, beside what they are to be."""
+
+    def __init__(self, graph: Graph, topics: dict[int, set[int]]) -> None:
+        self.links = {frozenset((peer, n)) for peer in graph for n in graph[peer]}
+        self.topics = {peer: topics.get(peer, set()) for peer in graph}
+        self.world = QuasarWorld(graph, {peer: sorted(those) for peer, those in self.topics.items()})
+
+    def change(self, data: st.DataObject) -> None:
+        """One change of any kind that is possible."""
+        peers = sorted(self.topics)
+        links = sorted(sorted(link) for link in self.links)
+        lacking = [pair for pair in combinations(peers, 2) if frozenset(pair) not in self.links]
+        kinds = ["subscribe", *(["unsubscribe"] if any(self.topics.values()) else [])]
+        kinds += [*(["add"] if lacking else []), *(["remove"] if links else [])]
+        kinds += ["lose"] if len(peers) > 2 else []
+        match data.draw(st.sampled_from(kinds)):
+            case "subscribe":
+                peer, topic = data.draw(st.sampled_from(peers)), data.draw(st.integers(6, 9))
+                self.world.quasars[peer].subscribe(TopicInterest(topic))
+                self.topics[peer] = self.topics[peer] | {topic}
+            case "unsubscribe":
+                peer = data.draw(st.sampled_from([peer for peer in peers if self.topics[peer]]))
+                topic = data.draw(st.sampled_from(sorted(self.topics[peer])))
+                self.world.quasars[peer].unsubscribe(TopicInterest(topic))
+                self.topics[peer] = self.topics[peer] - {topic}
+            case "add":
+                one, other = data.draw(st.sampled_from(lacking))
+                self.world.graphs[one].add(other)
+                self.world.graphs[other].add(one)
+                self.links.add(frozenset((one, other)))
+            case "remove":
+                one, other = data.draw(st.sampled_from(links))
+                self.world.graphs[one].remove(other)
+                self.world.graphs[other].remove(one)
+                self.links.remove(frozenset((one, other)))
+            case "lose":
+                self.lose(data.draw(st.sampled_from(peers)))
+
+    def lose(self, lost: int) -> None:
+        """A peer crashes, and whoever has a link to it sees a send fail."""
+        del self.topics[lost]
+        self.world.lockstep.crash([lost])
+        for link in [link for link in self.links if lost in link]:
+            (peer,) = link - {lost}
+            self.world.graphs[peer].links.remove(lost)
+            self.world.environment(peer).fail(lost)
+            self.links.remove(link)
+
+    def is_right(self) -> bool:
+        graph = {
+            peer: sorted(n for link in self.links if peer in link for n in link - {peer})
+            for peer in self.topics
+        }
+        found = {peer: self.world.levels(peer) for peer in self.topics}
+        return found == reference(graph, self.topics)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    graphs(),
+    st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 5)), max_size=8),
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.data(),
+)
+def test_filters_are_right_k_rounds_after_any_changes(
+    graph: Graph, topics: dict[int, set[int]], together: list[int], data: st.DataObject
 ) -> None:
-    topics = {peer: those for peer, those in topics.items() if peer in graph}
-    world = QuasarWorld(graph, {peer: sorted(those) for peer, those in topics.items()})
+    """Subscriptions and links that come or go, and peers that are lost, up to three at once."""
+    changing = Changing(graph, topics)
+    changing.world.rounds(4)
+    assert changing.is_right()
+    for count in together:
+        for _ in range(count):
+            changing.change(data)
+        changing.world.rounds(3)
+        assert changing.is_right()
+        changing.world.rounds(1)
+        assert changing.is_right(), "it stays so"
+
+
+def test_a_peer_keeps_1536_bytes_for_each_neighbour_and_tells_how_full_its_levels_are() -> None:
+    world = QuasarWorld({0: [1, 2, 3, 4], 1: [0], 2: [0], 3: [0], 4: [0, 5], 5: [4]}, {3: [0]})
     world.rounds(4)
-    expected = reference(graph, topics)
-    assert {peer: world.levels(peer) for peer in graph} == expected
-    changed = data.draw(st.sampled_from(sorted(graph)))
-    world.quasars[changed].subscribe(TopicInterest(9))
-    topics[changed] = topics.get(changed, set()) | {9}
-    world.rounds(3)
-    expected = reference(graph, topics)
-    assert {peer: world.levels(peer) for peer in graph} == expected
-    world.rounds(1)
-    assert {peer: world.levels(peer) for peer in graph} == expected
+    gauges = world.quasars[0].gauges()
+    assert (gauges["filter_links"], gauges["filter_bytes"]) == (4, 4 * 1536)
+    assert world.quasars[5].gauges()["filter_bytes"] == 1536
+    hashing = hashing_of(512, 4)
+
+    def bits_of(*peers: int) -> int:
+        own = {bit for peer in peers for bit in hashing.of_peer(peer)}
+        return len(own | (set(hashing.of_group(0)) if 3 in peers else set()))
+
+    levels = [
+        [bits_of(1), bits_of(2), bits_of(3), bits_of(4)],
+        [bits_of(0), bits_of(0), bits_of(0), bits_of(0, 5)],
+        [bits_of(1, 2, 3, 4)] * 4,
+    ]
+    assert [gauges[f"fill_{n}"] for n in range(3)] == [sum(level) / 4 / 4096 for level in levels]
+    small = QuasarWorld(PATH, {}, depth=2, filter_bytes=64)
+    small.rounds(4)
+    gauges = small.quasars[1].gauges()
+    assert gauges["filter_bytes"] == 2 * 2 * 64
+    assert "fill_2" not in gauges
+    new = QuasarWorld({0: [], 1: []}, {})
+    new.graphs[0].add(1)
+    gauges = new.quasars[0].gauges()
+    assert (gauges["filter_links"], gauges["filter_bytes"]) == (1, 0), "its filter has not come yet"
+
+
+def test_peers_of_another_trial_share_no_filters() -> None:
+    one, other = QuasarWorld(PATH, {0: [0]}), QuasarWorld(PATH, {0: [0]})
+    for world in (one, other):
+        world.rounds(4)
+    assert one.levels(0) == other.levels(0)
+    assert one.quasars[0]._gradients.own is not other.quasars[0]._gradients.own
 
 
 @given(st.sets(st.integers(0, 12287), max_size=60), st.sets(st.integers(0, 12287), max_size=60))

@@ -19,6 +19,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "quasar-random-graph": {"period": "3 s", "freshness": "9 s", "overlay": {"degree": 6}},
     "quasar-pastry": {"period": "3 s", "freshness": "9 s"},
     "quasar-small-world": {"period": "3 s", "freshness": "9 s"},
+    "quasar-oscar": {"period": "3 s", "freshness": "9 s"},
     "opt": {},
 }
 systems = pytest.mark.parametrize("system", PARAMETERS)
@@ -69,3 +70,38 @@ def test_the_others_get_everything_after_a_fifth_has_crashed(system: str, tmp_pa
     until = dict.fromkeys(range(1, PEERS, 5), SETTLED - 25)
     plan = make_plan(PEERS, all_up(until), subscribed(), published(range(0, PEERS, 5)))
     assert trial(system, plan, tmp_path).deliveries().keys() == expected(plan)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"branch": 3, "returns": False}], ids=["all", "three"])
+def test_coverage_is_high_while_peers_come_and_go_with_jitter_and_loss(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    """A third of the peers crash and a third come for good while events are published to one group."""
+    count = 60
+    stay, leave, come = range(20), range(20, 40), range(40, 60)
+    sessions = [(peer, peer * 0.05, END) for peer in stay]
+    sessions += [(peer, peer * 0.05, SETTLED + peer - 30.0) for peer in leave]
+    sessions += [(peer, SETTLED + 0.5 * (peer - 40), END) for peer in come]
+    subscriptions = [(peer, 0, 0.0, END) for peer in range(count)]
+    events = [(SETTLED + 0.5 * n, n % 20, 0) for n in range(34)]
+    plan = make_plan(count, sessions, subscriptions, events)
+    spec = trial_spec("quasar-random-graph", count, END, network={"jitter": "20 ms", "loss": 0.01})
+    given = {"period": "3 s", "freshness": "9 s", "overlay": {"degree": 6}} | parameters
+    update = {"system": spec.system.model_copy(update={"parameters": given})}
+    deliveries = run(spec.model_copy(update=update), plan, tmp_path).deliveries()
+    assert set(deliveries.values()) == {1}
+    at = {number: time for number, (time, _, _) in enumerate(sorted(events))}
+    up = {peer: (start, end) for peer, start, end in sessions}
+
+    def reached(since: float, until: float) -> float:
+        """Of what is due at peers that joined so long ago (s) and stay for 5 s."""
+        due = [
+            (event, peer)
+            for event, peer in expected(plan)
+            if since <= at[event] - up[peer][0] < until and min(at[event] + 5.0, END) <= up[peer][1]
+        ]
+        assert len(due) > 100
+        return sum(each in deliveries for each in due) / len(due)
+
+    assert reached(10.0, END) > 0.95
+    assert reached(3.0, 10.0) > 0.9

@@ -91,6 +91,40 @@ def test_a_message_descends_a_gravity_well_of_three_hops_step_by_step() -> None:
     assert world.delivered() == {5: 5}
 
 
+FIGURE_2: Graph = {
+    **{0: [1, 2, 3, 4], 1: [0, 5], 2: [0, 6], 3: [0, 4], 4: [0, 3]},
+    **{5: [1, 7], 6: [2, 7], 7: [5, 6]},
+}
+"""The members are A = 0, B = 5, C = 6, and D = 7, which no gradient reaches from A. 3 and 4 lead nowhere."""
+
+
+def test_a_message_takes_the_way_of_figure_2() -> None:
+    world = QuasarWorld(FIGURE_2, {peer: [GROUP] for peer in (0, 5, 6, 7)}, branch=3, returns=False, ttl=4)
+    world.rounds(4)
+    scripts = [script(world, 0, 0, 1, 2), script(world, 3, 0, 1), script(world, 4, 1, 0)]
+    world.lockstep.sent = []
+    world.quasars[0].publish(Event(7, 0, GROUP))
+    world.lockstep.exchange()
+    sent = [
+        (sender, to, m.hops, m.ttl, m.directed, m.negated)
+        for sender, to, m in world.lockstep.sent
+        if isinstance(m, QuasarEvent)
+    ]
+    assert sent == [
+        *((0, 1, 1, 4, 0, [0]), (0, 2, 1, 4, 0, [0]), (0, 3, 1, 4, 0, [0])),  # three copies of A
+        (1, 5, 2, 3, 1, [0]),  # B's well, of level 0
+        (2, 6, 2, 3, 1, [0]),  # C's
+        (3, 4, 2, 3, 0, [0]),  # A's own well is all that there is, and negated
+        (4, 3, 3, 2, 0, [0]),  # from a dead end a copy goes back
+        (5, 7, 3, 3, 0, [0, 5]),  # B publishes anew, but not to where the copy comes from
+        (6, 7, 3, 3, 0, [0, 6]),
+        (3, 4, 4, 1, 0, [0]),  # its last hop: the TTL ends it
+        (7, 6, 4, 3, 0, [0, 5, 7]),  # D has B's copy first; C has the message, and drops it
+    ]
+    assert world.delivered() == {5: 2, 6: 2, 7: 3}
+    assert [one.left for one in scripts] == [[], [], [0]]
+
+
 def test_a_member_delivers_adds_itself_and_publishes_anew_to_all_neighbours() -> None:
     world = QuasarWorld(STAR, {0: [GROUP]})
     world.rounds(4)

@@ -34,11 +34,13 @@ whatever the numbers are: `differs` then says how, and `why` how many of them ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 from analysis.claims.bounds import Bound, said
 from analysis.claims.bounds import Outcome as NumberOutcome
+from analysis.claims.curves import curves
 from analysis.claims.setting import Setting, differences
 from analysis.measures.variants import Estimate, VariantResult, estimate
 
@@ -188,14 +190,18 @@ def of_pair(pairs: Callable[[Variants], Iterable[Pair]], measure: str, how: Comp
 def of_ends(
     key: str, measure: str, how: Compare, where: Callable[[VariantResult], bool] = lambda variant: True
 ) -> Find:
-    """`how(last, first)` of a measure where the value at a dotted key is highest and where it is lowest."""
+    """`how(last, first)` of a measure where the value at a dotted key is highest and where it is lowest.
+
+    Variants that differ otherwise are on curves of their own (`analysis.claims.curves`); each of them counts.
+    """
 
     def find(variants: Variants) -> Found:
-        curve = sorted((v for v in variants if where(v)), key=lambda v: float(v.get(key)))
-        if len(curve) < 2 or curve[0].get(key) == curve[-1].get(key):
-            return {}
-        name = f"{key.rpartition('.')[2]} {curve[0].get(key):,} to {curve[-1].get(key):,}"
-        return {name: compare(curve[-1], curve[0], measure, how)}
+        found = {}
+        for curve in curves([v for v in variants if where(v)], key):
+            first, last = curve.points[0], curve.points[-1]
+            ends = f"{key.rpartition('.')[2]} {first.get(key):,} to {last.get(key):,}"
+            found[f"{ends}, {curve.name}" if curve.name else ends] = compare(last, first, measure, how)
+        return found
 
     return find
 
@@ -215,12 +221,16 @@ def members(pairs: Iterable[Pair]) -> list[VariantResult]:
 
 
 def compare(ours: VariantResult, theirs: VariantResult, measure: str, how: Compare) -> Estimate | None:
-    """`how(ours, theirs)` of a measure, over the seeds that both have."""
+    """`how(ours, theirs)` of a measure, over the seeds that both have.
+
+    A seed at which `how` divides by zero does not count; nothing else is wrong with a baseline of zero.
+    """
     values = []
     for seed in ours.trials.keys() & theirs.trials.keys():
         one, other = ours.trials[seed].get(measure), theirs.trials[seed].get(measure)
-        if one is not None and other:
-            values.append(how(one, other))
+        if one is not None and other is not None:
+            with suppress(ZeroDivisionError):
+                values.append(how(one, other))
     return estimate(values) if values else None
 
 
@@ -236,12 +246,12 @@ def _ratio(value: float | None, of: float | None) -> float | None:
 
 
 def saving(ours: float, theirs: float) -> float:
-    """By what share ours is less."""
+    """By what share ours is less. Raises ZeroDivisionError."""
     return 1 - ours / theirs
 
 
 def ratio(ours: float, theirs: float) -> float:
-    """How many times theirs ours is."""
+    """How many times theirs ours is. Raises ZeroDivisionError."""
     return ours / theirs
 
 

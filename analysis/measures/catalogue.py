@@ -30,6 +30,24 @@ def _share(title: str, about: str) -> Measure:
     return Measure(title, "share", "higher", about)
 
 
+def _after_join(begin: int, end: int | None) -> dict[str, Measure]:
+    """Of deliveries by the time from a peer's last join to the publication (s)."""
+    when = f"{begin} s to less than {end} s before" if end else f"{begin} s or longer before"
+    counted = " Coverage and hit ratio do not count these." if begin < 10 else ""
+    return {
+        f"hit_ratio_after_{begin}_s": _share(
+            f"Hit ratio from {begin} s after a join",
+            f"At peers that had joined {when} the publication and stayed for 5 s after it.{counted}",
+        ),
+        f"due_after_{begin}_s": Measure(
+            f"Deliveries due from {begin} s after a join",
+            "deliveries",
+            None,
+            "The denominator of that ratio.",
+        ),
+    }
+
+
 _AN_EVENT = "bytes an event and peer"
 _A_SUBSCRIPTION = "bytes a subscription and peer"
 _OF_EVENTS = {
@@ -196,12 +214,9 @@ _OF_TOPICS = {
     "last_hop_sd": _lower("Hops to the last subscriber, standard deviation", "hops", "Over events."),
     "hit_ratio_by_topic": _share("Hit ratio by topic", "As the hit ratio, of each topic; mean over topics."),
     **{
-        f"hit_ratio_after_{begin}_s": _share(
-            f"Hit ratio from {begin} s after a join",
-            f"At peers that had joined {begin} s "
-            + (f"to {end} s before the publication." if end else "before the publication or longer ago."),
-        )
-        for begin, end in ((10, 20), (20, 30), (30, 60), (60, None))
+        name: measure
+        for begin, end in ((0, 2), (2, 5), (5, 10), (10, 20), (20, 30), (30, 60), (60, None))
+        for name, measure in _after_join(begin, end).items()
     },
     "copies_per_delivery": _lower(
         "Copies a delivery", "copies", "Received by anybody, for each delivery made."

@@ -12,7 +12,10 @@ from pyspark.sql import functions as F
 from analysis.measures import clustering
 from analysis.measures.catalogue import APPLICABLE, MEASURES, STATE_PREFIX
 from analysis.measures.coverage import coverage
+from analysis.measures.degrees import degrees
 from analysis.measures.distributions import rounded
+from analysis.measures.filters import filter_traffic
+from analysis.measures.gradients import gradients
 from analysis.measures.routing import routing_measures
 from analysis.measures.topology import topology_measures
 from analysis.tables.build import Tables
@@ -122,6 +125,9 @@ def _aggregates(tables: Tables) -> Iterator[DataFrame]:
         (F.sum("up_s") / phase_s).alias("peers_up"),
     )
     yield from coverage(tables)
+    yield degrees(tables)
+    yield from gradients(tables)
+    yield filter_traffic(tables)
     yield _events(tables)
     yield _lookups(tables)
     yield _installations(tables)

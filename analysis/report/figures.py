@@ -45,7 +45,7 @@ def _number_axis(variants: Sequence[Mapping[str, Any]]) -> str | None:
 
 def _against(results: Results, measure: str, axis: str) -> Chart | None:
     about = results.measures[measure]
-    others = [key for key in varied_keys(results.variants) if key != axis]
+    others = [key for key in varied_keys(results.variants) if not _follows(results.variants, key, axis)]
     groups: dict[str, list[Point]] = {}
     for variant in results.variants:
         label = ", ".join(value_label(key, variant["values"].get(key)) for key in others)
@@ -62,6 +62,12 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
         x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),
         x_text=lambda x: value_label(axis, x),
     )  # fmt: skip
+
+
+def _follows(variants: Sequence[Mapping[str, Any]], key: str, axis: str) -> bool:
+    """Whether the value of a key is given by that of the axis, such as where both are varied together."""
+    pairs = {(v["values"].get(axis), repr(v["values"].get(key))) for v in variants}
+    return len(pairs) == len({at for at, _ in pairs})
 
 
 def _spans_decades(values: Iterable[float]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.report.numerals import number, quantity
 from analysis.report.results import key_label
+from emulator.experiment.variants import keys_of
 
 Fact = tuple[str, str]
 """What it is about, and what was set."""
@@ -22,7 +23,7 @@ _OF_EDITORS = {"editors": "editors of an encyclopedia", "editors-file": "editors
 
 def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fact]:
     """The setting of a run, most important first. Absent parts of the experiment are left out."""
-    vary = _part(experiment, "vary")
+    vary = _by_key(_part(experiment, "vary"))
     described = {
         "System": (("system.parameters",), _system(_part(experiment, "system"), vary)),
         "Peers": (("peers",), number(experiment["peers"]) if "peers" in experiment else ""),
@@ -44,6 +45,16 @@ def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fac
         ]
         if text or varied:
             found.append((name, "; ".join(filter(None, [text, *varied]))))
+    return found
+
+
+def _by_key(vary: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What is varied, key by key: also where several keys are varied together."""
+    found: dict[str, list[Any]] = {}
+    for entry, values in vary.items():
+        keys = keys_of(entry)
+        for position, key in enumerate(keys):
+            found[key] = [value[position] for value in values] if len(keys) > 1 else values
     return found
 
 

@@ -113,18 +113,17 @@ def handled(tables: Tables) -> DataFrame:
     )
 
 
-def _expected(tables: Tables) -> DataFrame:
-    """Each event with each other peer that was subscribed and up long enough before and after it.
+def due(tables: Tables) -> DataFrame:
+    """Each event with each other peer that was subscribed and up then, and long enough after it.
 
-    A server may have subscribed for several of its clients: it is expected to get the event once.
+    trial, event, peer, since_join_s: from the peer's last join to the publication, however short. A peer
+    that subscribed after its join had done so `JOIN_GRACE_S` before. A server may have subscribed for several
+    of its clients: the event is due to it once.
     """
-    due = F.col("published_s")
-    stays_until = F.least(due + LEAVE_GRACE_S, F.col("trial_end_s") - MARGIN_S)
-
-    def held(start: Column, end: Column) -> Column:
-        return (start <= due - JOIN_GRACE_S + MARGIN_S) & (end >= stays_until)
-
+    at = F.col("published_s")
+    stays_until = F.least(at + LEAVE_GRACE_S, F.col("trial_end_s") - MARGIN_S)
     asked_at = F.when(F.col("asked_s") > 0, F.col("asked_s")).otherwise(F.lit(-JOIN_GRACE_S))
+    asked_in_time = asked_at <= F.greatest(at - JOIN_GRACE_S, F.col("start_s")) + MARGIN_S
     subscriptions = tables["subscriptions"].select(
         "trial", "topic", "peer", F.col("start_s").alias("asked_s"), F.col("end_s").alias("given_up_s")
     )
@@ -132,9 +131,20 @@ def _expected(tables: Tables) -> DataFrame:
     return (
         subscriptions.join(F.broadcast(published(tables).drop("trace")), ["trial", "topic"])
         .join(tables["trials"], "trial")
-        .where((F.col("peer") != F.col("publisher")) & held(asked_at, F.col("given_up_s")))
+        .where((F.col("peer") != F.col("publisher")) & (F.col("given_up_s") >= stays_until))
+        .where(asked_at <= at + MARGIN_S)
         .join(up, ["trial", "peer"])
-        .where(held(F.col("start_s"), F.col("end_s")))
+        .where((F.col("start_s") <= at + MARGIN_S) & (F.col("end_s") >= stays_until) & asked_in_time)
+        .select(*_KEY, (at - F.col("start_s")).alias("since_join_s"))
+        .distinct()
+    )
+
+
+def _expected(tables: Tables) -> DataFrame:
+    """Where an event counts: it was due to the peer, which had joined long enough before it."""
+    return (
+        due(tables)
+        .where(F.col("since_join_s") >= JOIN_GRACE_S - MARGIN_S)
         .select(*_KEY, F.lit(True).alias("expected"))
         .distinct()
         .union(tables["interests"].where("expected").select(*_KEY, "expected"))

@@ -11,6 +11,7 @@ from typing import Any
 from emulator.experiment.document import Document, Key, Problem
 from emulator.experiment.keys import files, types_at
 from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.variants import keys_of
 
 _LONGEST_SHOWN = 300
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -41,10 +42,20 @@ def named_files(values: dict[str, Any]) -> list[Key]:
     found = list(files((ExperimentSpec,), values))
     vary = values.get("vary")
     for name, choices in vary.items() if isinstance(vary, dict) else ():
-        types_ = types_at(ExperimentSpec, tuple(name.split(".")))
+        keys = keys_of(name)
         for i, choice in enumerate(choices if isinstance(choices, list) else ()):
-            found += [("vary", name, i, *key) for key in files(types_, choice)]
+            if len(keys) == 1:
+                found += _files_at(keys[0], choice, ("vary", name, i))
+            elif isinstance(choice, list):
+                for position, (varied, value) in enumerate(zip(keys, choice, strict=False)):
+                    found += _files_at(varied, value, ("vary", name, i, position))
     return found
+
+
+def _files_at(varied: str, value: Any, place: Key) -> list[Key]:
+    """The keys of files in a value for a dotted key that is written at this place."""
+    types_ = types_at(ExperimentSpec, tuple(varied.split(".")))
+    return [(*place, *key) for key in files(types_, value)]
 
 
 def _resolved(name: str, base: Path, check: bool) -> str:

@@ -14,7 +14,15 @@ from emulator.experiment.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.limits import parameter_problems
 from emulator.experiment.options import apply_options
 from emulator.experiment.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
-from emulator.experiment.variants import change, combinations, complete_parameters, variant_values
+from emulator.experiment.variants import (
+    change,
+    chosen_values,
+    combinations,
+    complete_parameters,
+    keys_of,
+    variant_values,
+    varied_keys,
+)
 from emulator.experiment.vary import usable_vary
 from emulator.packages import BadPackage
 from emulator.workload.content_patterns import RangePattern
@@ -48,12 +56,13 @@ def load(
     vary, found = usable_vary(document)
     problems += found
     values = document.values
-    for key, choices in list(vary.items()):
+    for entry, choices in list(vary.items()):
         try:
-            change(values if not _has(values, key) else plain(values), key, choices[0])
+            for key, value in chosen_values({entry: choices}, (0,)).items():
+                change(values if not _has(values, key) else plain(values), key, value)
         except ValueError as error:
-            problems.append(document.problem(("vary", key), f"cannot be varied: {error}"))
-            del vary[key]
+            problems.append(document.problem(("vary", entry), f"cannot be varied: {error}"))
+            del vary[entry]
     fill_kinds(ExperimentSpec, values)
     spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
     problems += [document.problem(key, text) for key, text in findings]
@@ -62,7 +71,7 @@ def load(
     problems += _variant_problems(document, vary, check_files and not missing, check_systems)
     if problems or spec is None:
         raise ExperimentError(problems)
-    if not {"system", "system.name"} & vary.keys():
+    if not {"system", "system.name"} & varied_keys(vary):
         parameters = complete_parameters(values["system"])
         spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
     return spec
@@ -97,28 +106,35 @@ def _variant_problems(
         from emulator.experiment.contents import Contents
 
         contents = Contents()
-    found: dict[Finding, list[dict[str, int]]] = {}
-    every = [dict(zip(vary, which, strict=True)) for which in combinations(vary)]
+    found: dict[Finding, list[tuple[int, ...]]] = {}
+    every = list(combinations(vary))
     for which in every:
         if len(found) > _ENOUGH:
             break
-        choice = {key: vary[key][i] for key, i in which.items()}
+        choice = chosen_values(vary, which)
         for finding in _check_variant(variant_values(document.values, choice), contents, check_systems):
             found.setdefault(finding, []).append(which)
     problems = []
     for (key, text), those in found.items():
-        varied = next((name for name in vary if key[: len(parts := tuple(name.split(".")))] == parts), None)
-        if varied is not None:
-            rest = key[len(varied.split(".")) :]
-            problems += [
-                document.problem(("vary", varied, i, *rest), text) for i in {w[varied] for w in those}
-            ]
+        places = {place for which in those for place in _varied_places(vary, which, key)}
+        if places:
+            problems += [document.problem(place, text) for place in places]
         elif len(those) == len(every):
             problems.append(document.problem(key, text))
         else:
-            variant = ", ".join(f"{name}={vary[name][i]}" for name, i in those[0].items())
+            variant = ", ".join(f"{name}={value}" for name, value in chosen_values(vary, those[0]).items())
             problems.append(document.problem(key, f"{text} (in the variant {variant})"))
     return problems
+
+
+def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key) -> Iterator[Key]:
+    """Where in `vary` a variant has its value at `key`, if it is varied."""
+    for (entry, _), i in zip(vary.items(), which, strict=True):
+        keys = keys_of(entry)
+        for position, varied in enumerate(keys):
+            parts = tuple(varied.split("."))
+            if key[: len(parts)] == parts:
+                yield ("vary", entry, i, *((position,) if len(keys) > 1 else ()), *key[len(parts) :])
 
 
 def _with_broken_packages(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from emulator.experiment.document import Document, ExperimentError, Place, Problem, plain, read_value
 from emulator.experiment.keys import fill_kinds
 from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.variants import change
+from emulator.experiment.variants import change, keys_of
 from emulator.experiment.yaml_text import DEEPEST
 
 _LONGEST_SHOWN = 200
@@ -17,7 +17,7 @@ _LONGEST_SHOWN = 200
 def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
     """Set each key, and take back the places of what it replaces. Values are typed as in YAML.
 
-    A key that the file varies is no longer varied.
+    A key that the file varies is no longer varied, nor is what the file varies together with it.
     """
     problems = []
     for option in options:
@@ -47,15 +47,20 @@ def _set(document: Document, key: str, value: object, place: Place) -> None:
     if head == "vary" and varied:
         if not isinstance(vary, dict):
             vary = document.values["vary"] = {}
+        keys = set(keys_of(varied))
+        for other in [name for name in vary if name != varied and not keys.isdisjoint(keys_of(name))]:
+            del vary[other]
         vary[varied] = value
         _note(document, ("vary", varied), place)
         return
     if isinstance(vary, dict):
-        for other in vary:
-            if f"{key}.".startswith(f"{other}.") and key != other:
-                raise ValueError(f'is a part of "{other}", which the file varies. Set vary.{other} instead')
-        for other in [name for name in vary if f"{name}.".startswith(f"{key}.")]:
-            del vary[other]
+        for entry in vary:
+            for other in keys_of(entry):
+                if f"{key}.".startswith(f"{other}.") and key != other:
+                    text = f'is a part of "{other}", which the file varies. Set vary.{entry} instead'
+                    raise ValueError(text)
+        for entry in [e for e in vary if any(f"{name}.".startswith(f"{key}.") for name in keys_of(e))]:
+            del vary[entry]
     fill_kinds(ExperimentSpec, document.values)
     change(document.values, key, value)
     _note(document, tuple(key.split(".")), place)

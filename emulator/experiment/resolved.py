@@ -7,7 +7,7 @@ import io
 from ruamel.yaml import YAML
 
 from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.variants import variants
+from emulator.experiment.variants import variants, varied_keys
 
 _FIRST = ("name", "title", "claims", "system")
 _LAST = ("seed", "repeat", "vary")
@@ -22,7 +22,7 @@ def resolved_yaml(spec: ExperimentSpec) -> str:
     middle = [key for key in values if key not in _FIRST + _LAST]
     ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST)}
     text = _dump(ordered)
-    if {"system", "system.name"} & spec.vary.keys():
+    if {"system", "system.name"} & varied_keys(spec.vary):
         systems = {variant.name: variant.spec.system.model_dump(mode="json") for variant in variants(spec)}
         text += "\n# The system of each variant, every default written out:\n"
         text += "".join(f"# {line}\n" for line in _dump(systems).splitlines())

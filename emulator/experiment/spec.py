@@ -136,5 +136,7 @@ class ExperimentSpec(TrialSpec):
     )
     repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
     vary: dict[str, list[Any]] = Field(
-        default_factory=dict, description="dotted key -> values; every combination is a variant"
+        default_factory=dict,
+        description="dotted key -> values, or keys with commas between them -> a list for each; "
+        "every combination is a variant",
     )

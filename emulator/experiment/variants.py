@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -39,8 +39,27 @@ class Trial:
     spec: TrialSpec
 
 
+def keys_of(entry: str) -> tuple[str, ...]:
+    """The dotted keys that an entry of `vary` changes: one, or several together with commas between them."""
+    return tuple(key.strip() for key in entry.split(",")) if "," in entry else (entry,)
+
+
+def varied_keys(vary: Iterable[str]) -> set[str]:
+    """All dotted keys that the entries of `vary` change."""
+    return {key for entry in vary for key in keys_of(entry)}
+
+
+def chosen_values(vary: Mapping[str, list[Any]], which: Sequence[int]) -> dict[str, Any]:
+    """The varied keys of a variant with their values; `which` says which value of each entry it has."""
+    chosen: dict[str, Any] = {}
+    for (entry, values), i in zip(vary.items(), which, strict=True):
+        keys = keys_of(entry)
+        chosen.update(zip(keys, values[i] if len(keys) > 1 else [values[i]], strict=True))
+    return chosen
+
+
 def combinations(vary: Mapping[str, list[Any]]) -> Iterator[tuple[int, ...]]:
-    """For each variant, which value of each varied key it has; the last key changes fastest."""
+    """For each variant, which value of each entry of `vary` it has; the last entry changes fastest."""
     return itertools.product(*(range(len(values)) for values in vary.values()))
 
 
@@ -80,10 +99,7 @@ def variant_values(base: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
 def variants(spec: ExperimentSpec) -> list[Variant]:
     """All variants, in the order of the file. The spec has been checked by `load`."""
     base = spec.model_dump(mode="json")
-    chosen = [
-        {key: values[i] for (key, values), i in zip(spec.vary.items(), which, strict=True)}
-        for which in combinations(spec.vary)
-    ]
+    chosen = [chosen_values(spec.vary, which) for which in combinations(spec.vary)]
     specs = []
     for choice in chosen:
         values = variant_values(base, choice)

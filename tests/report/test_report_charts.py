@@ -124,6 +124,17 @@ def test_sizes_that_span_decades_are_equally_far_apart(make_run: MakeRun) -> Non
     assert second - first == pytest.approx(third - second, abs=0.2)
 
 
+def test_keys_that_were_varied_together_are_one_line(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    for variant in results.summary["variants"]:
+        friends = variant["values"]["system.parameters.friends"]
+        variant["values"]["peers"] = 100 * friends
+    overhead = sweep_charts(results)[1]
+    assert isinstance(overhead, LineChart)
+    assert [one.label for one in overhead.series] == ["vitis", "rvr"]
+    assert [len(one.whiskers) for one in overhead.series] == [3, 3]
+
+
 def test_powers_of_ten_are_the_ticks_of_a_logarithmic_axis() -> None:
     axis = Axis("", 50, 20_000, 0, 100, logarithmic=True)
     assert [tick.text for tick in axis.ticks()] == ["100", "1,000", "10,000"]

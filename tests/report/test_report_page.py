@@ -173,6 +173,16 @@ def test_parameters_that_are_varied_together_are_told_in_words(make_run: MakeRun
     assert "varied: system (links outgoing, friends 4), (links both)" in text
 
 
+def test_keys_that_are_varied_together_are_told_key_by_key(make_run: MakeRun) -> None:
+    together = '"peers, system.parameters.friends": [[100, 4], [200, 8], [300, 12]]'
+    run = make_run()
+    run.experiment.write_text(
+        run.experiment.read_text().replace("system.parameters.friends: [4, 8, 12]", together)
+    )
+    text = " ".join(Page(write_report(run)).text)
+    assert "varied: peers 100, 200, 300" in text and "varied: friends 4, 8, 12" in text
+
+
 @pytest.mark.parametrize(
     "name", ["overhead_histogram", "delay_cdf", "series", "messages", "deliveries", "hops"]
 )

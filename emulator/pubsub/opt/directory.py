@@ -93,6 +93,9 @@ class FullKnowledge(Knowledge):
     def start(self, contacts: Sequence[int]) -> None:
         self.learn(_do_nothing)
 
+    def stop(self, graceful: bool) -> None:
+        self._known.clear()
+
     def learn(self, then: Callable[[], None]) -> None:
         """Ask the directory; who chose before the answer would choose among those who came earlier alone."""
         if self._waits:

@@ -31,6 +31,10 @@ class Knowledge(ABC):
         """Begin to learn, with the help of a random few live peers."""
 
     @abstractmethod
+    def stop(self, graceful: bool) -> None:
+        """Forget what was learnt, and learn no more."""
+
+    @abstractmethod
     def learn(self, then: Callable[[], None]) -> None:
         """Do a round, and go on with `then` once what can be learnt at once is known."""
 
@@ -74,6 +78,10 @@ class GossipKnowledge(Knowledge):
 
     def start(self, contacts: Sequence[int]) -> None:
         self._newscast.start(contacts)
+
+    def stop(self, graceful: bool) -> None:
+        self._newscast.stop(graceful)
+        self._known.clear()
 
     def learn(self, then: Callable[[], None]) -> None:
         for profile in self._newscast.view().profiles:

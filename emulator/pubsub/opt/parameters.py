@@ -27,7 +27,12 @@ class OptParameters(BaseModel):
     view: int = Field(20, ge=2, description="peers in the Newscast view")
     known: int = Field(500, ge=1, description="peers with a common topic that one remembers from gossip")
     period: Duration = Field(1.0, gt=0, description="length of a round of gossip and of choosing")
-    stale_after: int = Field(5, ge=2, description="rounds of silence after which a neighbour is dropped")
+    stale_after: int = Field(
+        5,
+        ge=2,
+        description="rounds of silence after which a neighbour is dropped, and after which the directory "
+        "counts a peer as gone",
+    )
     retry: Duration = Field(
         10.0, gt=0, description="time for which a peer that refused or did not answer is not asked again"
     )

@@ -56,6 +56,7 @@ class Opt(PubSub):
             for peer in self._links.links:
                 self.environment.send(peer, goodbye)
         self._links.clear()
+        self._knowledge.stop(graceful)
 
     def on_unreachable(self, peer: int) -> None:
         self._links.drop(peer)

@@ -110,14 +110,16 @@ def fill(level: bytes) -> float:
     return int.from_bytes(level, "little").bit_count() / (8 * len(level))
 
 
-_LATEST: Final[dict[int, AttenuatedFilter]] = {}
-"""The latest filter of each peer that anybody in this process has."""
+class KnownFilters:
+    """The latest filter of each peer that anybody at one host has: all its neighbours keep one object."""
 
+    def __init__(self) -> None:
+        self._latest: dict[int, AttenuatedFilter] = {}
 
-def shared(peer: int, filter_: AttenuatedFilter) -> AttenuatedFilter:
-    """An equal filter of that peer which others have already, or this one: neighbours keep one object."""
-    known = _LATEST.get(peer)
-    if known is not None and known.levels == filter_.levels:
-        return known
-    _LATEST[peer] = filter_
-    return filter_
+    def shared(self, peer: int, filter_: AttenuatedFilter) -> AttenuatedFilter:
+        """An equal filter of that peer which others have already, or this one."""
+        known = self._latest.get(peer)
+        if known is not None and known.levels == filter_.levels:
+            return known
+        self._latest[peer] = filter_
+        return filter_

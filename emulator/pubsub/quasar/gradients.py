@@ -19,7 +19,15 @@ from mypy_extensions import i64
 
 from emulator.identifiers import hash_of_peer
 from emulator.protocol import Environment, Membership
-from emulator.pubsub.quasar.bloom import Hashing, difference, fill, flipped, home_level, merged, shared
+from emulator.pubsub.quasar.bloom import (
+    Hashing,
+    KnownFilters,
+    difference,
+    fill,
+    flipped,
+    home_level,
+    merged,
+)
 from emulator.pubsub.quasar.routing import Surroundings
 from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
@@ -30,7 +38,15 @@ class Link:
     """A neighbour in either direction, and what it told."""
 
     __slots__ = (
-        *("filter", "heard", "is_claimed", "is_neighbour", "peer", "place", "sent", "session", "version"),
+        "filter",
+        "heard",
+        "is_claimed",
+        "is_neighbour",
+        "peer",
+        "place",
+        "sent",
+        "session",
+        "version",
     )
 
     def __init__(self, peer: int, own: int) -> None:
@@ -61,16 +77,20 @@ class Gradients:
         overlay: Membership,
         hashing: Hashing,
         topics: Collection[int],
+        known: KnownFilters,
         *,
         depth: int,
         level_bytes: int,
         freshness: float,
     ) -> None:
-        """`topics` are those that this peer subscribes to at any time; `freshness` in seconds."""
+        """`topics` are those that this peer subscribes to at any time, `known` the filters that peers of this
+        host have; `freshness` in seconds.
+        """
         self._environment = environment
         self._overlay = overlay
         self._hashing = hashing
         self._topics = topics
+        self._known = known
         self._depth = depth
         self._level_bytes = level_bytes
         self._freshness = freshness
@@ -179,7 +199,7 @@ class Gradients:
         levels += [merged(size, [each[level] for each in fresh]) for level in range(self._depth - 1)]
         if self._version and levels == self.own.levels:
             return
-        former, self.own = self.own, shared(self._environment.peer, AttenuatedFilter(levels))
+        former, self.own = self.own, self._known.shared(self._environment.peer, AttenuatedFilter(levels))
         self._changes = difference(former, self.own)
         if len(self._changes) * _BYTES_OF_A_FLIP >= self._depth * self._level_bytes:
             self._changes = None
@@ -227,12 +247,12 @@ class Gradients:
         if message.filter is not None:
             if not self._fits(message.filter):
                 return
-            link.filter = shared(link.peer, message.filter)
+            link.filter = self._known.shared(link.peer, message.filter)
         elif same_session and message.version == link.version:
             return
         elif same_session and message.version == link.version + 1 and self._are_bits(message.flipped):
             assert link.filter is not None
-            link.filter = shared(link.peer, flipped(link.filter, message.flipped))
+            link.filter = self._known.shared(link.peer, flipped(link.filter, message.flipped))
         else:
             self._environment.send(link.peer, FilterRequest())
             return

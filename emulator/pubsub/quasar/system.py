@@ -58,6 +58,7 @@ class Quasar(PubSub):
             self._overlay,
             self._hashing,
             self._topics,
+            parameters.known_filters,
             depth=parameters.depth,
             level_bytes=parameters.filter_bytes,
             freshness=parameters.freshness,
@@ -151,36 +152,37 @@ class Quasar(PubSub):
         if not surroundings:
             return
         wells = [self._hashing.of_peer(peer) for peer in negated] if self._negates else []
-        published = self._published(negated)
-        pulling = [each for each in surroundings if each[0] not in published]
+        barred = self._barred(negated)
+        pulling = [each for each in surroundings if each[0] not in barred]
         next_hop, level = find_gradient(pulling, self._depth, group, wells)
         if next_hop < 0:
-            next_hop = self._step_at_random(sender, published)
+            next_hop = self._step_at_random(sender, barred)
         elif is_astray:
             self._recovered[followed] += 1
         self.environment.send(next_hop, _copy(message, negated, message.ttl - 1, level + 1))
 
     def _spread(self, copy: QuasarEvent, sender: int) -> None:
         """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
-        neighbours = self._onward(sender, self._published(copy.negated))
+        neighbours = self._onward(sender, self._barred(copy.negated))
         for peer in choose_branches(neighbours, self._branch, self.environment.random):
             self.environment.send(peer, copy)
 
-    def _step_at_random(self, sender: int, published: Collection[int]) -> int:
-        """Line 22; from a dead end a copy goes back."""
-        choices = self._onward(sender, published) or list(self._gradients.links)
+    def _step_at_random(self, sender: int, barred: Collection[int]) -> int:
+        """Line 22; from a dead end a copy goes to any neighbour, barred ones and the sender too."""
+        choices = self._onward(sender, barred) or list(self._gradients.links)
         return self.environment.random.choice(choices)
 
-    def _onward(self, sender: int, published: Collection[int]) -> list[int]:
-        """The neighbours for which Algorithm 2 has no gradient to go by, but where the copy comes from."""
+    def _onward(self, sender: int, barred: Collection[int]) -> list[int]:
+        """The neighbours that may be chosen where Algorithm 2 leaves the choice open."""
         return [
-            peer
-            for peer in self._gradients.links
-            if peer not in published and (self._returns or peer != sender)
+            peer for peer in self._gradients.links if peer not in barred and (self._returns or peer != sender)
         ]
 
-    def _published(self, negated: list[int]) -> list[int]:
-        """PUB, as far as copies do not return there: it is negative information, on whatever way they go."""
+    def _barred(self, negated: list[int]) -> list[int]:
+        """The peers that no copy goes to if copies do not return: all that are named in PUB.
+
+        Those are its publishers and, by section 3.4, the peers where a gradient was found stale.
+        """
         return negated if self._negates and not self._returns else []
 
     def _deliver(self, message: QuasarEvent) -> None:

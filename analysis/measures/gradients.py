@@ -1,0 +1,45 @@
+"""What gradients are worth: how many are false or stale, and what becomes of copies that followed these.
+
+Peers keep counts of copies that came to them by a gradient, by its level (`emulator.pubsub.quasar.system`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.tables.build import Tables
+
+LEVELS = 3
+"""Levels whose gradients are told apart, which are those of the paper; deeper ones count with all others."""
+
+
+def gradients(tables: Tables) -> Iterator[DataFrame]:
+    """Frames of one row a trial, of counts and gauges when the measure phase ends."""
+    states = tables["states"].where("moment = 'end'")
+    yield states.groupBy("trial").agg(
+        F.max(F.when(F.col("name") == "filter_bytes", F.col("value"))).alias("filter_bytes_max")
+    )
+    counts = states.select(
+        "trial",
+        F.regexp_extract("name", r"^(directed|astray|recovered)_(\d+)$", 1).alias("count"),
+        F.regexp_extract("name", r"_(\d+)$", 1).try_cast("int").alias("level"),
+        "value",
+    ).where("count != ''")
+
+    def total(name: str, level: int | None = None) -> Column:
+        is_meant = F.col("count") == name
+        if level is not None:
+            is_meant &= F.col("level") == level
+        return F.sum(F.when(is_meant, F.col("value")))
+
+    yield counts.groupBy("trial").agg(
+        F.try_divide(total("astray"), total("directed")).alias("gradients_false"),
+        F.try_divide(total("recovered"), total("astray")).alias("gradients_recovered"),
+        *(
+            F.try_divide(total("astray", level), total("directed", level)).alias(f"gradients_false_{level}")
+            for level in range(LEVELS)
+        ),
+    )
