@@ -91,8 +91,8 @@ def test_neighbours_are_compared_where_they_stand_when_the_measuring_begins(
 def test_neighbours_are_compared_where_they_stand_and_by_what_they_want_when_it_ends(
     tables: dict[str, DataFrame],
 ) -> None:
-    # 2 has taken to topic 1, and shares one of four with 0 and with 3; 1 stands behind 3, and shares two of
-    # four with it and with 0.
+    # 2 has taken to topic 1 and shares one of four with 0 and with 3.
+    # 1 stands between 3 and 0 now, and shares two of four with each.
     assert only(clustering.ring_similarity(tables, "end")) == pytest.approx((0.25 + 0.25 + 0.5 + 0.5) / 4)
 
 
