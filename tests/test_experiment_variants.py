@@ -47,6 +47,11 @@ def test_parameters_of_a_variant_have_the_defaults_of_its_own_system(spec):
     assert "friends" not in rvr.spec.system.parameters
 
 
+def test_a_default_that_follows_a_varied_parameter_follows_it_in_each_variant(spec):
+    made = variants(spec("vary: {system.parameters.routing_table: [15, 35]}\n"))
+    assert [v.spec.system.parameters["friends"] for v in made] == [12, 32]
+
+
 def test_a_whole_system_can_be_varied(spec):
     more = "vary: {system: [{name: vitis, parameters: {friends: 4}}, {name: vitis}, {name: rvr}]}\n"
     made = variants(spec(more))

@@ -71,7 +71,8 @@ def load(
     problems += _variant_problems(document, vary, check_files and not missing, check_systems)
     if problems or spec is None:
         raise ExperimentError(problems)
-    if not {"system", "system.name"} & varied_keys(vary):
+    # Defaults may follow the parameters that are varied: then each variant has its own.
+    if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
         parameters = complete_parameters(values["system"])
         spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
     return spec
