@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Callable
 
@@ -114,15 +113,20 @@ def test_successors_that_do_not_answer_are_partitioned_all_the_same() -> None:
     assert not sampling.under_way
 
 
-def test_similar_successors_win_against_peers_that_walks_have_found() -> None:
+def far_peers_and_successors() -> Partitions:
+    """Walks have ended at 10, 50, 60 and 70 in the far partitions; 1, 2 and 3 are in the last two of five."""
     environment, sampling, found = sampling_at_zero([1, 2, 3, 4], successors=4, asks_successors=True)
     sampling.begin(HUNDREDTHS.size)
     for ends in ([50, 60, 70], [10] * 3, [4] * 3, [1, 2, 3]):
         answer(environment, environment.take(Walk), ends)
-    assert [partitions.sizes() for partitions in found] == [[2, 1, 1, 2, 1]]
+    return found[0]
+
+
+def test_similar_successors_win_against_peers_that_walks_have_found() -> None:
+    assert far_peers_and_successors().sizes() == [2, 1, 1, 2, 1]
     near = 0
     for seed in range(200):
-        drawn = links(copy.deepcopy(found[0]), seed, prefers=lambda other: 1 / other.peer)
+        drawn = links(far_peers_and_successors(), seed, prefers=lambda other: 1 / other.peer)
         near += asked(drawn)[0][0] in (1, 2, 3)
     # One of the two is from the partitions of the successors, which are two of five, in 16 of 25 draws.
     assert near / 200 == pytest.approx(16 / 25, abs=0.1)
