@@ -13,11 +13,14 @@ from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import WHOLE, View, even_ends, pair
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import (
+    CliqueConsent,
     CliqueDeparture,
     CliqueJoin,
     CliquePing,
     CliquePong,
+    CliqueProposal,
     CliqueRecord,
+    CliqueRelease,
     CliqueReport,
     CliqueView,
     DirectoryAnswer,
@@ -319,6 +322,98 @@ def test_a_server_that_most_mates_do_not_have_is_out_though_its_leader_never_ans
             if isinstance(sent.message, CliquePing) and sent.peer != 0:
                 environment.hand_over(sent.peer, CliquePong(0, (1 << 30) + 1, False), "", -sent.request)
     assert out.mates == []
+
+
+def leader_of_four(environment: FakeEnvironment) -> Cliques:
+    """Server 0 leads 1, 2 and 3; nobody ever answers it."""
+    leader = Cliques(environment, CliqueParameters())
+    leader.start([])
+    members = [0, 1, 2, 3]
+    view = View(1 << 30, members, {peer: float(peer) for peer in members}, even_ends(4), {})
+    assert leader.view is not None
+    environment.hand_over(1, view.message(replaced=[leader.view]))
+    environment.outbox.clear()
+    return leader
+
+
+def test_a_leader_takes_only_its_members_at_their_word_that_a_mate_is_gone() -> None:
+    environment = FakeEnvironment(0)
+    leader = leader_of_four(environment)
+    environment.hand_over(9, CliqueDeparture(1))
+    assert leader.mates == [1, 2, 3]
+    environment.hand_over(2, CliqueDeparture(1))
+    assert leader.mates == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("pong", "told"),
+    [
+        (CliquePong(50, 9, False), True),
+        (CliquePong(0, 0, False), True),
+        (CliquePong(0, (1 << 30) + 1, False), False),
+        (CliquePong(0, (1 << 30) - 1, False), False),
+    ],
+    ids=[
+        "in another clique",
+        "in none",
+        "in the clique, without this server",
+        "has not heard of this server yet",
+    ],
+)
+def test_a_mate_is_reported_only_if_it_is_not_in_the_clique_by_its_own_words(
+    pong: CliquePong, told: bool
+) -> None:
+    environment = FakeEnvironment(9)
+    member = Cliques(environment, CliqueParameters())
+    member.start([])
+    view = View(1 << 30, [0, 1, 2, 9], {0: 0.0, 1: 1.0, 2: 2.0, 9: 3.0}, even_ends(4), {})
+    assert member.view is not None
+    environment.hand_over(0, view.message(replaced=[member.view]))
+    reported = False
+    for _ in range(100):
+        environment.advance(0.1)
+        outbox, environment.fake.outbox = environment.outbox, []
+        for sent in outbox:
+            reported |= isinstance(sent.message, CliqueDeparture) and sent.message.peer == 1
+            if isinstance(sent.message, CliquePing):
+                answer = pong if sent.peer == 1 else CliquePong(0, 1 << 30, True)
+                environment.hand_over(sent.peer, answer, "", -sent.request)
+    assert reported == told
+    assert member.mates == [0, 1, 2]
+
+
+def test_a_leader_that_consented_tells_the_proposer_when_it_has_lost_a_member() -> None:
+    environment = FakeEnvironment(0)
+    leader_of_four(environment)
+    proposing = CliqueRecord(8, 1, [8], [5.0], even_ends(1))
+    environment.hand_over(8, CliqueProposal(proposing), "", 3)
+    environment.outbox.clear()
+    environment.hand_over(1, CliqueDeparture(1))
+    assert [peer for peer, _ in environment.take(CliqueRelease)] == [8]
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_a_proposer_rearranges_nothing_by_a_view_that_the_other_leader_took_back(released: bool) -> None:
+    environment = FakeEnvironment(8)
+    proposer = Cliques(environment, CliqueParameters())
+    proposer.start([])
+    theirs = View(5, [0, 1], {0: 0.0, 1: 1.0}, even_ends(2), {})
+    proposer.directory.put(theirs.record(), 1)
+    published = consented = False
+    for _ in range(300):
+        environment.advance(0.1)
+        outbox, environment.fake.outbox = environment.outbox, []
+        for sent in outbox:
+            published |= isinstance(sent.message, CliqueView) and consented
+            if isinstance(sent.message, CliqueProposal) and not consented:
+                consented = True
+                environment.hand_over(0, CliqueConsent(theirs.message()), "", -sent.request)
+                if released:
+                    environment.hand_over(0, CliqueRelease())
+            elif isinstance(sent.message, CliquePing):
+                environment.hand_over(sent.peer, CliquePong(0, 5, False), "", -sent.request)
+    assert consented
+    assert published != released
 
 
 def test_a_server_that_came_back_is_no_member_by_what_it_was_in_its_life_before() -> None:

@@ -108,7 +108,8 @@ class Mates:
         view = self._current.view
         if view is None or peer not in view.members:
             return
-        if pong.member:
+        here = pong.view > 0 and pong.leader == view.leader
+        if pong.member or (here and pong.view < view.number):
             self._strange.pop(peer, None)
         elif self._is_strange(peer):
             self._strange.pop(peer)
@@ -116,7 +117,7 @@ class Mates:
             if peer == view.leader or 2 * len(self._elsewhere) > len(self._current.mates):
                 # A leader that is too far to answer in time cannot say so itself.
                 self._expelled()
-            else:
+            elif not here:
                 self._tell_gone(peer)
         else:
             # It may have crashed and come back, and have forgotten what it does for this clique.
@@ -155,6 +156,9 @@ class Mates:
     def _on_departure(self, sender: int, departure: CliqueDeparture) -> None:
         view, me = self._current.view, self._environment.peer
         if view is None or departure.peer not in view.members or departure.peer == me:
+            return
+        if sender not in view.members:
+            # It takes itself for a member, by a view that the others do not have.
             return
         if self._heir(departure.peer) == me:
             self._remove(departure.peer)

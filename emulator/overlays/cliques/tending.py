@@ -56,6 +56,8 @@ class Tending:
         self._measuring = surroundings.measuring
         self._current = current
         self._locked_until = 0.0
+        self._locked_by = environment.peer
+        """The leader that this one consented to."""
         self._changed_at = environment.now
         self._rests_until = 0.0
         self._proposing = False
@@ -83,7 +85,9 @@ class Tending:
         self._rests_until = self._environment.now + seconds
 
     def view_changed(self) -> None:
-        """As was proposed, or otherwise."""
+        """As was proposed, or because a member is gone: then the proposer must not go by the view before."""
+        if self._environment.now < self._locked_until:
+            self._environment.send(self._locked_by, CliqueRelease())
         self._locked_until = 0.0
         self._changed_at = self._environment.now
 
@@ -155,13 +159,18 @@ class Tending:
             for peer, rtt in measured.items():
                 survey.rtts[pair(member, peer)] = rtt
             if not survey.waiting:
-                if self._timer is not None:
-                    self._timer.cancel()
                 self._decide()
 
-    def _decide(self) -> None:
-        survey, self._survey, self._timer = self._survey, None, None
+    def _end_survey(self) -> _Survey | None:
+        survey, self._survey = self._survey, None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._proposing = False
+        return survey
+
+    def _decide(self) -> None:
+        survey = self._end_survey()
         if survey is None:
             return
         leader, own, theirs, rtts = survey.leader, survey.own, survey.theirs, survey.rtts
@@ -200,10 +209,15 @@ class Tending:
         if self.resting and len(proposal.record.members) >= self._parameters.minimum:
             return CliqueConsent(None)
         self._locked_until = self._environment.now + _LOCK
+        self._locked_by = sender
         return CliqueConsent(view.message())
 
     def _on_release(self, sender: int, release: CliqueRelease) -> None:
-        self._locked_until = 0.0
+        """The other one goes by its view no more: it proposed, or it consented."""
+        if sender == self._locked_by:
+            self._locked_until = 0.0
+        if self._survey is not None and self._survey.leader == sender:
+            self._end_survey()
 
     def _on_measure(self, sender: int, measure: CliqueMeasure) -> None:
         """The leader asks how far some servers are."""
