@@ -204,6 +204,47 @@ def test_a_mate_that_joined_again_is_told_again_what_is_wanted_in_its_piece() ->
     assert len(streams) == len(set(streams)) == 2
 
 
+def of_two(environment: FakeEnvironment) -> Kyra:
+    """Server 0 and zones of which the first member of a clique of two has the one for each event."""
+    kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
+    kyra.start([])
+    whole = Filter([float("-inf")], [float("inf")])
+    environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, [whole, whole])))
+    return kyra
+
+
+def take_view(environment: FakeEnvironment, number: int, members: list[int]) -> None:
+    view = View((1 << 30) + number, members, {0: 0.0, 1: 1.0}, even_ends(2), {})
+    environment.hand_over(0, view.message(), "cliques")
+    environment.advance(1.0)
+
+
+def passed_on(environment: FakeEnvironment) -> list[tuple[int, int]]:
+    """To whom events of a zone were sent, and in which turn."""
+    return [(peer, message.turns) for peer, message in environment.take(KyraZoneEvent)]
+
+
+def test_an_event_follows_its_zone_however_often_that_changes_hands() -> None:
+    environment = FakeEnvironment(0)
+    kyra = of_two(environment)
+    take_view(environment, 0, [0, 1])
+    environment.hand_over(2, KyraZoneEvent(kyra.space.place(event(3, "B")), 7, 4, 3))
+    environment.advance(1.0)
+    assert not passed_on(environment)
+    take_view(environment, 1, [1, 0])
+    assert passed_on(environment) == [(1, 0)]
+
+
+def test_servers_that_disagree_on_whose_zone_it_is_pass_an_event_on_four_times() -> None:
+    environment = FakeEnvironment(0)
+    kyra = of_two(environment)
+    take_view(environment, 0, [1, 0])
+    placed = kyra.space.place(event(3, "B"))
+    for turns in range(5):
+        environment.hand_over(2, KyraZoneEvent(placed, 7, 1, turns))
+    assert passed_on(environment) == [(1, 1), (1, 2), (1, 3)]
+
+
 def test_attributes_that_the_servers_do_not_know_are_refused() -> None:
     kyra = Kyra(FakeEnvironment(0), KyraParameters(attributes=DOMAIN))
     with pytest.raises(ValueError, match="has no attribute price"):

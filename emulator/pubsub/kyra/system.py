@@ -31,7 +31,7 @@ _WAITS: Final = 40
 _PREPARING: Final = 0.2
 """Seconds between two looks whether this server is ready for the events of a zone that it got."""
 _TURNS: Final = 4
-"""Servers that pass an event on because its zone is another one's."""
+"""Servers in a row that pass an event on at once, because its zone is another one's."""
 
 
 class Kyra(PubSub):
@@ -191,7 +191,7 @@ class Kyra(PubSub):
             if tree is not None:
                 self._route(tree, event, hops, None)
             else:
-                again = partial(self._to_zone, plane, event, hops, turns, sender)
+                again = partial(self._to_zone, plane, event, hops, 0, sender)
                 self.environment.set_timer(_PREPARING, again)
         elif had is not None and holder in (None, sender):
             # The new holder does not know yet that it is one.
