@@ -168,8 +168,8 @@ def test_a_message_that_is_refused_too_long_makes_room_for_the_next(collector, q
 
 
 def test_what_an_idle_sink_is_given_waits_for_its_turn_but_not_for_the_end(collector):
-    sink = GrpcSink(collector.endpoint, "traces", hold=0.5)
     began = time.monotonic()
+    sink = GrpcSink(collector.endpoint, "traces", hold=0.5)
     for number in range(3):
         sink.write(b"%d" % number, 1)
     while not collector.traces.messages:
