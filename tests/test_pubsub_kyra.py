@@ -189,21 +189,6 @@ def test_a_leader_that_hears_of_a_newer_epoch_asks_for_it() -> None:
     assert kyra.gauges()["epoch"] == 7
 
 
-def test_a_mate_that_joined_again_is_told_again_what_is_wanted_in_its_piece() -> None:
-    environment = FakeEnvironment(0)
-    kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
-    kyra.start([])
-    whole = Filter([float("-inf")], [float("inf")])
-    environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, [whole, whole])))
-    streams = []
-    for count, since in ((1 << 30, 1.0), ((1 << 30) + 1, 60.0)):
-        view = View(count, [0, 1], {0: 0.0, 1: since}, even_ends(2), {})
-        environment.hand_over(0, view.message(), "cliques")
-        environment.advance(1.0)
-        streams += [update.stream for peer, update in environment.take(FilterUpdate) if peer == 1]
-    assert len(streams) == len(set(streams)) == 2
-
-
 def of_two(environment: FakeEnvironment) -> Kyra:
     """Server 0 and zones of which the first member of a clique of two has the one for each event."""
     kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
@@ -211,6 +196,18 @@ def of_two(environment: FakeEnvironment) -> Kyra:
     whole = Filter([float("-inf")], [float("inf")])
     environment.hand_over(5, KyraEpochNews(KyraEpoch(7, 0.0, 1, [whole, whole])))
     return kyra
+
+
+def test_a_mate_that_joined_again_is_told_again_what_is_wanted_in_its_piece() -> None:
+    environment = FakeEnvironment(0)
+    of_two(environment)
+    streams = []
+    for count, since in ((1 << 30, 1.0), ((1 << 30) + 1, 60.0)):
+        view = View(count, [0, 1], {0: 0.0, 1: since}, even_ends(2), {})
+        environment.hand_over(0, view.message(), "cliques")
+        environment.advance(1.0)
+        streams += [update.stream for peer, update in environment.take(FilterUpdate) if peer == 1]
+    assert len(streams) == len(set(streams)) == 2
 
 
 def take_view(environment: FakeEnvironment, number: int, members: list[int]) -> None:
