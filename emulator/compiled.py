@@ -28,6 +28,7 @@ ROOMS = ("gossip", "memberships", "overlays", "pubsub")
 MODULES = (
     "emulator.bit_sets",
     "emulator.identifiers",
+    "emulator.number_maps",
     "emulator.number_sets",
     "emulator.messages.catalogue",
     "emulator.messages.coding",

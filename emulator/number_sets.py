@@ -8,8 +8,9 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 LARGEST: Final = (1 << 62) - 1
-_FREE: Final[i64] = -1
-_FIRST_SLOTS: Final = 8
+FREE: Final[i64] = -1
+"""What a slot without a number holds."""
+FIRST_SLOTS: Final = 8
 
 
 class NumberSet:
@@ -23,34 +24,39 @@ class NumberSet:
         self._count: i64 = 0
 
     def __contains__(self, number: i64) -> bool:
-        return self._mask >= 0 and self._slots[self._slot(number)] == number
+        return self._mask >= 0 and self._slots[slot_of(self._slots, self._mask, number)] == number
 
     def add(self, number: i64) -> bool:
         """Whether it was not there yet."""
         if 2 * self._count > self._mask:
             self._grow()
-        slot = self._slot(number)
+        slot = slot_of(self._slots, self._mask, number)
         if self._slots[slot] == number:
             return False
         self._slots[slot] = number
         self._count += 1
         return True
 
-    def _slot(self, number: i64) -> i64:
-        """The slot of the number, or the free one that it would take."""
-        slots, mask = self._slots, self._mask
-        # Numbers that are made of several parts differ in some of their bytes alone.
-        slot = (number ^ number >> 8 ^ number >> 40) & mask
-        while slots[slot] != number and slots[slot] != _FREE:
-            slot = (slot + 1) & mask
-        return slot
-
     def _grow(self) -> None:
         former = self._slots
-        size = max(2 * len(former), _FIRST_SLOTS)
-        self._slots = vec[i64]([_FREE] * size)
+        size = max(2 * len(former), FIRST_SLOTS)
+        self._slots = vec[i64]([FREE] * size)
         self._mask = size - 1
         self._count = 0
         for number in former:
-            if number != _FREE:
+            if number != FREE:
                 self.add(number)
+
+
+def home_of(number: i64, mask: i64) -> i64:
+    """The slot at which the search for a number begins; `mask` is the number of slots without one."""
+    # Numbers that are made of several parts differ in some of their bytes alone.
+    return (number ^ number >> 8 ^ number >> 40) & mask
+
+
+def slot_of(slots: vec[i64], mask: i64, number: i64) -> i64:
+    """The slot of the number, or the free one that it would take."""
+    slot = home_of(number, mask)
+    while slots[slot] != number and slots[slot] != FREE:
+        slot = (slot + 1) & mask
+    return slot

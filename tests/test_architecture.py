@@ -46,6 +46,7 @@ FORBIDDEN = {
 
 FLOORS: list[set[str]] = [
     {"emulator.bit_sets", "emulator.number_sets"},
+    {"emulator.number_maps"},
     {"emulator.compiled", "emulator.identifiers", "emulator.messages"},
     {
         "emulator.streams",

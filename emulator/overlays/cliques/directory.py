@@ -9,26 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from mypy_extensions import i64
+
+from emulator.number_maps import ABSENT, NumberMap
 from emulator.overlays.cliques.view import is_sound
 from emulator.protocol import Environment, Message
 from trellis.v1.cliques import CliqueRecord, DirectoryAnswer, DirectoryDigest, DirectoryNews
 
 _FORGOTTEN: Final = 3.0
 """Lifetimes for which a record that has ended is not taken again."""
-
-
-class _Pulse:
-    """What tells that a clique is there."""
-
-    __slots__ = ("beat", "heard", "view")
-
-    def __init__(self, view: int, beat: int, heard: float) -> None:
-        self.view = view
-        """Of the record that is known."""
-        self.beat = beat
-        """The leader's latest."""
-        self.heard = heard
-        """When this server learnt of it."""
 
 
 class Directory:
@@ -47,9 +36,13 @@ class Directory:
         self._patience = patience
         self._changed = changed
         self.records: dict[int, CliqueRecord] = {}
-        self._pulses: dict[int, _Pulse] = {}
-        """Of the leaders of these records, in the same order."""
-        self._leader_of: dict[int, int] = {}
+        self._views = NumberMap()
+        """Of these records, by their leaders."""
+        self._beats = NumberMap()
+        """The latest of each leader."""
+        self._heard = NumberMap()
+        """When this server learnt of them, in ns."""
+        self._leader_of = NumberMap()
         self._ended: dict[int, tuple[int, int, float]] = {}
         """Of leaders that are in no clique any more: view and beat of the last record, and when it ended.
 
@@ -60,49 +53,50 @@ class Directory:
 
     def put(self, record: CliqueRecord, beat: int = 0) -> None:
         """Take what is newer than what is known."""
-        leader = record.leader
-        known = self.records.get(leader)
-        if known is not None and known.view >= record.view:
-            if known.view == record.view:
+        leader, view = record.leader, record.view
+        known_view = self._views.get(leader)
+        if known_view >= view:
+            if known_view == view:
                 self._note(leader, beat)
             return
-        if (known is None and self._is_over(leader, record.view, beat)) or not is_sound(record):
+        known = self.records.get(leader)
+        if (known is None and self._is_over(leader, view, beat)) or not is_sound(record):
             return
         self.records[leader] = record
-        pulse = self._pulses.get(leader)
-        if pulse is None:
-            self._pulses[leader] = _Pulse(record.view, beat, self._environment.now)
-        else:
-            pulse.view = record.view
-            pulse.beat = max(beat, pulse.beat)
-            pulse.heard = self._environment.now
+        self._views.put(leader, view)
+        self._beats.put(leader, max(beat, self._beats.get(leader)))
+        self._heard.put(leader, _ns(self._environment.now))
         for member in record.members:
             if self._leader_of.get(member) != leader:
-                self._leader_of[member] = leader
+                self._leader_of.put(member, leader)
             if member != leader:
-                self._remove_older(member, record.view)
+                self._remove_older(member, view)
         for other in record.replaces:
             if other != leader:
-                self._remove_older(other, record.view)
+                self._remove_older(other, view)
         self._changed(known, record)
 
     def beat(self, leader: int) -> None:
         """The leader, this server itself, is alive."""
         self._note(leader, int(self._environment.now))
 
-    def _note(self, leader: int, beat: int) -> None:
-        pulse = self._pulses.get(leader)
-        if pulse is not None and pulse.beat < beat:
-            pulse.beat = beat
-            pulse.heard = self._environment.now
+    def _note(self, leader: i64, beat: i64) -> None:
+        known = self._beats.get(leader)
+        if ABSENT < known < beat:
+            self._beats.put(leader, beat)
+            self._heard.put(leader, _ns(self._environment.now))
 
     def _is_over(self, leader: int, view: int, beat: int) -> bool:
         """Whether such a record has ended, or its leader is only a member of another clique by now."""
         ended = self._ended.get(leader)
         if ended is not None and ended[:2] >= (view, beat):
             return True
-        other = self.records.get(self._leader_of.get(leader, leader))
-        return other is not None and other.leader != leader and other.view > view and leader in other.members
+        other = self._leader_of.get(leader)
+        return (
+            other not in (ABSENT, leader)
+            and self._views.get(other) > view
+            and leader in self.records[other].members
+        )
 
     @property
     def latest(self) -> int:
@@ -113,21 +107,22 @@ class Directory:
         """This clique is no more; an old record of it will not be taken."""
         known = self.records.pop(leader, None)
         if known is not None:
-            beat = self._pulses.pop(leader).beat
+            beat = self._beats.get(leader)
+            for map in (self._views, self._beats, self._heard):
+                map.remove(leader)
             if not self._is_over(leader, known.view, beat):
                 self._ended.pop(leader, None)
                 self._ended[leader] = known.view, beat, self._environment.now
             self._changed(known, None)
 
-    def _remove_older(self, leader: int, view: int) -> None:
-        known = self.records.get(leader)
-        if known is not None and known.view < view:
+    def _remove_older(self, leader: i64, view: i64) -> None:
+        if ABSENT < self._views.get(leader) < view:
             self.remove(leader)
 
     def expire(self, but: int | None) -> None:
         """Forget cliques of which nothing was heard for long, but not the one with the leader `but`."""
-        oldest = self._environment.now - self._expiry
-        for leader in [leader for leader, pulse in self._pulses.items() if pulse.heard < oldest]:
+        oldest_ns = _ns(self._environment.now - self._expiry)
+        for leader in [leader for leader in self.records if self._heard.get(leader) < oldest_ns]:
             if leader != but:
                 self.remove(leader)
         oldest = self._environment.now - _FORGOTTEN * self._expiry
@@ -139,10 +134,11 @@ class Directory:
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
         """Tell a peer what is known here, and learn what it knows more; `done(whether it answered)`."""
+        leaders = list(self.records)
         digest = DirectoryDigest(
-            list(self._pulses),
-            [pulse.view for pulse in self._pulses.values()],
-            [pulse.beat for pulse in self._pulses.values()],
+            leaders,
+            [self._views.get(leader) for leader in leaders],
+            [self._beats.get(leader) for leader in leaders],
         )
 
         def answered(answer: Message) -> None:
@@ -172,13 +168,10 @@ class Directory:
                 self._environment.send(leader, news)
 
     def _news(self, records: list[CliqueRecord], urgent: bool) -> DirectoryNews:
-        pulses = [self._pulses.get(record.leader) for record in records]
-        return DirectoryNews(records, [0 if pulse is None else pulse.beat for pulse in pulses], urgent)
+        return DirectoryNews(records, [max(0, self._beats.get(record.leader)) for record in records], urgent)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
-        new = [
-            r for r in news.records if r.leader not in self.records or self.records[r.leader].view < r.view
-        ]
+        new = [record for record in news.records if self._views.get(record.leader) < record.view]
         for record, beat in zip(news.records, news.beats, strict=True):
             self.put(record, beat)
         own = self.records.get(self._environment.peer)
@@ -193,26 +186,30 @@ class Directory:
         later: list[int] = []
         newer: list[CliqueRecord] = []
         in_both = 0
-        views, beats, now = digest.views, digest.beats, self._environment.now
+        views, beats = digest.views, digest.beats
         for place, leader in enumerate(digest.leaders):
-            view, beat, pulse = views[place], beats[place], self._pulses.get(leader)
-            if pulse is None:
+            view, beat, known = views[place], beats[place], self._views.get(leader)
+            if known == ABSENT:
                 if not self._is_over(leader, view, beat):
                     wanted.append(leader)
                 continue
             in_both += 1
-            if pulse.view < view:
+            if known < view:
                 wanted.append(leader)
-            elif pulse.view > view:
+            elif known > view:
                 newer.append(self.records[leader])
-            elif pulse.beat > beat:
+            elif self._beats.get(leader) > beat:
                 later.append(leader)
-            elif pulse.beat < beat:
-                pulse.beat, pulse.heard = beat, now
+            else:
+                self._note(leader, beat)
         missing: list[CliqueRecord] = []
         if in_both < len(self.records):
             theirs = set(digest.leaders)
             missing = [record for leader, record in self.records.items() if leader not in theirs]
         missing += newer
         leaders = [*(record.leader for record in missing), *later]
-        return DirectoryAnswer(missing, wanted, leaders, [self._pulses[leader].beat for leader in leaders])
+        return DirectoryAnswer(missing, wanted, leaders, [self._beats.get(leader) for leader in leaders])
+
+
+def _ns(seconds: float) -> int:
+    return int(seconds * 1e9)
