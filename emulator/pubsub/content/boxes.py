@@ -49,9 +49,15 @@ class Rows:
         bit = _bit(slot)
         words, width = self.words, self.width
         place = first * width + slot // BITS
-        for _ in range(last - first + 1):
-            words[place] = words[place] | bit if there else words[place] & ~bit
-            place += width
+        end = last * width + slot // BITS
+        if there:
+            while place <= end:
+                words[place] = words[place] | bit
+                place += width
+        else:
+            while place <= end:
+                words[place] = words[place] & ~bit
+                place += width
 
     def narrow(self, found: vec[i64], row: i64) -> None:
         """Leave in `found` what the row has too."""
@@ -221,8 +227,10 @@ class Boxes:
         """Begin with the boxes of one owner."""
         bits, found = held.bits, self._found
         word: i64
-        for word in range(len(found)):
-            found[word] = bits[word] if word < i64(len(bits)) else 0
+        for word in range(len(bits)):
+            found[word] = bits[word]
+        for word in range(len(bits), len(found)):
+            found[word] = 0
 
     def _left(self) -> list[int]:
         """The places of the boxes that are left."""

@@ -18,14 +18,14 @@ from trellis.v1.filters import Filter, PlacedEvent, ValueSet
 ABSENT: Final = -math.inf
 _LEAST: Final = -1.7976931348623157e308
 """The least number that a subscription can ask for."""
-_REMEMBERED: Final = 1 << 16
+_REMEMBERED: Final = 1 << 18
 Values = Sequence[float]
 
 
 class Box:
     """Equal boxes are equal keys. Nobody changes one."""
 
-    __slots__ = ("_hash", "highs", "lows", "sets")
+    __slots__ = ("_hash", "highs", "lows", "message", "sets")
 
     def __init__(
         self,
@@ -44,6 +44,8 @@ class Box:
         self.lows = lows
         self.highs = highs
         self.sets = sets
+        self.message: Filter | None = None
+        """What carries it, once it has been sent or received."""
         self._hash = hash((lows, highs, sets))
 
     def __hash__(self) -> int:
@@ -191,34 +193,42 @@ def _space(domains: tuple[tuple[str, float, float], ...]) -> EventSpace:
 
 
 _filters: Final[dict[Box, Filter]] = {}
+"""Equal boxes share one message, whichever peers of this host made them."""
+_boxes: Final[dict[int, Box]] = {}
+"""By the identity of the message, which the box keeps: peers of one host pass messages on by reference."""
 
 
 def filter_of(box: Box) -> Filter:
     """The box as messages carry it."""
-    found = _filters.get(box)
+    found = box.message
     if found is None:
-        if len(_filters) >= _REMEMBERED:
-            _filters.clear()
-        sets: list[ValueSet] = []
-        if box.sets is not None:
-            sets = [ValueSet([] if members is None else sorted(members)) for members in box.sets]
-        found = _filters[box] = Filter(list(box.lows), list(box.highs), sets)
+        found = _filters.get(box)
+        if found is None:
+            sets: list[ValueSet] = []
+            if box.sets is not None:
+                sets = [ValueSet([] if members is None else sorted(members)) for members in box.sets]
+            found = Filter(list(box.lows), list(box.highs), sets)
+            _remember(found, box)
+        box.message = found
     return found
-
-
-_boxes: Final[dict[int, tuple[Filter, Box]]] = {}
-"""By the identity of the message, which is kept: peers of one host pass messages on by reference."""
 
 
 def box_of(message: Filter) -> Box:
     """The box that a message carries."""
     found = _boxes.get(id(message))
     if found is None:
-        if len(_boxes) >= _REMEMBERED:
-            _boxes.clear()
         sets: tuple[frozenset[float] | None, ...] | None = None
         if message.sets:
             sets = tuple([frozenset(each.values) if each.values else None for each in message.sets])
-        box = Box(tuple(message.lows), tuple(message.highs), sets)
-        found = _boxes[id(message)] = message, box
-    return found[1]
+        found = Box(tuple(message.lows), tuple(message.highs), sets)
+        _remember(message, found)
+    return found
+
+
+def _remember(message: Filter, box: Box) -> None:
+    if len(_boxes) >= _REMEMBERED:
+        _filters.clear()
+        _boxes.clear()
+    box.message = message
+    _filters[box] = message
+    _boxes[id(message)] = box
