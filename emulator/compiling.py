@@ -62,6 +62,9 @@ def build(folder: Path) -> None:
                 target_dir=str(Path(work) / "c"),
                 group_name=_LIBRARY,
             )
+            for extension in extensions:
+                # Modules of the library then call each other directly, not through the table of the loader.
+                extension.extra_compile_args.append("-fvisibility=hidden")
             arguments = ["-q", "build_ext", "--build-lib", "built", "--build-temp", "objects"]
             setup(
                 name=_LIBRARY,
