@@ -108,8 +108,8 @@ class Directory:
         known = self.records.pop(leader, None)
         if known is not None:
             beat = self._beats.get(leader)
-            for map in (self._views, self._beats, self._heard):
-                map.remove(leader)
+            for numbers in (self._views, self._beats, self._heard):
+                numbers.remove(leader)
             if not self._is_over(leader, known.view, beat):
                 self._ended.pop(leader, None)
                 self._ended[leader] = known.view, beat, self._environment.now

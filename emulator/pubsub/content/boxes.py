@@ -50,14 +50,12 @@ class Rows:
         words, width = self.words, self.width
         place = first * width + slot // BITS
         end = last * width + slot // BITS
+        added: i64 = 0
         if there:
-            while place <= end:
-                words[place] = words[place] | bit
-                place += width
-        else:
-            while place <= end:
-                words[place] = words[place] & ~bit
-                place += width
+            added = bit
+        while place <= end:
+            words[place] = words[place] & ~bit | added
+            place += width
 
     def narrow(self, found: vec[i64], row: i64) -> None:
         """Leave in `found` what the row has too."""

@@ -209,7 +209,8 @@ def filter_of(box: Box) -> Filter:
                 sets = [ValueSet([] if members is None else sorted(members)) for members in box.sets]
             found = Filter(list(box.lows), list(box.highs), sets)
             _remember(found, box)
-        box.message = found
+        else:
+            box.message = found
     return found
 
 
