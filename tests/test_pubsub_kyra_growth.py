@@ -97,6 +97,17 @@ def test_a_parent_that_leaves_is_left_though_it_says_so_at_each_look() -> None:
     assert tree.links.parent == sorted({*range(10, 40)} - {tree.root, tree.leaving})[0]
 
 
+def test_those_who_told_their_distance_from_a_root_that_stays_are_not_asked_again() -> None:
+    tree = Tree(range(10, 40))
+    tree.run(10.0)
+    tree.leaving = tree.links.parent
+    assert tree.leaving is not None
+    tree.probed.clear()
+    tree.growth.on_leaving(tree.leaving)
+    tree.run(10.0)
+    assert tree.probed.keys() == {tree.leaving, tree.root}
+
+
 def test_a_root_that_most_agree_on_does_not_go_below_a_newcomer_that_does_not_know_it() -> None:
     # The newcomer may be below it already, and then all on the cycle would leave their parents.
     tree = Tree(range(10, 40))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from emulator.overlays.cliques.view import from_units, to_units
+from emulator.overlays.cliques.view import to_units
 from emulator.protocol import Message
 from emulator.pubsub.content.links import TreeLinks
 from emulator.pubsub.kyra.site import Site
@@ -119,9 +119,9 @@ class Growth:
         if not self._settled or self._is_down(self.root):
             self._settled = False
             self.root = self._first()
+            self._heard.clear()
         self._round += 1
         self._searching = True
-        self._heard.clear()
         self._links.claims_root = self.root == me
         if not self._links.claims_root:
             self._measuring.ping_all([self.root], lambda rtts: None)
@@ -176,9 +176,10 @@ class Growth:
             else:
                 self._measuring.ping_all([self.root], lambda rtts: None)
             return
-        me, found, members = self._environment.peer, self._found(), set(self._members)
-        self._heard = {peer: told for peer, told in self._heard.items() if peer in members}
-        others = [peer for peer in self._members if peer not in (me, self.root) and peer not in found]
+        me, members = self._environment.peer, set(self._members)
+        for peer in [peer for peer in self._heard if peer not in members]:
+            del self._heard[peer]
+        others = [peer for peer in self._members if peer not in (me, self.root) and not self._knows(peer)]
         if len(others) > _MOST:
             others = self._environment.random.sample(others, _MOST)
         if self.root != me:
@@ -211,13 +212,10 @@ class Growth:
         # Those who leave know better than newcomers what is the root.
         self._heard[peer] = answer
 
-    def _found(self) -> dict[int, float]:
-        """The members whose distance from the root is known."""
-        return {
-            peer: from_units(told.distance)
-            for peer, told in self._heard.items()
-            if told.member and told.root == self.root and told.known
-        }
+    def _knows(self, peer: int) -> bool:
+        """Whether the member has told how far it is from the root."""
+        told = self._heard.get(peer)
+        return told is not None and told.member and told.root == self.root and told.known
 
     def _others(self) -> list[int]:
         """The members that take another server for the root, the nearest first."""
@@ -242,12 +240,12 @@ class Growth:
             # Until most know, this server is where the others are. Then they come to it; some may be below.
             self._links.aim([] if self._settled else others[:_KEPT])
             return
-        own = from_units(distance), self._environment.peer
+        own = distance, self._environment.peer
         rtts = self._measuring.rtts
         before = [
             (to_units(rtts[peer]), peer)
-            for peer, theirs in self._found().items()
-            if (theirs, peer) < own and peer in rtts
+            for peer, told in self._heard.items()
+            if (told.distance, peer) < own and peer in rtts and self._knows(peer)
         ]
         near = [peer for _, peer in sorted(before)[:_KEPT]]
         if self.root not in near:
