@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from emulator.overlays.cliques.parameters import CliqueParameters
 from emulator.overlays.cliques.view import View, even_ends
 from emulator.protocol import Event, RangeInterest
+from emulator.pubsub.kyra.movement import PIECES
 from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.pubsub.kyra.spreading import ways
 from emulator.pubsub.kyra.system import Kyra
@@ -175,6 +177,25 @@ def test_a_subscription_that_is_taken_back_leaves_no_trace() -> None:
         for tree in server(peers, name).trees.trees.values():
             held = {*tree.routes.own.items(), *tree.routes.table.items()}
             assert values_in(box for box, _ in held) <= span("2,9")
+
+
+def test_what_a_mate_takes_back_goes_in_the_order_in_which_it_came() -> None:
+    # Not in one that hashes decide: every run of a seed has the same messages.
+    peers = example()
+    plane = server(peers, "A").planes[0]
+    piece = next(place for place, piece in enumerate(plane.holdings.pieces) if piece.holder == number("A"))
+    low = plane.holdings.pieces[piece].box.highs[0] - 0.5
+    wanted = [Filter([low + step / 100], [low + step / 100 + 0.001]) for step in range(30)]
+    random.Random(1).shuffle(wanted)
+    epoch, table = plane.epoch.number, PIECES + piece
+    plane.proxy.on_update(number("B"), FilterUpdate(epoch, table, 1 << 40, 0, [], wanted))
+    settle(peers)
+    plane.proxy.on_update(number("B"), FilterUpdate(epoch, table, 2 << 40, 0, [], []))
+    peers.round()
+    (gone,) = [
+        m.gone for s, _, m in peers.sent if s == number("A") and isinstance(m, FilterUpdate) and m.gone
+    ]
+    assert gone == wanted
 
 
 def test_a_leader_that_hears_of_a_newer_epoch_asks_for_it() -> None:

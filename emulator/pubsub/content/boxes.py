@@ -97,12 +97,14 @@ class Boxes:
 
     def __init__(self, region: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> None:
         """Most boxes will lie in `region`; `lows` and `highs` bound it where it has no end of its own."""
-        self._lows = [max(a, b) for a, b in zip(region.lows, lows, strict=True)]
-        self._highs = [min(a, b) for a, b in zip(region.highs, highs, strict=True)]
-        self._scales = [
-            CELLS / (high - low) if high > low else 0.0
-            for low, high in zip(self._lows, self._highs, strict=True)
-        ]
+        self._lows = vec[float]([max(a, b) for a, b in zip(region.lows, lows, strict=True)])
+        self._highs = vec[float]([min(a, b) for a, b in zip(region.highs, highs, strict=True)])
+        self._scales = vec[float](
+            [
+                CELLS / (high - low) if high > low else 0.0
+                for low, high in zip(self._lows, self._highs, strict=True)
+            ]
+        )
         self._begin = Rows(CELLS * len(self._lows))
         """The boxes that begin in a cell or behind it."""
         self._end = Rows(CELLS * len(self._lows))
@@ -188,6 +190,7 @@ class Boxes:
         if held is None:
             return False
         self._take(held)
+        index: i64
         for index in range(len(self._lows)):
             first, last = self._cell(index, box.lows[index]), self._cell(index, box.highs[index])
             if first + 1 < CELLS:
@@ -207,6 +210,7 @@ class Boxes:
         if held is None:
             return []
         self._take(held)
+        index: i64
         for index in range(len(self._lows)):
             first, last = self._cell(index, box.lows[index]), self._cell(index, box.highs[index])
             if first:
@@ -220,6 +224,17 @@ class Boxes:
             if its_owner != but and box.covers(found):
                 inside.append((found, its_owner))
         return inside
+
+    def volume(self, box: Box) -> float:
+        """The share of the region that a box takes, at most 1; sets count as what they span. To sort by."""
+        share = 1.0
+        index: i64
+        for index in range(len(self._lows)):
+            lowest, highest = self._lows[index], self._highs[index]
+            low, high = max(box.lows[index], lowest), min(box.highs[index], highest)
+            if 0 < highest - lowest < math.inf:
+                share *= max((high - low) / (highest - lowest), 0.0)
+        return share
 
     def _take(self, held: Held) -> None:
         """Begin with the boxes of one owner."""
@@ -240,26 +255,31 @@ class Boxes:
                 places_in(found[word], word, places)
         return places
 
-    def _cell(self, index: int, value: float) -> int:
+    def _cell(self, index: i64, value: float) -> i64:
         low = self._lows[index]
         if value <= low:
             return 0
         if value >= self._highs[index]:
             return CELLS - 1
-        return min(int((value - low) * self._scales[index]), CELLS - 1)
+        return min(i64((value - low) * self._scales[index]), CELLS - 1)
 
     def _widen(self, width: i64) -> None:
         self._begin.widen(width)
         self._end.widen(width)
         self._found = vec[i64]([i64(0)] * int(width))
 
-    def _mark(self, box: Box, slot: int, there: bool) -> None:
+    def _mark(self, box: Box, slot: i64, there: bool) -> None:
+        index: i64
         for index in range(len(self._lows)):
-            row = CELLS * index
             first, last = self._cell(index, box.lows[index]), self._cell(index, box.highs[index])
-            # Nobody asks which begin in the first cell or behind it, or end in the last one or before it.
-            self._begin.mark(row + 1, row + first, slot, there)
-            self._end.mark(row + last, row + CELLS - 2, slot, there)
+            self._mark_cells(box, index, first, last, slot, there)
+
+    def _mark_cells(self, box: Box, index: i64, first: i64, last: i64, slot: i64, there: bool) -> None:
+        """The rows of one attribute, whose cells from `first` to `last` the box touches."""
+        row = CELLS * index
+        # Nobody asks which begin in the first cell or behind it, or end in the last one or before it.
+        self._begin.mark(row + 1, row + first, slot, there)
+        self._end.mark(row + last, row + CELLS - 2, slot, there)
 
 
 def _bit(slot: i64) -> i64:
@@ -276,13 +296,3 @@ def places_in(bits: i64, word: i64, places: list[int]) -> None:
         bit = bits & -bits
         bits ^= bit
         places.append(int(word) * BITS + int(bit).bit_length() - 1)
-
-
-def volume(box: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> float:
-    """The share of a region that a box takes, at most 1; sets count as what they span. To sort by."""
-    share = 1.0
-    for index in range(len(lows)):
-        width = highs[index] - lows[index]
-        low, high = max(box.lows[index], lows[index]), min(box.highs[index], highs[index])
-        share *= max((high - low) / width, 0.0) if width > 0 and math.isfinite(width) else 1.0
-    return share

@@ -41,6 +41,7 @@ class BoxIndex(Boxes):
         self._take(self._all)
         found, sure = self._found, self._sure
         word: i64
+        index: i64
         for word in range(len(found)):
             sure[word] = found[word]
         for index in range(len(self._lows)):
@@ -87,20 +88,17 @@ class BoxIndex(Boxes):
         self._whole.widen(width)
         self._sure = vec[i64]([i64(0)] * int(width))
 
-    def _mark(self, box: Box, slot: int, there: bool) -> None:
-        super()._mark(box, slot, there)
-        for index in range(len(self._lows)):
-            row = CELLS * index
-            members = None if box.sets is None else box.sets[index]
-            if members is not None:
-                for value in members:
-                    cell = row + self._cell(index, value)
-                    self._touched.mark(cell, cell, slot, there)
-                continue
-            low, high = box.lows[index], box.highs[index]
-            first, last = self._cell(index, low), self._cell(index, high)
-            self._touched.mark(row + first, row + last, slot, there)
-            # Values of the cells at the ends may lie outside, unless the box reaches to the domain's end.
-            begin = first if low <= self._lows[index] else first + 1
-            end = last if high >= self._highs[index] else last - 1
-            self._whole.mark(row + begin, row + end, slot, there)
+    def _mark_cells(self, box: Box, index: i64, first: i64, last: i64, slot: i64, there: bool) -> None:
+        super()._mark_cells(box, index, first, last, slot, there)
+        row = CELLS * index
+        members = None if box.sets is None else box.sets[index]
+        if members is not None:
+            for value in members:
+                cell = row + self._cell(index, value)
+                self._touched.mark(cell, cell, slot, there)
+            return
+        self._touched.mark(row + first, row + last, slot, there)
+        # Values of the cells at the ends may lie outside, unless the box reaches to the domain's end.
+        begin = first if box.lows[index] <= self._lows[index] else first + 1
+        end = last if box.highs[index] >= self._highs[index] else last - 1
+        self._whole.mark(row + begin, row + end, slot, there)

@@ -8,10 +8,9 @@ so nobody tells it to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import itemgetter
+from collections.abc import Callable, Iterable
 
-from emulator.pubsub.content.boxes import Boxes, volume
+from emulator.pubsub.content.boxes import Boxes
 from emulator.pubsub.content.index import BoxIndex
 from emulator.pubsub.content.space import Box, Values
 
@@ -33,10 +32,6 @@ class FilterRoutes:
         """What the subscribers here want, by their numbers."""
         self.neighbours: dict[int, None] = {}
         self._told = Boxes(region, lows, highs)
-        self._region = (
-            tuple([max(a, b) for a, b in zip(region.lows, lows, strict=True)]),
-            tuple([min(a, b) for a, b in zip(region.highs, highs, strict=True)]),
-        )
         self._tell = tell
 
     def open(self, neighbour: int) -> None:
@@ -46,8 +41,8 @@ class FilterRoutes:
         """
         self._told.discard_all(neighbour)
         self.neighbours[neighbour] = None
-        wanted = {box for box, _ in self.own.items()}
-        wanted.update(box for box, owner in self.table.items() if owner != neighbour)
+        wanted = [box for box, _ in self.own.items()]
+        wanted += [box for box, owner in self.table.items() if owner != neighbour]
         for box in self._largest_first(wanted):
             self._offer(neighbour, box)
 
@@ -120,13 +115,12 @@ class FilterRoutes:
                 continue
             self._told.discard(box, neighbour)
             self._tell(neighbour, box, False)
-            hidden = {found for found, _ in self.own.covered(box)}
-            hidden.update(found for found, _ in self.table.covered(box, but=neighbour))
+            hidden = [found for found, _ in self.own.covered(box)]
+            hidden += [found for found, _ in self.table.covered(box, but=neighbour)]
             for found in self._largest_first(hidden):
                 self._offer(neighbour, found)
 
-    def _largest_first(self, boxes: set[Box]) -> list[Box]:
-        sized = [
-            (volume(box, *self._region), box.lows, box.highs, number, box) for number, box in enumerate(boxes)
-        ]
-        return [each[4] for each in sorted(sized, key=itemgetter(0, 1, 2), reverse=True)]
+    def _largest_first(self, boxes: Iterable[Box]) -> list[Box]:
+        """Each once; equally large ones as they come, so that every run has the same order."""
+        keys = {box: (self._told.volume(box), box.lows, box.highs) for box in boxes}
+        return sorted(keys, key=keys.__getitem__, reverse=True)

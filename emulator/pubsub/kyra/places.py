@@ -33,6 +33,8 @@ class Places:
         """Of trees on which this server stays a little longer, so that those who are there stay connected."""
         self._holders: dict[int, list[int]] = {}
         """Of each clique, by its leader: the server of each zone."""
+        self._changed: set[int] = set()
+        """Trees of this server that have other members than it knows."""
 
     def tree(self, number: int) -> FilterTree | None:
         return self._site.trees.trees.get((self._epoch.number, number))
@@ -43,21 +45,26 @@ class Places:
 
     def note_clique(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
         """Another clique, or this server's own, came, went or changed."""
-        if before is not None:
-            self._holders.pop(before.leader, None)
+        had = [] if before is None else self._holders.pop(before.leader, [])
+        has = [] if now is None else self._epoch.holders(now.members, now.ends)
         if now is not None:
-            self._holders[now.leader] = self._epoch.holders(now.members, now.ends)
+            self._holders[now.leader] = has
+        for tree in (*self.growths, *self._leaving):
+            zones = self._zones(tree)
+            if had[zones] != has[zones]:
+                self._changed.add(tree)
 
     def grow(self) -> None:
         """Have the trees know their members as they are now."""
         if self._laid_out is not None:
             return
-        parts = self._epoch.parts
+        changed, self._changed = self._changed, set()
         for tree, growth in (*self.growths.items(), *self._leaving.items()):
-            members = {self._site.peer}
-            for holders in self._holders.values():
-                members.update(holders[tree * parts : (tree + 1) * parts])
-            growth.update(sorted(members))
+            if tree in changed:
+                zones, members = self._zones(tree), {self._site.peer}
+                for holders in self._holders.values():
+                    members.update(holders[zones])
+                growth.update(sorted(members))
 
     def lose(self, peer: int) -> None:
         """A server cannot be reached."""
@@ -100,6 +107,9 @@ class Places:
                 self._site.trees.leave((epoch, tree))
         self.growths, self._leaving = {}, {}
 
+    def _zones(self, tree: int) -> slice:
+        return slice(tree * self._epoch.parts, (tree + 1) * self._epoch.parts)
+
     def _join(self, tree: int) -> None:
         if tree in self.growths:
             return
@@ -110,6 +120,7 @@ class Places:
         if self._lingering.keep(tree):
             self._leaving.pop(tree).stop()
         joined.links.closing = False
+        self._changed.add(tree)
         self.growths[tree] = Growth(self._site, table, joined.links)
         if self._laid_out is not None:
             joined.links.aim(candidates(self._laid_out[tree], self._site.peer), _HOPE)

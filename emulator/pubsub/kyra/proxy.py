@@ -22,8 +22,8 @@ class Proxy:
         self._holdings = holdings
         self._places = places
         self._lingering = Lingering(site.environment)
-        self._moved: dict[tuple[int, int], tuple[Inflow, set[Box]]] = {}
-        """By mate and piece."""
+        self._moved: dict[tuple[int, int], tuple[Inflow, dict[Box, None]]] = {}
+        """By mate and piece, in the order in which they came: every run has the same."""
 
     def on_update(self, mate: int, update: FilterUpdate) -> FilterAnswer:
         """A mate moves its subscriptions in a piece here."""
@@ -32,17 +32,17 @@ class Proxy:
         tree = self._places.tree(self._holdings.tree_of(number)) if held else None
         if tree is None:
             return FilterAnswer(False)
-        inflow, boxes = self._moved.setdefault((mate, number), (Inflow(), set()))
+        inflow, boxes = self._moved.setdefault((mate, number), (Inflow(), {}))
 
         def add(box: Box) -> None:
             for covered in [other for other in boxes if box.covers(other) and other != box]:
-                boxes.discard(covered)
+                del boxes[covered]
                 tree.routes.remove_own(mate, covered)
-            boxes.add(box)
+            boxes[box] = None
             tree.routes.add_own(mate, box)
 
         def remove(box: Box) -> None:
-            boxes.discard(box)
+            boxes.pop(box, None)
             tree.routes.remove_own(mate, box)
 
         def clear() -> None:
