@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 CHART = Path(__file__).parent.parent / "charts" / "trellis"
 _KUBERNETES = "1.33.0"
@@ -92,7 +91,7 @@ def helm(*command: str) -> str:
 
 def load(text: str) -> list[Manifest]:
     """The YAML documents that are not empty."""
-    return [found for found in YAML(typ="safe", pure=True).load_all(StringIO(text)) if found]
+    return [found for found in yaml.load_all(text, yaml.CSafeLoader) if found]
 
 
 def find(manifests: list[Manifest], kind: str, name: str) -> Manifest:

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from release_world import PROGRESS, claim, event, job, pod, waiting, workload
-from ruamel.yaml import YAML
 
 from emulator.experiment.rundir import RunDirectory
 from emulator.release import waiting as waits
@@ -99,7 +99,7 @@ def test_the_release_gets_the_resolved_experiment_and_the_values(trellis, world)
     settings = [call[i + 1] for i, argument in enumerate(call) if argument == "--set"]
     images = [f"images.{part}=host/trellis-{part}:7" for part in ("emulator", "analysis")]
     assert settings == [*images, "a.b=1"]
-    installed = YAML(typ="safe").load((world.folder / "experiment.yaml").read_text())
+    installed = yaml.safe_load((world.folder / "experiment.yaml").read_text())
     assert installed["peers"] == 12
     assert installed["runtime"]["kind"] == "kubernetes"
     assert installed["runtime"]["hosts"] == 3
@@ -114,9 +114,7 @@ def test_an_experiment_on_the_virtual_clock_is_swept_in_the_cluster(trellis, wor
     result = trellis(*SWEEP)
     assert result.exit_code == 0, result.output
     assert "in the namespace here, trials on the virtual clock" in result.stderr
-    assert YAML(typ="safe").load((world.folder / "experiment.yaml").read_text())["runtime"] == {
-        "kind": "virtual"
-    }
+    assert yaml.safe_load((world.folder / "experiment.yaml").read_text())["runtime"] == {"kind": "virtual"}
     assert RunDirectory(the_run()).trial("vitis-1").read_status()["state"] == "valid"
 
 

@@ -12,10 +12,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from analysis.report.numerals import number
+from emulator.experiment.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.rundir import RunDirectory
 
 
@@ -38,19 +37,17 @@ class Results:
         """Raises ResultsError if `summary.json` or `experiment.yaml` is missing or no such file."""
         try:
             summary = json.loads(run.summary.read_text())
-            experiment = YAML(typ="safe", pure=True).load(run.experiment)
+            experiment = read_document(run.experiment, WRITTEN).values
         except FileNotFoundError as error:
             raise ResultsError(f"{error.filename} is missing; write it with: {_analyze(run)}") from None
-        except (ValueError, YAMLError) as error:
+        except (ValueError, ExperimentError) as error:
             raise ResultsError(
                 f"{run.path}: summary.json or experiment.yaml is damaged ({error}); "
                 f"write the summary again with: {_analyze(run)}"
             ) from None
         lacking = [key for key in ("valid", "trials", "variants", "measures") if key not in summary]
-        if lacking or not isinstance(experiment, dict):
-            raise ResultsError(
-                f"{run.summary} lacks {', '.join(lacking) or 'an experiment'}; write it with: {_analyze(run)}"
-            )
+        if lacking:
+            raise ResultsError(f"{run.summary} lacks {', '.join(lacking)}; write it with: {_analyze(run)}")
         return cls(run, summary, experiment)
 
     @property

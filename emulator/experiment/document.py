@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+from yaml.nodes import MappingNode, Node, ScalarNode
 
 from emulator.experiment.yaml_text import BadYaml, children, read_yaml
 from emulator.reading import read_regular
@@ -21,6 +21,8 @@ _GIVEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S*\d\S*')
 """What differs between two problems of a kind: words in quotes, and what has digits."""
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
 """What neither a file's name nor UTF-8 can hold."""
+WRITTEN = 4
+"""How much larger an experiment.yaml may be than a file of a user, because every default is written out."""
 _MOST_BYTES = 1_000_000
 _MOST_VALUES = 20_000
 """Keys and values: twice as many take a second to read."""

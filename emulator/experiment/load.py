@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.experiment.claims import KNOWN_CLAIMS
-from emulator.experiment.document import Document, ExperimentError, Key, Problem, plain, read_document
+from emulator.experiment.document import (
+    WRITTEN,
+    Document,
+    ExperimentError,
+    Key,
+    Problem,
+    plain,
+    read_document,
+)
 from emulator.experiment.explain import Finding, validate
 from emulator.experiment.files import named_files, resolve_files
 from emulator.experiment.keys import fill_kinds, nearest, suggestion
@@ -31,8 +39,6 @@ from emulator.workload.source import ContentSource, sources_of_packages
 if TYPE_CHECKING:
     from emulator.experiment.contents import Contents
 
-_ROOM = 4
-"""How much larger an experiment.yaml may be than a file of a user, because every default is written out."""
 _ENOUGH = 100
 """Problems of variants after which no further variant is looked at."""
 S = TypeVar("S", bound=TrialSpec)
@@ -48,7 +54,7 @@ def load(
     directory whose plans are drawn. `check_systems=False` lets systems be missing that no package offers
     here, for a run that is analysed elsewhere. Raises ExperimentError with every problem that there is.
     """
-    document = read_document(path, room=1 if check_files else _ROOM)
+    document = read_document(path, room=1 if check_files else WRITTEN)
     problems = document.problems
     problems += apply_options(document, options)
     missing = resolve_files(document, path.parent.resolve(), check_files)

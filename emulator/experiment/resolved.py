@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
-from ruamel.yaml import YAML
-
 from emulator.experiment.spec import ExperimentSpec
 from emulator.experiment.variants import variants, varied_keys
+from emulator.experiment.yaml_text import write_yaml
 
 _FIRST = ("name", "title", "claims", "system")
 _LAST = ("seed", "repeat", "vary")
@@ -21,18 +18,9 @@ def resolved_yaml(spec: ExperimentSpec) -> str:
     values = spec.model_dump(mode="json")
     middle = [key for key in values if key not in _FIRST + _LAST]
     ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST)}
-    text = _dump(ordered)
+    text = write_yaml(ordered)
     if {"system", "system.name"} & varied_keys(spec.vary):
         systems = {variant.name: variant.spec.system.model_dump(mode="json") for variant in variants(spec)}
         text += "\n# The system of each variant, every default written out:\n"
-        text += "".join(f"# {line}\n" for line in _dump(systems).splitlines())
+        text += "".join(f"# {line}\n" for line in write_yaml(systems).splitlines())
     return text
-
-
-def _dump(values: object) -> str:
-    yaml = YAML()
-    yaml.width = 100
-    yaml.representer.ignore_aliases = lambda data: True
-    stream = io.StringIO()
-    yaml.dump(values, stream)
-    return stream.getvalue()

@@ -1,22 +1,42 @@
-"""Text in YAML as nodes and plain values, with bounds on what little text can grow to."""
+"""YAML 1.2 as nodes and plain values, with bounds on what little text can grow to; and values as YAML."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.composer import Composer
-from ruamel.yaml.constructor import SafeConstructor
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 DEEPEST = 50
 """Levels of mappings and lists in each other."""
 _LONGEST_NUMBER = 100
 """Characters."""
 _ADVICE = "Check indentation, colons and quotes near here"
+_TAG = "tag:yaml.org,2002:"
+_WITHOUT_QUOTES = (
+    ("null", "~|null|Null|NULL|", ["~", *"nN", ""]),
+    ("bool", "true|True|TRUE|false|False|FALSE", [*"tTfF"]),
+    ("int", "[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9_]+)", [*"-+0123456789"]),
+    (
+        "float",
+        r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9_]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        [*"-+.0123456789"],
+    ),
+    (
+        "timestamp",
+        r"\d{4}-\d\d-\d\d"
+        r"|\d{4}-\d\d?-\d\d?([Tt]|[ \t]+)\d\d?:\d\d:\d\d(\.\d*)?([ \t]*(Z|[-+]\d\d?(:\d\d)?))?",
+        [*"0123456789"],
+    ),
+    ("merge", "<<", ["<"]),
+)
+"""What is no string if it stands without quotes: the tag, a pattern and the characters that it begins with.
+
+These are the rules of YAML 1.2, where PyYAML has those of 1.1: `yes` is a word, `1e3` and `010` are numbers.
+"""
 
 
 class BadYaml(Exception):
@@ -31,22 +51,31 @@ def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
     """The top node and its value, both None if there is nothing.
 
     `most` is how many keys and values there may be, those behind aliases counted wherever they are used.
-    Raises BadYaml.
+    Of keys that are there twice the first one counts. Raises BadYaml.
     """
-    yaml = YAML(typ="safe", pure=True)
-    yaml.allow_duplicate_keys = True
-    yaml.Composer = _Composer
-    yaml.Constructor = _Constructor
-    yaml.composer.most = most
     try:
-        node = yaml.compose(text)
-        return node, None if node is None else yaml.constructor.construct_document(node)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = " ".join(part for part in (error.context, error.problem) if part)
-        raise BadYaml(mark.line + 1 if mark else 1, f"is not YAML: {what}. {_ADVICE}") from None
-    except (YAMLError, ValueError) as error:
+        _check_sizes(text, most)
+        node = yaml.compose(text, _Loader)
+        return node, yaml.load(text, _Loader)  # of nodes of its own, because merging changes them
+    except yaml.MarkedYAMLError as error:
+        raise _bad_yaml(error, len(text.splitlines())) from None
+    except (yaml.YAMLError, ValueError) as error:
         raise BadYaml(1, f"is not YAML: {error}") from None
+
+
+def _bad_yaml(error: yaml.MarkedYAMLError, last: int) -> BadYaml:
+    """An error at the end of the text is in its `last` line, not in the one after it."""
+    line = min(error.problem_mark.line + 1, last) if error.problem_mark else 1
+    began = min(error.context_mark.line + 1, last) if error.context_mark else line
+    where = f" (line {began})" if began != line else ""
+    what = f"{error.context}{where}, {error.problem}" if error.context else error.problem
+    return BadYaml(line, f"is not YAML: {what}. {_ADVICE}")
+
+
+def write_yaml(values: Any) -> str:
+    """Plain values as text that `read_yaml` reads, in the order of their keys, without aliases."""
+    text: str = yaml.dump(values, Dumper=_Dumper, width=100, sort_keys=False, allow_unicode=True)
+    return text
 
 
 def children(node: Node) -> Iterator[tuple[Node | int, Node]]:
@@ -57,58 +86,64 @@ def children(node: Node) -> Iterator[tuple[Node | int, Node]]:
         yield from enumerate(node.value)
 
 
-class _Composer(Composer):
-    """Counts nodes and levels while it reads. What an alias stands for counts again each time."""
+@dataclass
+class _Size:
+    """Of a node: how many nodes it is with those in it, none while it has not ended, and how many levels."""
 
-    def __init__(self, loader: Any = None) -> None:
-        super().__init__(loader)
-        self.warn_double_anchors = False
-        self.most = 0
-        self._count = 0
-        self._level = 0
-        self._sizes: dict[int, tuple[int, int]] = {}
-        """By the id of a node that is whole: its nodes, and its levels."""
-        self._deepest = 0
+    nodes: int
+    levels: int = 1
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.parser.peek_event()
-        line = event.start_mark.line + 1
-        before = self._count
-        if isinstance(event, AliasEvent) and event.anchor in self.anchors:
-            node = super().compose_node(parent, index)
-            if id(node) not in self._sizes:
+
+def _check_sizes(text: str, most: int) -> None:
+    """Raises BadYaml if there are too many nodes or levels, counted with what aliases stand for."""
+    count = 0
+    named: dict[str, _Size] = {}
+    opened: list[tuple[_Size, int]] = []
+    """The mappings and lists that have not ended, each with the count before it."""
+    for event in yaml.parse(text, _Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.CollectionEndEvent):
+            ended, before = opened.pop()
+            ended.nodes = count - before
+        elif isinstance(event, yaml.NodeEvent):
+            alias, opens = isinstance(event, yaml.AliasEvent), isinstance(event, yaml.CollectionStartEvent)
+            name = event.anchor or ""
+            size = named.get(name, _Size(1)) if alias else _Size(0 if opens else 1)
+            if alias and not size.nodes:
                 raise BadYaml(line, "contains itself. Write the alias out")
-            count, levels = self._sizes[id(node)]
-            self._count += count
-            self._deepest = max(self._deepest, self._level + levels)
-            self._check(line)
-            return node
-        around, self._deepest = self._deepest, self._level + 1
-        self._level += 1
-        self._count += 1
-        self._check(line)
-        node = super().compose_node(parent, index)
-        self._level -= 1
-        self._sizes[id(node)] = self._count - before, self._deepest - self._level
-        self._deepest = max(around, self._deepest)
-        return node
-
-    def _check(self, line: int) -> None:
-        if self._count > self.most:
-            raise BadYaml(line, f"has more than {self.most:,} keys and values, those of aliases counted")
-        if max(self._level, self._deepest) > DEEPEST:
-            raise BadYaml(line, f"is nested deeper than {DEEPEST} levels")
+            if name:
+                named[name] = size
+            for level, (around, _) in enumerate(reversed(opened), start=1):
+                around.levels = max(around.levels, size.levels + level)
+            if len(opened) + size.levels > DEEPEST:
+                raise BadYaml(line, f"is nested deeper than {DEEPEST} levels")
+            if opens:
+                opened.append((size, count))
+            count += max(size.nodes, 1)
+            if count > most:
+                raise BadYaml(line, f"has more than {most:,} keys and values, those of aliases counted")
 
 
-class _Constructor(SafeConstructor):
+def _without_quotes() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    found: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for kind, pattern, begins in _WITHOUT_QUOTES:
+        for character in begins:
+            found.setdefault(character, []).append((_TAG + kind, re.compile(rf"(?:{pattern})\Z")))
+    return found
+
+
+class _Loader(yaml.CSafeLoader):
     """Says in which line a value is that cannot be made."""
 
-    def construct_object(self, node: Any, deep: bool = False) -> Any:
+    yaml_implicit_resolvers = _without_quotes()
+
+    def construct_object(self, node: Node, deep: bool = False) -> Any:
         line = node.start_mark.line + 1
-        kind = str(node.tag).rpartition(":")[2]
-        for key in (key for key, _ in children(node) if isinstance(node, MappingNode)):
-            if isinstance(key, Node) and not isinstance(key, ScalarNode):
-                raise BadYaml(key.start_mark.line + 1, "a key has to be a word")
+        kind = node.tag.rpartition(":")[2]
+        if isinstance(node, MappingNode):
+            for key, _ in node.value:
+                if not isinstance(key, ScalarNode):
+                    raise BadYaml(key.start_mark.line + 1, "a key has to be a word")
         if isinstance(node, ScalarNode) and kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
             text = f"has a number of {len(node.value):,} characters, more than {_LONGEST_NUMBER}"
             raise BadYaml(line, text)
@@ -116,3 +151,22 @@ class _Constructor(SafeConstructor):
             return super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise BadYaml(line, f"has a value that is no {kind}: {error}") from None
+
+    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
+        first = {key.value: (key, value) for key, value in reversed(node.value)}
+        node.value = [*reversed(first.values())]
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: ScalarNode) -> int:
+        digits = self.construct_scalar(node).replace("_", "")
+        return int(digits, 0 if digits.lstrip("+-")[1:2] in ("b", "o", "x") else 10)
+
+
+_Loader.add_constructor(f"{_TAG}int", _Loader.construct_yaml_int)
+
+
+class _Dumper(yaml.CSafeDumper):
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
