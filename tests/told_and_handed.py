@@ -37,7 +37,7 @@ ATTRIBUTES = [
 ]
 CONTENT = {
     "subscriptions": {"kind": "ranges", "per_peer": 2, "attributes": ATTRIBUTES},
-    "publications": {"events": 60},
+    "publications": {"events": 120},
 }
 WORKLOADS: dict[str, dict[str, Any]] = {
     "topics": TOPICS,
