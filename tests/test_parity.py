@@ -27,7 +27,7 @@ TOPICS: dict[str, Any] = {
 # deviation, virtual clock), with 400 by 1.5 %.
 WALKS: dict[str, Any] = {
     "workload": TOPICS["workload"] | {"publications": {"events": 400}},
-    "phases": {"join": "3 s", "settle": "15 s", "measure": "30 s", "drain": "4 s"},
+    "phases": TOPICS["phases"] | {"measure": "30 s"},
 }
 # Magnet's peers come to the ring after they have got views, and draw their long links anew 30 s later.
 # While they do, seeds differ by 5 % in their hops (standard deviation, virtual clock), later by 1.6 %.

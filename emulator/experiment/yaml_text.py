@@ -35,7 +35,7 @@ _WITHOUT_QUOTES = (
 )
 """What is no string if it stands without quotes: the tag, a pattern and the characters that it begins with.
 
-These are the rules of YAML 1.2, where PyYAML has those of 1.1: `yes` is a word, `1e3` and `010` are numbers.
+These are the rules of YAML 1.2, where PyYAML has those of 1.1: `yes` is a word, `1e3` a number and `010` ten.
 """
 
 
@@ -133,7 +133,7 @@ def _without_quotes() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Says in which line a value is that cannot be made."""
+    """Takes the first of keys that are there twice, and says in which line a value is that cannot be made."""
 
     yaml_implicit_resolvers = _without_quotes()
 
