@@ -21,7 +21,7 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml
 
 # With an archive of its classes Java starts Spark in half the time; without, everything works, slower.
 $(VENV)/archived: emulator/_compiled/stamp
-	-$(BIN)/python -m analysis.archiving
+	-$(BIN)/python -m analysis.class_archiving
 	touch $@
 
 trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py \
@@ -30,7 +30,7 @@ trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/genera
 
 # The protocols are compiled where there is a C compiler; elsewhere everything works, slower.
 emulator/_compiled/stamp: $(VENV)/installed trellis/v1/stamp $(CORE)
-	$(BIN)/python -m emulator.compiling
+	$(BIN)/python -m emulator.compiler.build
 	mkdir -p emulator/_compiled
 	touch $@
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from analysis.engine.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
+from analysis.engine.session import spark_session
 from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
-from analysis.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
-from analysis.session import spark_session
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
 from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
-from emulator.experiment.origin import check_tables
-from emulator.experiment.plan import check_plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import check_plans
+from emulator.experiment.plan.provenance import check_tables
+from emulator.experiment.plan.tables import check_plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import check_plans
 
 _MUCH_TELEMETRY = 10 << 20
 """Bytes of traces, some 300,000 spans: with fewer, compiling costs more than it saves."""

@@ -15,9 +15,9 @@ from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.fidelity import Check, Fidelity
-from emulator.experiment.rundir import RunDirectory, write_whole
-from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.run.directory import RunDirectory, write_whole
+from emulator.experiment.run.fidelity import Check, Fidelity
 
 
 def summarize(

@@ -12,11 +12,11 @@ from multiprocessing.connection import Connection
 
 import grpc.aio
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.clock_offset import measure_clock_offset
-from emulator.fleet.control import CoordinatorService
-from emulator.fleet.coordinator import Coordinator
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.fleet.host.clock_offset import measure_clock_offset
 from trellis.v1 import control_pb2, control_pb2_grpc
 
 HOSTS = 5000

@@ -6,9 +6,9 @@ import random
 import time
 from collections.abc import Sequence
 
-from emulator.compiled import WHY_INTERPRETED
-from emulator.pubsub.content.index import BoxIndex
-from emulator.pubsub.content.space import Box, EventSpace
+from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.protocols.pubsub.content.index import BoxIndex
+from emulator.protocols.pubsub.content.space import Box, EventSpace
 
 OWNERS = 100
 EVENTS = 1000

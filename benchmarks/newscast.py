@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from emulator.gossip.newscast import Newscast
-from emulator.gossip.profiles import make_profile
-from emulator.identifiers import hash_of_peer
-from emulator.protocol import Environment, LookupService
-from emulator.system import System
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import Environment, LookupService
+from emulator.contract.system import System
+from emulator.protocols.gossip.newscast import Newscast
+from emulator.protocols.gossip.profiles import make_profile
 
 
 class NewscastParameters(BaseModel):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.processes import run_processes
 
 SIZES = (250, 500, 750, 1000)

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from analysis.session import spark_session
+from analysis.engine.session import spark_session
 from analysis.tables.build import build_tables, write_telemetry
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.fidelity import Fidelity, HostReport
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.protocol import Event
+from emulator.contract.protocol import Event
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.fidelity import Fidelity, HostReport
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.newscast import NEWSCAST
-from emulator.compiled import WHY_INTERPRETED
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.registry import SYSTEMS
+from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual import run_virtual
+from emulator.runtime.virtual.run import run_virtual
 
 _ATTRIBUTES = [
     {"name": "Attr1", "low": 0, "high": 10_000, "sub_range": 100, "skew": 0.6, "size_skew": 0.8},

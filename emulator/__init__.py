@@ -1,3 +1,3 @@
 """The emulator. Whatever imports a part of it finds the compiled protocols first, where there are any."""
 
-from emulator import compiled as compiled
+from emulator.compiler import finder as finder

@@ -19,15 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from analysis.executors import ClusterError, Executors
-from analysis.failures import SparkError, spark_in_words
-from analysis.gateway import JavaError
+from analysis.engine.executors import ClusterError, Executors
+from analysis.engine.failures import SparkError, spark_in_words
+from analysis.engine.jvm import JavaError
 from analysis.report.results import ResultsError
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.origin import OtherPlan
-from emulator.experiment.rundir import DamagedFile, RunDirectory
-from emulator.experiment.runs import NoRun
-from emulator.release.standing import Reader
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.plan.provenance import OtherPlan
+from emulator.experiment.run.directory import DamagedFile, RunDirectory
+from emulator.experiment.run.runs import NoRun
+from emulator.trials.run_standing import Reader
 from services.endings import in_words
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def await_trials(
 @contextmanager
 def session_with(executors: Executors | None) -> Iterator[SparkSession]:
     """Spark is imported only now: it would take memory for as long as the trials run."""
-    from analysis.cluster import cluster_session
-    from analysis.session import spark_session
+    from analysis.engine.cluster import cluster_session
+    from analysis.engine.session import spark_session
 
     note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
     with cluster_session(executors) if executors else spark_session() as spark:
@@ -136,8 +136,8 @@ def session_with(executors: Executors | None) -> Iterator[SparkSession]:
 
 def conclude(run: RunDirectory, spark: SparkSession) -> None:
     """Write tables, summary and report."""
+    from analysis.engine.progress import in_words
     from analysis.pipeline import analyze
-    from analysis.progress import in_words
     from analysis.report.report import write_report
 
     # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.

@@ -14,12 +14,12 @@ import sys
 
 import grpc.aio
 
-from emulator.fleet.churn_controller import run_churn
-from emulator.fleet.pod_churn import Pace
-from emulator.fleet.pod_watch import PodsDenied, open_pods, own_namespace
-from emulator.runtime.links import OPTIONS
+from emulator.fleet.pods.churn_controller import run_churn
+from emulator.fleet.pods.kill_schedule import Pace
+from emulator.fleet.pods.pod_watch import PodsDenied, open_pods, own_namespace
+from emulator.runtime.realtime.streams import OPTIONS
 from emulator.telemetry.endpoint import open_channel
-from emulator.telemetry.export import Exporter
+from emulator.telemetry.exporter import Exporter
 from emulator.trust.credentials import NoCredentials
 from services.credentials import add_options, credentials_of
 from services.endings import in_words

@@ -17,7 +17,7 @@ def main() -> None:
     """Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)  # nothing has begun that would have to be ended
-    from emulator.cli import main as run
+    from trellis.command.cli import main as run
 
     status = 0
     try:

@@ -13,19 +13,19 @@ import sys
 from pathlib import Path
 from threading import Event
 
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.load import load
-from emulator.experiment.origin import OtherPlan
-from emulator.experiment.rundir import DamagedFile, RunDirectory
-from emulator.experiment.runs import NoRun, take_up
-from emulator.experiment.variants import Trial, trials
-from emulator.fleet.guard import Trust
-from emulator.fleet.live_metrics import BadAddress, serve
-from emulator.fleet.live_reading import LiveReader
-from emulator.fleet.own_image import own_image
-from emulator.fleet.pods import Pods, serving_pods
-from emulator.runtime.clock import unix_ns
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import Trial, trials
+from emulator.experiment.plan.provenance import OtherPlan
+from emulator.experiment.run.directory import DamagedFile, RunDirectory
+from emulator.experiment.run.runs import NoRun, take_up
+from emulator.fleet.coordinator.authorization import Trust
+from emulator.fleet.coordinator.live_metrics import BadAddress, serve
+from emulator.fleet.coordinator.live_reading import LiveReader
+from emulator.fleet.pods.own_image import own_image
+from emulator.fleet.pods.pod_fleet import Pods, serving_pods
 from emulator.runtime.progress import Progress
+from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token

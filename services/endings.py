@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 
-from emulator.disk import full_disk, told
+from emulator.files.disk import full_disk, told
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from analysis.java import JAVA, LEFT_OUT, LOG, spark_home
+from analysis.engine.java import JAVA, LEFT_OUT, LOG, spark_home
 from services.endings import in_words
 
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import grpc.aio
 
-from emulator.fleet import stops
-from emulator.fleet.host import Place, run_host
-from emulator.fleet.parent import end_with_parent
+from emulator.fleet.host import stop_signals
+from emulator.fleet.host.end_with_parent import end_with_parent
+from emulator.fleet.host.program import Place, run_host
 from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
@@ -47,7 +47,7 @@ def main() -> int:
     if not arguments.name or not arguments.coordinator:
         parser.error("--name and --coordinator are needed")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stops.watch()
+    stop_signals.watch()
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     try:
@@ -89,10 +89,10 @@ def _name_in_fleet() -> str | None:
 
 def _sink(collector: str | None, name: str, credentials: Credentials) -> SinkFactory:
     if collector is None:
-        from emulator.telemetry.otlp import BackgroundSink
+        from emulator.telemetry.otlp_files import BackgroundSink
 
         return BackgroundSink
-    from emulator.telemetry.export import Exporter
+    from emulator.telemetry.exporter import Exporter
 
     number = name.rpartition("-")[2]
     hold = int(number) * _HOLD % _LONGEST_HOLD if number.isdecimal() else 0.0

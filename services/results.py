@@ -26,9 +26,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.release.archive import pack
-from emulator.release.standing import Reader
+from emulator.experiment.run.archive import pack
+from emulator.experiment.run.directory import RunDirectory
+from emulator.trials.run_standing import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
 from services.results_page import waiting_page

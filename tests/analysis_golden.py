@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.written import Written
-from emulator.identifiers import hash_of_peer
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import Component, Event, Installation, Lookup, Outcome
+from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
+from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages import message
 from emulator.messages.message import Message
-from emulator.protocol import Component, Event, Installation, Lookup, Outcome
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from emulator.runtime.clock import unix_ns
+from emulator.runtime.realtime.clock import unix_ns
 from trellis.v1 import control_pb2, control_pb2_grpc
 
 

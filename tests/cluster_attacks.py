@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.telemetry.export import METHODS
+from emulator.telemetry.exporter import METHODS
 from emulator.trust.credentials import START, bearer
 from emulator.trust.tickets import write_ticket
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc

@@ -11,7 +11,7 @@ from pathlib import Path
 from cluster_volume import IMAGES, folder_for_claim, kubectl
 
 COLLECTOR = os.environ.get("TRELLIS_COLLECTOR_IMAGE", "localhost/opentelemetry-collector-contrib:0.155.0")
-TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
+TRELLIS = (sys.executable, "-c", "from trellis.command.cli import main; main()")
 RUN_LIMIT = 400.0
 """Seconds for a run of half a minute, with Spark on a busy machine."""
 

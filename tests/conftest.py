@@ -51,7 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogethe
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for the whole test process: its start takes seconds."""
-    from analysis.session import spark_session
+    from analysis.engine.session import spark_session
 
     with spark_session(2) as session:
         yield session
@@ -69,8 +69,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def trellis(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Calls the command in an empty folder, with that cluster."""
-    from emulator.cli import app
-    from emulator.release import waiting
+    from trellis.command.cli import app
+    from trellis.command.release import waiting
 
     for name, value in world.environment.items():
         monkeypatch.setenv(name, value)

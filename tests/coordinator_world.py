@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.verdict import judge
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.measured_fidelity import judge
 from trellis.v1 import control_pb2
 
 SECOND = 10**9

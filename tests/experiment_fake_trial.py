@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from emulator.experiment.fidelity import Check, Fidelity
+from emulator.experiment.run.fidelity import Check, Fidelity
 from emulator.runtime.progress import Progress
 from emulator.trials import trial
 

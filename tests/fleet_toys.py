@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.protocol import Environment, Event, Interest, PubSub, TopicInterest
-from emulator.registry import SYSTEMS
-from emulator.system import System
+from emulator.contract.protocol import Environment, Event, Interest, PubSub, TopicInterest
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
 from trellis.v1.overlay import Goodbye
 from trellis.v1.pubsub import EventData
 

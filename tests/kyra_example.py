@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from emulator.protocol import Event, RangeInterest
-from emulator.pubsub.content.space import Box
+from emulator.contract.protocol import Event, RangeInterest
+from emulator.protocols.pubsub.content.space import Box
 from emulator.testing.fake_environment import Lockstep
 
 NAMES = "ABCDEFGH"

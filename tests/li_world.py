@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fake_environment import FakeEnvironment, Lockstep
 
-from emulator.identifiers import BITS, RING, hash_of_peer
+from emulator.contract.identifiers import BITS, RING, hash_of_peer
+from emulator.contract.protocol import Contact, Environment, Event, Installation, Overlay, RangeInterest
 from emulator.messages.message import Message
-from emulator.protocol import Contact, Environment, Event, Installation, Overlay, RangeInterest
-from emulator.pubsub.li.node import Name, TreeNode
-from emulator.pubsub.li.parameters import LiParameters
-from emulator.pubsub.li.system import Li
+from emulator.protocols.pubsub.li.node import Name, TreeNode
+from emulator.protocols.pubsub.li.parameters import LiParameters
+from emulator.protocols.pubsub.li.system import Li
 from trellis.v1.overlay import Routed
 
 DIGIT_BITS = 4

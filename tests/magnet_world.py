@@ -7,15 +7,15 @@ from itertools import pairwise
 
 from fake_environment import FakeEnvironment, Lockstep
 
-from emulator.identifiers import RING, ClockwiseRing
+from emulator.contract.identifiers import RING, ClockwiseRing
+from emulator.contract.protocol import Component, Environment, Overlay
 from emulator.messages.message import Message
-from emulator.overlays.hop_by_hop import HopByHop
-from emulator.overlays.oscar.overlay import Oscar
-from emulator.overlays.oscar.parameters import RingParameters
-from emulator.overlays.oscar.routes import ClockwiseRoutes
-from emulator.protocol import Component, Environment, Overlay
-from emulator.pubsub.magnet.parameters import MagnetParameters
-from emulator.pubsub.magnet.trees import PathTrees
+from emulator.protocols.overlays.hop_by_hop import HopByHop
+from emulator.protocols.overlays.oscar.overlay import Oscar
+from emulator.protocols.overlays.oscar.parameters import RingParameters
+from emulator.protocols.overlays.oscar.routes import ClockwiseRoutes
+from emulator.protocols.pubsub.magnet.parameters import MagnetParameters
+from emulator.protocols.pubsub.magnet.trees import PathTrees
 from trellis.v1.magnet import TreePath, TreeSearch
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData

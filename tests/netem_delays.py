@@ -15,9 +15,9 @@ from typing import Any
 from netem_probers import probers
 from netem_world import hosts, within
 
+from emulator.contract.random_streams import generator
 from emulator.network.king import king_rtt
 from emulator.network.netem.shaper import Netem, why_unavailable
-from emulator.streams import generator
 
 
 def main(count: int, seed: int) -> dict[str, Any]:

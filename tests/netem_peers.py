@@ -26,9 +26,9 @@ from netem_probers import PORT, probers
 from netem_world import hosts, within
 from pyroute2 import netns
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.load import load
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw import draw_plan
 from emulator.network.build import build_network
 from emulator.network.netem.shaper import why_unavailable
 from emulator.trust.credentials import new_token

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from fake_environment import FakeEnvironment
 from pastry_world import PastryWorld, Place
 
-from emulator.identifiers import hash_of_peer
+from emulator.contract.identifiers import hash_of_peer
 from emulator.messages.message import Message
-from emulator.overlays.pastry import Pastry, PastryParameters
+from emulator.protocols.overlays.pastry import Pastry, PastryParameters
 from trellis.v1.overlay import Contact
 from trellis.v1.pastry import (
     LeafSetProbe,

@@ -8,10 +8,8 @@ import random
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from emulator.identifiers import BITS, RING, IdentifierSpace
-from emulator.messages.message import Message
-from emulator.overlays.pastry import Pastry, PastryParameters
-from emulator.protocol import (
+from emulator.contract.identifiers import BITS, RING, IdentifierSpace
+from emulator.contract.protocol import (
     Application,
     Environment,
     Lookup,
@@ -19,7 +17,9 @@ from emulator.protocol import (
     Outcome,
     Timer,
 )
-from emulator.runtime.channels import Channel, Life
+from emulator.messages.message import Message
+from emulator.protocols.overlays.pastry import Pastry, PastryParameters
+from emulator.runtime.peer_channels import Channel, Life
 from trellis.v1.overlay import Contact, LookupRequest
 
 REFUSAL = 2.0

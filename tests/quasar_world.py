@@ -8,9 +8,9 @@ from typing import Any
 from fake_environment import FakeEnvironment, Lockstep
 from pydantic import BaseModel, ConfigDict
 
-from emulator.protocol import Environment, Membership, TopicInterest
-from emulator.pubsub.quasar.parameters import parameters_over
-from emulator.pubsub.quasar.system import Quasar
+from emulator.contract.protocol import Environment, Membership, TopicInterest
+from emulator.protocols.pubsub.quasar.parameters import parameters_over
+from emulator.protocols.pubsub.quasar.system import Quasar
 from trellis.v1.overlay import Contact
 
 Graph = Mapping[int, Sequence[int]]

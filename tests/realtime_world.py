@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from fleet_toys import Flood, FloodParameters
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
+from emulator.contract.protocol import Application, Environment
 from emulator.messages.message import Message
 from emulator.network.build import build_network
 from emulator.network.spec import NetworkSpec
-from emulator.protocol import Application, Environment
-from emulator.runtime.clock import TrialClock, unix_ns
-from emulator.runtime.passage import Passage
-from emulator.runtime.realtime import Host, Wire
-from emulator.runtime.session import Session
-from emulator.telemetry.otlp import read_records
+from emulator.runtime.realtime.clock import TrialClock, unix_ns
+from emulator.runtime.realtime.host import Host, Wire
+from emulator.runtime.realtime.passage import Passage
+from emulator.runtime.realtime.session import Session
+from emulator.telemetry.otlp_files import read_records
 from emulator.telemetry.recorder import Recorder
 from trellis.v1 import wire_pb2
 from trellis.v1.overlay import Goodbye

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.release.archive import pack
-from emulator.release.standing import Reader
+from emulator.experiment.run.archive import pack
+from emulator.experiment.run.directory import RunDirectory
+from emulator.trials.run_standing import Reader
 
 LABELS = {"app.kubernetes.io/name": "trellis"}
 COLUMNS = ("Name", "Ready", "Status", "Restarts")

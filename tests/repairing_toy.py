@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.protocol import Environment, Event, Interest, Message, PubSub, TopicInterest
-from emulator.registry import SYSTEMS
-from emulator.system import System
+from emulator.contract.protocol import Environment, Event, Interest, Message, PubSub, TopicInterest
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
 from trellis.v1.overlay import Goodbye, NewscastExchange
 from trellis.v1.pubsub import EventData, Notification, Pull
 

@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel
 from small_trial import Outcome, make_plan, run, trial_spec
 
-from emulator.experiment.spec import TrialSpec
+from emulator.contract.protocol import Environment, Event, Interest, PubSub
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
+from emulator.experiment.file.spec import TrialSpec
 from emulator.messages.message import Message
-from emulator.protocol import Environment, Event, Interest, PubSub
-from emulator.registry import SYSTEMS
-from emulator.system import System
 from emulator.telemetry import names
 from trellis.v1.pubsub import EventData, Notification, Pull
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from emulator.identifiers import BITS, Xor, hash_of_peer
-from emulator.protocol import Environment, Message, Overlay
-from emulator.system import OverlayKind
+from emulator.contract.identifiers import BITS, Xor, hash_of_peer
+from emulator.contract.protocol import Environment, Message, Overlay
+from emulator.contract.system import OverlayKind
 from trellis.v1.overlay import Contact, Goodbye, NewscastExchange, Profile, Routed
 
 _BUCKET = 2

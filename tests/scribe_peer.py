@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from fake_environment import FakeEnvironment
 from pydantic import BaseModel
 
-from emulator.identifiers import RING, hash_of_peer, hash_of_topic
-from emulator.protocol import Contact, Environment, Message, Overlay, TopicInterest
-from emulator.pubsub.scribe.parameters import parameters_over
-from emulator.pubsub.scribe.scribe import Scribe
+from emulator.contract.identifiers import RING, hash_of_peer, hash_of_topic
+from emulator.contract.protocol import Contact, Environment, Message, Overlay, TopicInterest
+from emulator.protocols.pubsub.scribe.parameters import parameters_over
+from emulator.protocols.pubsub.scribe.scribe import Scribe
 from trellis.v1.overlay import LookupRequest
 from trellis.v1.pubsub import EventData
 from trellis.v1.scribe import TreeAcceptance, TreeHeartbeat, TreeJoin

@@ -13,14 +13,14 @@ import pyarrow as pa
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator import identifiers
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.runtime.virtual import run_virtual
+from emulator.contract import identifiers
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.runtime.virtual.run import run_virtual
 from emulator.telemetry import names
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 
 Session = tuple[int, float, float]
 """(peer, start, end)"""

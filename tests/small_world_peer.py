@@ -9,11 +9,11 @@ from fake_environment import FakeEnvironment
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.gossip.profiles import make_profile
-from emulator.identifiers import hash_of_peer
+from emulator.contract.identifiers import hash_of_peer
 from emulator.messages.message import Message
-from emulator.overlays.small_world import SmallWorld
-from emulator.overlays.small_world_parameters import SmallWorldParameters
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.overlays.small_world.overlay import SmallWorld
+from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import Contact, Profile, TManExchange
 from trellis.v1.pubsub import EventData, ProfileExchange, Proposals
 

@@ -8,8 +8,8 @@ import pytest
 
 from analysis.claims.papers import judge
 from analysis.measures.variants import VariantResult, estimate
-from emulator.experiment.load import load
-from emulator.experiment.variants import variants
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import variants
 
 PAPERS = Path(__file__).parents[1] / "experiments" / "papers"
 MEASURES = (

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from analysis.tables.telemetry import corrected_spans, read_otlp
 from analysis.tables.trials import read_experiment, read_trials
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 
 def test_the_drift_since_the_start_is_corrected_on_each_messages_two_hosts(

@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from analysis.otlp.spans import decode_points, decode_spans
 from emulator.telemetry import names
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 
 INTEGERS = {
     names.PEER: "peer",

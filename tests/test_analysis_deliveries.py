@@ -13,10 +13,10 @@ from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.plan import PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.protocol import Event, Installation
+from emulator.contract.protocol import Event, Installation
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 SECOND = "second"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import archive, session
-from analysis import early as early_module
-from analysis.early import EarlySpark
-from emulator.experiment.rundir import RunDirectory
+from analysis import early_start as early_module
+from analysis.early_start import EarlySpark
+from analysis.engine import class_archive, session
+from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.progress import Progress
 from emulator.trials.sweep import Update
 
@@ -104,9 +104,10 @@ def test_an_error_leaves_the_java_that_was_there(
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from analysis import pipeline, session
-from analysis.early import EarlySpark
-from emulator.experiment.rundir import RunDirectory
+from analysis import pipeline
+from analysis.engine import session
+from analysis.early_start import EarlySpark
+from emulator.experiment.run.directory import RunDirectory
 from emulator.trials.sweep import Update
 
 pipeline.has_much_telemetry = lambda run: False
@@ -147,10 +148,10 @@ def test_only_an_archive_that_nobody_else_could_write_is_used(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "spark" / "jars").mkdir(parents=True)
     (tmp_path / "spark" / "jars" / "a.jar").write_bytes(b"1")
-    file = archive.archive_of(tmp_path / "spark")
+    file = class_archive.archive_of(tmp_path / "spark")
 
     def used() -> bool:
-        return f"-XX:AOTCache={file}" in archive.archive_options(tmp_path / "spark")
+        return f"-XX:AOTCache={file}" in class_archive.archive_options(tmp_path / "spark")
 
     assert not used()
     file.parent.mkdir(mode=0o700)
@@ -164,4 +165,4 @@ def test_only_an_archive_that_nobody_else_could_write_is_used(
     assert not used()
     file.parent.chmod(0o700)
     os.utime(tmp_path / "spark" / "jars" / "a.jar", (1, 1))
-    assert archive.archive_of(tmp_path / "spark") != file
+    assert class_archive.archive_of(tmp_path / "spark") != file

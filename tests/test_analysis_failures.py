@@ -12,10 +12,10 @@ import pytest
 from analysis_golden import TRIAL, golden_run
 from pyspark.sql import SparkSession
 
-from analysis.failures import SparkError, spark_in_words
+from analysis.engine.failures import SparkError, spark_in_words
 from analysis.pipeline import analyze
-from emulator.disk import told
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
+from emulator.files.disk import told
 
 
 @pytest.fixture

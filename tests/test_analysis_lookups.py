@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
 from analysis.tables.lookups import judge
-from emulator.identifiers import SPACES, encode, hash_of_peer
+from emulator.contract.identifiers import SPACES, encode, hash_of_peer
 from emulator.network.build import network_of
 from emulator.network.spec import NetworkSpec
 

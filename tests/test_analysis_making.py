@@ -10,7 +10,7 @@ import pytest
 
 from analysis.tables import parquet
 from analysis.tables.parquet import TablesInMaking
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 
 @pytest.fixture

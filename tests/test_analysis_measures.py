@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from analysis.measures.distributions import overhead_histogram
 from analysis.pipeline import analyze
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 
 @pytest.fixture(scope="module")

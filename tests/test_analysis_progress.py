@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from analysis import progress
-from analysis.progress import (
+from analysis.engine import progress
+from analysis.engine.progress import (
     MEASURING,
     READING,
     SERIES,
@@ -19,8 +19,8 @@ from analysis.progress import (
     Standing,
     in_words,
 )
-from emulator import terminal
-from emulator.terminal import Screen
+from trellis.command import terminal
+from trellis.command.terminal import Screen
 
 ALL = (STARTING, READING, TABLES, SERIES, MEASURING, SUMMARY)
 

@@ -15,10 +15,10 @@ from analysis.pipeline import analyze
 from analysis.summary import summarize
 from analysis.tables.reconciliation import Found, reconcile, told_by
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.written import Written
-from emulator.telemetry.otlp import scan_records
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.telemetry_totals import Written
+from emulator.telemetry.otlp_files import scan_records
 from emulator.telemetry.recorder import Recorder
 
 NAME = "virtual-traces-0.otlp"

@@ -14,7 +14,7 @@ from analysis_golden import EXPERIMENT, Host, record_golden, write_outcome, writ
 from pyspark.sql import SparkSession
 
 from analysis.pipeline import analyze
-from emulator.experiment.rundir import RunDirectory, TrialDirectory
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 
 FINISHED = {"host": "a", "peers": 4, "state": "finished"}
 RESTARTED = {"host": "b", "peers": 1, "state": "restarted", "lost_at_s": None}

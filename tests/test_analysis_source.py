@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis.otlp import source as otlp_source
 from analysis.otlp.source import OtlpSource
-from emulator.telemetry.otlp import scan_records
+from emulator.telemetry.otlp_files import scan_records
 
 SPANS = 12
 

@@ -14,9 +14,9 @@ from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.plan import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between

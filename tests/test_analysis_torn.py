@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_analysis_source import ends, read, record
 
-from emulator.telemetry.otlp import Cut
-from emulator.telemetry.resent import scan_once
+from emulator.telemetry.otlp_files import Cut
+from emulator.telemetry.repeated_messages import scan_once
 
 RECOGNIZED = 256
 LARGE = range(100, 150)

@@ -13,10 +13,10 @@ from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.plan import LOOKUPS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.identifiers import RING, encode, hash_of_peer
+from emulator.contract.identifiers import RING, encode, hash_of_peer
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import LOOKUPS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 PHASES = {"join": "10 s", "settle": "10 s", "measure": "20 s", "drain": "10 s"}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trellis
-from emulator.experiment.document import ExperimentError
+from emulator.experiment.file.document import ExperimentError
 
 EXPERIMENT = """\
 name: small

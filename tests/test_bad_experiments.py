@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from analysis.claims.papers import CLAIMS
-from emulator.cli import app
-from emulator.experiment.claims import KNOWN_CLAIMS
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.load import load
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.known_claims import KNOWN_CLAIMS
+from emulator.experiment.file.load import load
+from trellis.command.cli import app
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.churn.avt import load_avt
-from emulator.network.files import load_rtt
+from emulator.files.reading import read_regular
+from emulator.files.trace_error import TraceError
+from emulator.network.matrix_files import load_rtt
 from emulator.network.spec import MatrixFile
-from emulator.reading import read_regular
-from emulator.trace_error import TraceError
 from emulator.workload.followers import load_followers
 
 pytestmark = pytest.mark.timeout(60)
@@ -100,7 +100,7 @@ def test_a_file_that_would_have_to_be_waited_for_is_told(
     """Such as /proc/kmsg, which is a regular file by its mode."""
     read, write = os.pipe()
     os.set_blocking(read, False)
-    monkeypatch.setattr("emulator.reading.open_regular", lambda path, most: os.fdopen(read, "rb"))
+    monkeypatch.setattr("emulator.files.reading.open_regular", lambda path, most: os.fdopen(read, "rb"))
     with pytest.raises(OSError, match="it holds nothing now"):
         read_regular(tmp_path / "kmsg", 100)
     os.close(write)

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.disk import full_disk, told
-from emulator.exits import UserError, last_resort, readable
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.load import load
-from emulator.experiment.plan import Plan, check_plan
-from emulator.experiment.rundir import DamagedFile, RunDirectory, TrialDirectory, write_whole
-from emulator.experiment.runs import make_run, new_folder
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan, check_plan
+from emulator.experiment.run.directory import DamagedFile, RunDirectory, TrialDirectory, write_whole
+from emulator.experiment.run.runs import make_run, new_folder
+from emulator.files.disk import full_disk, told
 from emulator.trials.trial import REASON, _Pipe, run_trial
 from emulator.trials.worker import Worker
+from trellis.command.cli import app
+from trellis.command.exits import UserError, last_resort, readable
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -113,7 +113,7 @@ def test_a_damaged_summary_is_told_with_the_command_that_makes_it(
 def test_a_summary_that_lacks_what_a_report_tells_is_named(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr("emulator.cli._analyze", lambda *_: None)
+    monkeypatch.setattr("trellis.command.cli._analyze", lambda *_: None)
     trial = {"trial": "vitis-1", "state": "valid", "measures": {}}
     summary = {"valid": True, "reasons": [], "trials": [trial], "variants": [{}], "measures": {}}
     run.summary.write_text(json.dumps(summary))

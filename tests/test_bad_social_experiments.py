@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.load import load
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
 
 EXPERIMENT = """\
 name: bad

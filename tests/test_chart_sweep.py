@@ -27,7 +27,7 @@ def test_the_sweep_is_given_the_experiment_and_its_executors_the_files_that_it_n
     templates = pod_templates(manifests)
     sweep = templates["demo-analysis"]
     assert container(sweep)["command"] == [
-        *("python", "-m", "services.sweep", "--experiment=/etc/trellis-experiment/experiment.yaml"),
+        *("python", "-m", "services.spark_driver", "--experiment=/etc/trellis-experiment/experiment.yaml"),
         *("--run=/var/lib/trellis/run", "--executors=2"),
     ]
     (volume,) = [v for v in sweep["spec"]["volumes"] if v["name"] == "experiment"]

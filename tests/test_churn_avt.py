@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from emulator.churn.avt import load_avt, replay
-from emulator.churn.model import draw_sessions
+from emulator.churn.draw_sessions import draw_sessions
 from emulator.churn.spec import TraceFile
-from emulator.trace_error import TraceError
+from emulator.files.trace_error import TraceError
 
 
 def trace_file(tmp_path: Path, text: str) -> Path:

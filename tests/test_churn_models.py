@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from emulator.churn.draw_sessions import draw_flash_crowd, draw_sessions
 from emulator.churn.lifetimes import Exponential, Lifetime, Lognormal, Mixture, Pareto, Weibull
-from emulator.churn.model import draw_flash_crowd, draw_sessions
 from emulator.churn.problems import model_problems
 from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
 from emulator.churn.skype import skype_sessions

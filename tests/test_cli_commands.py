@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.gateway import JavaError
-from analysis.progress import Standing
-from emulator.cli import app
-from emulator.experiment.rundir import RunDirectory
+from analysis.engine.jvm import JavaError
+from analysis.engine.progress import Standing
+from emulator.experiment.run.directory import RunDirectory
 from emulator.trials import sweep
+from trellis.command.cli import app
 
 FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
-TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
+TRELLIS = (sys.executable, "-c", "from trellis.command.cli import main; main()")
 
 EXPERIMENT = """\
 name: small
@@ -228,7 +228,7 @@ def test_traces_asks_which_trial_and_refuses_what_is_no_endpoint(trellis, file):
 
 
 def test_a_full_disk_is_a_message(trellis, file, monkeypatch):
-    from emulator.experiment import runs
+    from emulator.experiment.run import runs
 
     def full(*_):
         raise OSError(28, "No space left on device", "runs/x")
@@ -279,7 +279,7 @@ def test_help_and_validate_start_without_spark_or_grpc(file):
     code = f"""
 import sys
 from typer.testing import CliRunner
-from emulator.cli import app
+from trellis.command.cli import app
 assert CliRunner().invoke(app, ["--help"]).exit_code == 0
 assert not set(sys.modules) & {{"pydantic", "numpy", "pyarrow", "grpc", "pyspark"}}
 assert CliRunner().invoke(app, ["validate", {str(file)!r}]).exit_code == 0

@@ -23,8 +23,8 @@ from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes import client, config
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from emulator.runtime.clock import unix_ns
 from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime.clock import unix_ns
 from trellis.v1 import control_pb2
 
 IMAGES = os.environ.get("TRELLIS_IMAGES")

@@ -21,12 +21,12 @@ from chart_rendering import find, needs_helm, render
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import recorder as recording
-from emulator.telemetry.export import Exporter, ExportError
-from emulator.telemetry.otlp import read_frames
+from emulator.telemetry.exporter import Exporter, ExportError
+from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.recorder import Recorder
-from emulator.telemetry.resent import scan_once
+from emulator.telemetry.repeated_messages import scan_once
 from emulator.trust.tickets import write_ticket
 
 pytestmark = [needs_cluster, needs_images, needs_helm]

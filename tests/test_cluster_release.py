@@ -19,7 +19,7 @@ from chart_rendering import needs_helm
 from cluster_command import RUN_LIMIT, call, claims, command, left, room_for, run_command
 from cluster_volume import kubectl, namespace_of, needs_cluster, needs_images
 
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 pytestmark = [needs_cluster, needs_images, needs_helm]
 EXPERIMENT = """\

@@ -19,9 +19,9 @@ from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cl
 from pyspark.sql import SparkSession
 
 from analysis.pipeline import analyze
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.written import Written
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.telemetry_totals import Written
 
 pytestmark = [needs_cluster, needs_helm, needs_images]
 EXECUTORS = 2

@@ -15,9 +15,9 @@ from chart_rendering import Manifest, needs_helm, render
 from cluster_analysis import complete, pods, wait_until
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images, volume
 
-from emulator.experiment.load import load
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import make_run
+from emulator.experiment.file.load import load
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import make_run
 from emulator.trials.sweep import run_sweep
 
 pytestmark = [needs_cluster, needs_helm, needs_images]

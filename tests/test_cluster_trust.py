@@ -18,8 +18,8 @@ from cluster_command import COLLECTOR, RUN_LIMIT, call, command, left, room_for,
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.telemetry.otlp import read_records
+from emulator.experiment.run.directory import RunDirectory
+from emulator.telemetry.otlp_files import read_records
 
 pytestmark = [needs_cluster, needs_images, needs_helm]
 TRIAL = "vitis-1"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from told_and_handed import CONTENT, OWN_SYSTEMS, PARAMETERS
 
-from emulator import compiled
-from emulator.compiled import INTERPRETED, digest, install, sources
-from emulator.registry import SYSTEMS
+from emulator.compiler import finder
+from emulator.compiler.finder import INTERPRETED, digest, install, sources
+from emulator.contract.registry import SYSTEMS
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,12 +45,12 @@ RUN = """
 import json
 import sys
 from pathlib import Path
-from emulator.compiled import WHY_INTERPRETED
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.file.spec import TrialSpec
 from emulator.layouts.layout import lay_out
-from emulator.runtime.virtual import run_virtual
+from emulator.runtime.virtual.run import run_virtual
 for given in json.load(sys.stdin):
     spec = TrialSpec.model_validate(given)
     trial = TrialDirectory(Path(sys.argv[1]) / "run" / "trials" / spec.system.name)
@@ -99,7 +99,7 @@ def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that says that all modules were compiled from this source; nobody imports them here."""
-    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
+    monkeypatch.setattr(finder, "FOLDER", tmp_path)
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.delenv(INTERPRETED, raising=False)
     write(tmp_path, sources())
@@ -118,26 +118,26 @@ def test_what_was_compiled_from_this_source_is_used(folder: Path) -> None:
 
 
 def test_a_source_that_has_changed_since_is_interpreted(folder: Path) -> None:
-    write(folder, sources() | {"emulator.protocol": digest(ROOT / "README.md")})
-    assert install() == "emulator.protocol has changed since it was compiled"
+    write(folder, sources() | {"emulator.contract.protocol": digest(ROOT / "README.md")})
+    assert install() == "emulator.contract.protocol has changed since it was compiled"
 
 
 def test_a_source_that_is_gone_is_not_imported_from_what_was_compiled(folder: Path) -> None:
-    write(folder, sources() | {"emulator.pubsub.gone": "0" * 64})
-    assert install() == "emulator.pubsub.gone has changed since it was compiled"
+    write(folder, sources() | {"emulator.protocols.pubsub.gone": "0" * 64})
+    assert install() == "emulator.protocols.pubsub.gone has changed since it was compiled"
 
 
 def test_a_module_that_was_added_since_is_noticed(folder: Path) -> None:
     known = sources()
-    del known["emulator.gossip.tman"]
+    del known["emulator.protocols.gossip.tman"]
     write(folder, known)
-    assert install() == "emulator.gossip.tman has changed since it was compiled"
+    assert install() == "emulator.protocols.gossip.tman has changed since it was compiled"
 
 
 def test_messages_that_are_imported_first_are_those_that_compiled_code_makes() -> None:
     program = (
         "from trellis.v1.overlay import Contact\n"
-        "from emulator.overlays.pastry.leaf_set import LeafSet\n"
+        "from emulator.protocols.overlays.pastry.leaf_set import LeafSet\n"
         "print(len(LeafSet(5, 4, [Contact(2, 7)])))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 from test_fleet_live_metrics import reading
 
-from emulator.fleet.live_metrics import LiveCollector
+from emulator.fleet.coordinator.live_metrics import LiveCollector
 
 PATH = Path(__file__).parent.parent / "charts" / "trellis" / "dashboards" / "trellis.json"
 DASHBOARD: dict[str, Any] = json.loads(PATH.read_text())

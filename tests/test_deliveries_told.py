@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
 from told_and_handed import OWN_SYSTEMS, Trial, check_tables, run_trial, spec_of, told
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.runtime.virtual import run_virtual
+from emulator.experiment.run.directory import RunDirectory
+from emulator.runtime.virtual.run import run_virtual
 from emulator.telemetry import names
 
 pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once

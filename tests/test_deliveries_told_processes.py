@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
 from told_and_handed import OWN_SYSTEMS, Trial, check_tables, run_trial, spec_of
 
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.fleet.processes import run_processes
 
 _AT_ONCE = 3

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from analysis.pipeline import analyze
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.load import load
-from emulator.experiment.resolved import resolved_yaml
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.variants import trials
-from emulator.runtime.virtual import run_virtual
+from emulator.experiment.file.load import load
+from emulator.experiment.file.resolved import resolved_yaml
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.runtime.virtual.run import run_virtual
 
 EXPERIMENT = """
 name: small

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.experiment.allowance import Amount, parse_amount, plain_amount
-from emulator.experiment.spec import FidelityLimits
+from emulator.experiment.file.spec import FidelityLimits
+from emulator.experiment.file.tolerance import Amount, parse_amount, plain_amount
 
 
 @pytest.mark.parametrize(

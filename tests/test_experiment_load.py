@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.load import load
-from emulator.experiment.resolved import resolved_yaml
-from emulator.experiment.spec import ExperimentSpec
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
+from emulator.experiment.file.resolved import resolved_yaml
+from emulator.experiment.file.spec import ExperimentSpec
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 

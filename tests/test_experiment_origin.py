@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.experiment.load import load
-from emulator.experiment.origin import OtherPlan, check_tables
-from emulator.experiment.plan import DIGEST, Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import NoRun, check_same, create_run, open_run
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.provenance import OtherPlan, check_tables
+from emulator.experiment.plan.tables import DIGEST, Plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import NoRun, check_same, create_run, open_run
 from emulator.trials.trial import plan_trial
+from trellis.command.cli import app
 
 EXPERIMENT = """\
 name: small

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.experiment.document import ExperimentError
-from emulator.experiment.load import load
-from emulator.experiment.resolved import resolved_yaml
-from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.variants import trials, variants
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
+from emulator.experiment.file.resolved import resolved_yaml
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.variants import trials, variants
 
 BASE = """\
 name: small

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.experiment.load import load
-from emulator.experiment.variants import trials, variants
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials, variants
 
 BASE = """\
 name: small

@@ -10,8 +10,8 @@ import pytest
 import workload_toys  # noqa: F401 - registers a system that serves ranges
 from test_experiment_load import SMALL, problems
 
-from emulator.experiment.load import load
-from emulator.experiment.resolved import resolved_yaml
+from emulator.experiment.file.load import load
+from emulator.experiment.file.resolved import resolved_yaml
 
 LOOKUPS = """\
 name: looks

@@ -7,10 +7,10 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.fleet.assignment import network_in, put_network, put_script, script_in
-from emulator.network.model import Network
+from emulator.contract.protocol import Event, RangeInterest, TopicInterest
+from emulator.fleet.host.assignment import network_in, put_network, put_script, script_in
+from emulator.network.links import Network
 from emulator.network.spec import NetworkSpec
-from emulator.protocol import Event, RangeInterest, TopicInterest
 from emulator.runtime.script import (
     Action,
     Held,

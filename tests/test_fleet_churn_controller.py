@@ -21,11 +21,11 @@ from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes.aio.client.exceptions import ApiException
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from emulator.fleet import churn_controller, pod_watch
-from emulator.fleet.churn_controller import pod_namer, run_churn
-from emulator.fleet.pod_churn import Pace, Pod
-from emulator.fleet.pod_watch import Pods, PodsDenied
-from emulator.telemetry.otlp import FileSink, read_records
+from emulator.fleet.pods import churn_controller, pod_watch
+from emulator.fleet.pods.churn_controller import pod_namer, run_churn
+from emulator.fleet.pods.kill_schedule import Pace, Pod
+from emulator.fleet.pods.pod_watch import Pods, PodsDenied
+from emulator.telemetry.otlp_files import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
 from trellis.v1 import control_pb2_grpc
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from emulator.fleet import clock_offset
-from emulator.fleet.clock_offset import measure_clock_offset
+from emulator.fleet.host import clock_offset
+from emulator.fleet.host.clock_offset import measure_clock_offset
 from trellis.v1 import control_pb2
 
 AHEAD = 5_000_000_000

@@ -21,14 +21,14 @@ from coordinator_world import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.assignment import script_in
-from emulator.fleet.clock_offset import clock_exchange
-from emulator.fleet.conduct import follow, lose_silent
-from emulator.fleet.coordinator import ControlError, Coordinator
-from emulator.fleet.enforcement import Enforcement
-from emulator.fleet.journal import Journal, replay
-from emulator.fleet.verdict import judge
+from emulator.experiment.file.spec import TrialSpec
+from emulator.fleet.coordinator.conductor import follow, lose_silent
+from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
+from emulator.fleet.coordinator.journal import Journal, replay
+from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.host.assignment import script_in
+from emulator.fleet.host.clock_offset import clock_exchange
+from emulator.fleet.host.delay_enforcement import Enforcement
 from emulator.runtime.tracker import CONTACTS
 from trellis.v1 import control_pb2
 

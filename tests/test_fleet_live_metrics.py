@@ -12,9 +12,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spec_of
 
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.live_metrics import HOST_STATES, Reading, serve
-from emulator.fleet.live_reading import LiveReader
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.live_metrics import HOST_STATES, Reading, serve
+from emulator.fleet.coordinator.live_reading import LiveReader
 from trellis.v1 import control_pb2
 
 

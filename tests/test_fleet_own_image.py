@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.fleet import own_image as module
-from emulator.fleet.own_image import own_image
+from emulator.fleet.pods import own_image as module
+from emulator.fleet.pods.own_image import own_image
 
 
 def test_outside_a_cluster_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

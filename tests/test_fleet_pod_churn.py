@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.fleet.pod_churn import Deletion, Kill, Outcome, Pace, Pod, PodChurn
+from emulator.fleet.pods.kill_schedule import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 
 PACE = Pace(rate=10, calls=3, patience=30)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 
 HOSTS = 3
 EXPERIMENT = """

@@ -19,13 +19,13 @@ from fleet_toys import PATH
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.processes import run_processes
 from emulator.runtime.progress import Progress
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 
 PEERS = 24
 

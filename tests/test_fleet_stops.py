@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from emulator.fleet.stops import is_stopped
+from emulator.fleet.host.stop_signals import is_stopped
 
 
 def test_a_process_that_is_stopped_is_seen_and_one_that_went_on_knows_it() -> None:

@@ -12,15 +12,15 @@ import grpc
 import pytest
 from test_fleet_coordinator import POD_CHURN, SECOND, VERSIONS, begin, plan_of, register, result, spec_of
 
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.written import Written
-from emulator.fleet.conduct import follow
-from emulator.fleet.control import CoordinatorService
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.journal import Journal, replay
-from emulator.fleet.verdict import judge
-from emulator.runtime.clock import unix_ns
-from emulator.terminal import told
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.telemetry_totals import Written
+from emulator.fleet.coordinator.conductor import follow
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.journal import Journal, replay
+from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.runtime.realtime.clock import unix_ns
+from trellis.command.terminal import told
 from trellis.v1 import control_pb2, control_pb2_grpc
 
 HOSTS = ("host-0", "host-1")

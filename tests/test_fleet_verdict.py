@@ -17,9 +17,9 @@ from coordinator_world import (
     spec_of,
 )
 
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.stops import WORD
-from emulator.fleet.verdict import judge
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.host.stop_signals import WORD
 from trellis.v1 import control_pb2
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.gossip.newscast import Newscast
-from emulator.gossip.profiles import make_profile
-from emulator.gossip.sightings import Sightings
+from emulator.protocols.gossip.newscast import Newscast
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.gossip.sightings import Sightings
 from trellis.v1.overlay import Contact, NewscastExchange, Profile
 
 SELF = 50

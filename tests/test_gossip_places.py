@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.gossip.places import NOWHERE, Places
+from emulator.compact.places import NOWHERE, Places
 
 peers = st.lists(st.integers(0, 5000), max_size=40)
 

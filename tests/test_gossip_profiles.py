@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.bit_sets import bit_set, bits
-from emulator.gossip.profiles import make_profile, newer, rates_of, total_rate, utility
+from emulator.compact.bit_sets import bit_set, bits
+from emulator.protocols.gossip.profiles import make_profile, newer, rates_of, total_rate, utility
 from trellis.v1.overlay import Profile
 
 A, B, C, D, E, F, G, H = range(8)

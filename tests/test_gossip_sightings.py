@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.gossip.profiles import make_profile
-from emulator.gossip.sightings import Sightings, age_ms, told
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.gossip.sightings import Sightings, age_ms, told
 from trellis.v1.overlay import Profile
 
 

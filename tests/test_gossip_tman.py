@@ -7,9 +7,9 @@ from fake_environment import FakeEnvironment
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.gossip.profiles import make_profile
-from emulator.gossip.sightings import Sightings
-from emulator.gossip.tman import TMan
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.gossip.sightings import Sightings
+from emulator.protocols.gossip.tman import TMan
 from trellis.v1.overlay import Profile, TManExchange
 
 SELF = 50

@@ -7,7 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator import identifiers
+from emulator.contract import identifiers
 
 
 def test_a_process_keeps_a_bounded_number_of_hashes() -> None:

@@ -9,9 +9,9 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from pydantic import ValidationError
 
-from emulator.memberships.random_graph import RandomGraph
-from emulator.memberships.random_graph_parameters import RandomGraphParameters
-from emulator.protocol import Contact
+from emulator.contract.protocol import Contact
+from emulator.protocols.overlays.random_graph.membership import RandomGraph
+from emulator.protocols.overlays.random_graph.parameters import RandomGraphParameters
 from trellis.v1.overlay import Goodbye
 from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator.network.files import count_hosts, load_rtt
+from emulator.files.trace_error import TraceError
+from emulator.network.matrix_files import count_hosts, load_rtt
 from emulator.network.spec import MatrixFile
-from emulator.trace_error import TraceError
 
 
 def source(tmp_path: Path, kind: str, text: str) -> MatrixFile:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from emulator.contract.random_streams import generator
 from emulator.network.king import king_rtt
-from emulator.streams import generator
 
 HOSTS = 1740
 

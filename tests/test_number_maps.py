@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.number_maps import ABSENT, NumberMap
-from emulator.number_sets import LARGEST
+from emulator.compact.number_maps import ABSENT, NumberMap
+from emulator.compact.number_sets import LARGEST
 
 # Few numbers that meet in one slot again and again, and any number at all.
 NUMBERS = st.integers(0, 40) | st.integers(0, LARGEST) | st.integers(0, 20).map(lambda n: n << 3 | 5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.number_sets import LARGEST, NumberSet
+from emulator.compact.number_sets import LARGEST, NumberSet
 
 NUMBERS = st.integers(0, 40) | st.integers(0, LARGEST) | st.integers(0, 1 << 20).map(lambda n: n << 40 | 0xFF)
 

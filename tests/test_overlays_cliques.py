@@ -7,10 +7,10 @@ from itertools import combinations
 import pytest
 from pydantic import ValidationError
 
-from emulator.overlays.cliques.directory import Directory
-from emulator.overlays.cliques.overlay import Cliques
-from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.overlays.cliques.view import WHOLE, View, even_ends, pair
+from emulator.protocols.overlays.cliques.directory import Directory
+from emulator.protocols.overlays.cliques.overlay import Cliques
+from emulator.protocols.overlays.cliques.parameters import CliqueParameters
+from emulator.protocols.overlays.cliques.view import WHOLE, View, even_ends, pair
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import (
     CliqueConsent,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.overlays.cliques.arrangement import Bounds, rearrange, split
-from emulator.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
+from emulator.protocols.overlays.cliques.arrangement import Bounds, rearrange, split
+from emulator.protocols.overlays.cliques.view import WHOLE, Rtts, View, even_ends, pair, view_in
 
 BOUNDS = Bounds(size=4, diameter=0.1)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from fake_environment import FakeEnvironment
 from pydantic import BaseModel
 
-from emulator.identifiers import RING
-from emulator.overlays.lookups import Lookups, lookups
-from emulator.overlays.small_world_ring import SMALL_WORLD
-from emulator.protocol import Environment, Lookup, Message, Overlay
-from emulator.system import OverlayKind
+from emulator.contract.identifiers import RING
+from emulator.contract.protocol import Environment, Lookup, Message, Overlay
+from emulator.contract.system import OverlayKind
+from emulator.protocols.overlays.lookups import Lookups, lookups
+from emulator.protocols.overlays.small_world.ring import SMALL_WORLD
 from trellis.v1.overlay import Contact, LookupRequest
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.gossip.profiles import make_profile, utility
-from emulator.gossip.sightings import Sightings
-from emulator.identifiers import RING, hash_of_peer
-from emulator.overlays.neighbour_selection import (
+from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.protocols.gossip.profiles import make_profile, utility
+from emulator.protocols.gossip.sightings import Sightings
+from emulator.protocols.overlays.small_world.neighbour_selection import (
     FRIEND,
     PREDECESSOR,
     SMALL_WORLD,

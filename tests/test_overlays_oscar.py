@@ -11,13 +11,13 @@ from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.identifiers import ClockwiseRing, hash_of_peer, skewed
-from emulator.overlays.lookups import Lookups
-from emulator.overlays.oscar.overlay import OSCAR, Oscar
-from emulator.overlays.oscar.parameters import OscarParameters, RingParameters
-from emulator.overlays.oscar.partitions import Candidate, Partitions
-from emulator.overlays.oscar.routes import ClockwiseRoutes
-from emulator.protocol import Lookup
+from emulator.contract.identifiers import ClockwiseRing, hash_of_peer, skewed
+from emulator.contract.protocol import Lookup
+from emulator.protocols.overlays.lookups import Lookups
+from emulator.protocols.overlays.oscar.overlay import OSCAR, Oscar
+from emulator.protocols.overlays.oscar.parameters import OscarParameters, RingParameters
+from emulator.protocols.overlays.oscar.partitions import Candidate, Partitions
+from emulator.protocols.overlays.oscar.routes import ClockwiseRoutes
 from trellis.v1.oscar import LinkReply, LongLinkRequest, RingJoin, RingLeave, RingPlace
 from trellis.v1.overlay import Contact, Routed
 

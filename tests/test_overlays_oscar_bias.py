@@ -10,10 +10,10 @@ from fake_environment import FakeEnvironment
 from test_overlays_oscar import HUNDREDTHS, partitions_of_sixteen
 from test_overlays_oscar_sampling import sampling_at_zero
 
-from emulator.gossip.profiles import make_profile
-from emulator.overlays.oscar.links import LongLinks
-from emulator.overlays.oscar.parameters import RingParameters
-from emulator.overlays.oscar.partitions import Candidate, Partitions
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.overlays.oscar.links import LongLinks
+from emulator.protocols.overlays.oscar.parameters import RingParameters
+from emulator.protocols.overlays.oscar.partitions import Candidate, Partitions
 from trellis.v1.oscar import LinkReply, LongLinkRequest, Sampled, Walk
 from trellis.v1.overlay import Contact, Profile
 

@@ -10,11 +10,11 @@ import pytest
 from fake_environment import FakeEnvironment
 from test_overlays_oscar import HUNDREDTHS, PEERS, network, oscar_at
 
-from emulator.overlays.oscar.overlay import Oscar
-from emulator.overlays.oscar.parameters import RingParameters
-from emulator.overlays.oscar.partitions import Partitions
-from emulator.overlays.oscar.ring import RingNeighbours
-from emulator.overlays.oscar.sampling import Sampling
+from emulator.protocols.overlays.oscar.overlay import Oscar
+from emulator.protocols.overlays.oscar.parameters import RingParameters
+from emulator.protocols.overlays.oscar.partitions import Partitions
+from emulator.protocols.overlays.oscar.ring import RingNeighbours
+from emulator.protocols.overlays.oscar.sampling import Sampling
 from trellis.v1.oscar import Sampled, Walk
 from trellis.v1.overlay import Contact
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from fake_environment import FakeEnvironment
 
-from emulator.identifiers import RING, hash_of_peer
+from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.contract.protocol import Component
 from emulator.messages.message import Message
-from emulator.overlays.pastry import Pastry, PastryParameters
-from emulator.protocol import Component
+from emulator.protocols.overlays.pastry import Pastry, PastryParameters
 from trellis.v1.overlay import Contact, Goodbye, LookupRequest, Routed
 from trellis.v1.pastry import HopAck, JoinRequest, LeafSetProbe, Ping, Pong
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pastry_peer import Peer, contacts, grown, numbers, ready_with_leaves
 
-from emulator.identifiers import RING, hash_of_peer
-from emulator.overlays.pastry.routing_table import RoutingTable
+from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.protocols.overlays.pastry.routing_table import RoutingTable
 from trellis.v1.overlay import Contact, Goodbye, Routed
 from trellis.v1.pastry import (
     JoinRequest,

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pastry_world import PastryWorld
 
-from emulator.identifiers import hash_of_peer, hash_of_topic
-from emulator.overlays.pastry import PastryParameters
+from emulator.contract.identifiers import hash_of_peer, hash_of_topic
+from emulator.protocols.overlays.pastry import PastryParameters
 
 REPAIR = 2 * (30 + 3) + 3 * 3 * 3
 """Seconds: two silent heartbeats one after the other, and three rounds of probes with their repetitions."""

@@ -10,13 +10,13 @@ from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.identifiers import BITS, RING, hash_of_peer
-from emulator.overlays.pastry import PastryParameters
-from emulator.overlays.pastry.leaf_set import LeafSet
-from emulator.overlays.pastry.round_trip import Pings, RoundTrips
-from emulator.overlays.pastry.routing_state import RoutingState
-from emulator.overlays.pastry.routing_table import RoutingTable
-from emulator.protocol import Contact
+from emulator.contract.identifiers import BITS, RING, hash_of_peer
+from emulator.contract.protocol import Contact
+from emulator.protocols.overlays.pastry import PastryParameters
+from emulator.protocols.overlays.pastry.leaf_set import LeafSet
+from emulator.protocols.overlays.pastry.round_trip import Pings, RoundTrips
+from emulator.protocols.overlays.pastry.routing_state import RoutingState
+from emulator.protocols.overlays.pastry.routing_table import RoutingTable
 from trellis.v1.pastry import Ping, Pong
 
 MASK, HALF, SPACE = RING.mask, RING.size // 2, RING.size

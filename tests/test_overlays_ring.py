@@ -9,11 +9,11 @@ from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.identifiers import RING, hash_of_peer, hash_of_topic
+from emulator.contract.identifiers import RING, hash_of_peer, hash_of_topic
 from emulator.messages.message import Message
-from emulator.overlays.neighbour_selection import PREDECESSOR, SUCCESSOR
-from emulator.overlays.small_world import SmallWorld
-from emulator.overlays.small_world_parameters import SmallWorldParameters
+from emulator.protocols.overlays.small_world.neighbour_selection import PREDECESSOR, SUCCESSOR
+from emulator.protocols.overlays.small_world.overlay import SmallWorld
+from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import Contact, Routed
 from trellis.v1.pubsub import Pull
 

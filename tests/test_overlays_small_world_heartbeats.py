@@ -7,9 +7,9 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from small_world_peer import SELF, Peer, knowing, profile
 
-from emulator.gossip.profiles import newer
-from emulator.overlays.small_world import Link, SmallWorld
-from emulator.overlays.small_world_parameters import SmallWorldParameters
+from emulator.protocols.gossip.profiles import newer
+from emulator.protocols.overlays.small_world.overlay import Link, SmallWorld
+from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import TManExchange
 from trellis.v1.pubsub import ProfileExchange, Proposals
 

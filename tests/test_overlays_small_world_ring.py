@@ -10,12 +10,17 @@ from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.identifiers import RING, hash_of_peer
-from emulator.overlays.lookups import Lookups
-from emulator.overlays.neighbour_selection import FRIEND, PREDECESSOR, SMALL_WORLD, SUCCESSOR
-from emulator.overlays.small_world_parameters import SmallWorldRingParameters
-from emulator.overlays.small_world_ring import SmallWorldRing
-from emulator.protocol import Lookup
+from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.contract.protocol import Lookup
+from emulator.protocols.overlays.lookups import Lookups
+from emulator.protocols.overlays.small_world.neighbour_selection import (
+    FRIEND,
+    PREDECESSOR,
+    SMALL_WORLD,
+    SUCCESSOR,
+)
+from emulator.protocols.overlays.small_world.parameters import SmallWorldRingParameters
+from emulator.protocols.overlays.small_world.ring import SmallWorldRing
 from trellis.v1.overlay import Routed
 
 PEERS = 64

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_world_peer import SELF, Peer, contact, hop_of, knowing
 
-from emulator.identifiers import RING, hash_of_peer
-from emulator.overlays.small_world import SmallWorld
-from emulator.overlays.small_world_parameters import SmallWorldParameters
+from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.protocols.overlays.small_world.overlay import SmallWorld
+from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import Routed
 from trellis.v1.pubsub import EventData
 

@@ -9,7 +9,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from small_world_peer import SELF, Peer, hop_of, knowing, profile
 
-from emulator.identifiers import RING, hash_of_peer
+from emulator.contract.identifiers import RING, hash_of_peer
 from trellis.v1.overlay import Goodbye, NewscastExchange
 
 

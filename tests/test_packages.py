@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.experiment.plan import Plan
-from emulator.protocol import RangeInterest
+from emulator.contract.protocol import RangeInterest
+from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +25,7 @@ workload:
 """
 GOOD = """\
 from pydantic import BaseModel, ConfigDict
-from emulator.system import System
+from emulator.contract.system import System
 
 class Nothing(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -58,7 +58,7 @@ def trellis(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def _trellis(*arguments: str, **experiment: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "small.yaml").write_text(EXPERIMENT.replace("NAME", experiment.get("system", "vitis")))
-        program = (sys.executable, "-c", "from emulator.cli import main; main()")
+        program = (sys.executable, "-c", "from trellis.command.cli import main; main()")
         environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "COLUMNS": "300"}
         return subprocess.run(
             [*program, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100
@@ -247,7 +247,7 @@ def test_experiments_of_a_package_are_listed_and_found_by_name(install, trellis,
 
 
 def test_a_run_of_a_system_that_is_not_installed_here_can_still_be_opened(install, trellis, tmp_path):
-    from emulator.experiment.runs import open_run
+    from emulator.experiment.run.runs import open_run
 
     (tmp_path / "run").mkdir()
     text = EXPERIMENT.replace("{name: NAME}", "{name: elsewhere, parameters: {depth: 3}}")

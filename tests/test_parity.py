@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from small_trial import Outcome, expected, run
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import TrialDirectory
 from emulator.fleet.processes import run_processes
 from emulator.telemetry import names
 

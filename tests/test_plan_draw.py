@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.inputs import check_plan_inputs
-from emulator.experiment.plan import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
 
 SMALL: dict[str, Any] = {
     "system": {"name": "vitis"},

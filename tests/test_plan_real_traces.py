@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from emulator.churn.avt import load_avt
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
 from emulator.network.build import build_network
-from emulator.network.files import load_rtt
+from emulator.network.matrix_files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.workload.followers import load_followers, sample
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from test_plan_draw import same, spec
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.inputs import check_plan_inputs
-from emulator.experiment.plan import Plan
-from emulator.protocol import TopicInterest
+from emulator.contract.protocol import TopicInterest
+from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import Subscribe, Unsubscribe
 

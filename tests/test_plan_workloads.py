@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from test_plan_draw import CHURN, same, spec
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.inputs import check_plan_inputs
-from emulator.experiment.plan import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS, Plan
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS, Plan
 
 PRICE = {"name": "price", "low": 0.0, "high": 100.0, "sub_range": 5.0, "skew": 0.5}
 SIZE = {"name": "size", "low": -10.0, "high": 10.0, "sub_range": 1.0}

@@ -7,11 +7,11 @@ import random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from emulator.contract.protocol import Event, RangeInterest
 from emulator.messages.catalogue import decode
-from emulator.protocol import Event, RangeInterest
-from emulator.pubsub.content.index import BoxIndex
-from emulator.pubsub.content.routes import FilterRoutes
-from emulator.pubsub.content.space import Box, EventSpace, box_of, filter_of
+from emulator.protocols.pubsub.content.index import BoxIndex
+from emulator.protocols.pubsub.content.routes import FilterRoutes
+from emulator.protocols.pubsub.content.space import Box, EventSpace, box_of, filter_of
 from trellis.v1.filters import FilterUpdate
 
 SPACE = EventSpace.of({"a": (0.0, 10.0), "b": (-5.0, 5.0)})

@@ -9,9 +9,9 @@ from fake_environment import FakeEnvironment, Sent
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.contract.protocol import Event
 from emulator.messages.message import Message
-from emulator.protocol import Event
-from emulator.pubsub.dissemination import Dissemination
+from emulator.protocols.pubsub.shared.dissemination import Dissemination
 from trellis.v1.pubsub import EventData, Notification, Pull
 
 SELF, PUBLISHER, TOPIC, EVENT = 50, 9, 7, 33

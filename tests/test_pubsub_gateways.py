@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.bit_sets import bits
-from emulator.gossip.profiles import make_profile
-from emulator.identifiers import RING, hash_of_peer, hash_of_topic
-from emulator.protocol import Event, TopicInterest
-from emulator.pubsub.vitis import Vitis
-from emulator.pubsub.vitis_parameters import VitisParameters
+from emulator.compact.bit_sets import bits
+from emulator.contract.identifiers import RING, hash_of_peer, hash_of_topic
+from emulator.contract.protocol import Event, TopicInterest
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.pubsub.vitis.parameters import VitisParameters
+from emulator.protocols.pubsub.vitis.vitis import Vitis
 from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Notification, ProfileExchange, Proposals, RelayRequest
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from kyra_example import DOMAIN, EVENTS, NAMES, WANTED, Tally, event, interest, number
 
+from emulator.contract.protocol import RangeInterest
 from emulator.layouts.groups import forgy
-from emulator.protocol import RangeInterest
-from emulator.pubsub.groups.parameters import GroupLayout, GroupParameters
-from emulator.pubsub.groups.system import Groups
+from emulator.protocols.pubsub.groups.parameters import GroupLayout, GroupParameters
+from emulator.protocols.pubsub.groups.system import Groups
 from emulator.testing.fake_environment import Lockstep
 from trellis.v1.groups import GroupEvent
 

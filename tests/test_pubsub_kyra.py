@@ -10,13 +10,13 @@ import pytest
 from kyra_example import DOMAIN, NAMES, WANTED, Tally, event, interest, number, span, spans, values_in
 from pydantic import ValidationError
 
-from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.overlays.cliques.view import View, even_ends
-from emulator.protocol import Event, RangeInterest
-from emulator.pubsub.kyra.movement import PIECES
-from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
-from emulator.pubsub.kyra.spreading import ways
-from emulator.pubsub.kyra.system import Kyra
+from emulator.contract.protocol import Event, RangeInterest
+from emulator.protocols.overlays.cliques.parameters import CliqueParameters
+from emulator.protocols.overlays.cliques.view import View, even_ends
+from emulator.protocols.pubsub.kyra.movement import PIECES
+from emulator.protocols.pubsub.kyra.parameters import KyraLayout, KyraParameters
+from emulator.protocols.pubsub.kyra.spreading import ways
+from emulator.protocols.pubsub.kyra.system import Kyra
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.filters import Filter, FilterUpdate, TreeEvent
 from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraRates, KyraZoneEvent

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from emulator.overlays.cliques.overlay import Cliques
-from emulator.overlays.cliques.view import even_ends
-from emulator.pubsub.content.space import EventSpace
-from emulator.pubsub.kyra.drawing import Drawing
-from emulator.pubsub.kyra.epoch import STEP, Epoch
-from emulator.pubsub.kyra.parameters import KyraParameters
-from emulator.pubsub.kyra.system import Kyra
+from emulator.protocols.overlays.cliques.overlay import Cliques
+from emulator.protocols.overlays.cliques.view import even_ends
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.kyra.drawing import Drawing
+from emulator.protocols.pubsub.kyra.epoch import STEP, Epoch
+from emulator.protocols.pubsub.kyra.parameters import KyraParameters
+from emulator.protocols.pubsub.kyra.system import Kyra
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import CliqueRecord
 

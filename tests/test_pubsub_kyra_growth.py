@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from emulator.overlays.cliques.measuring import Measuring
-from emulator.protocol import Message
-from emulator.pubsub.content.space import EventSpace
-from emulator.pubsub.content.trees import FilterTrees
-from emulator.pubsub.kyra.growth import Growth
-from emulator.pubsub.kyra.site import Site
+from emulator.contract.protocol import Message
+from emulator.protocols.overlays.cliques.measuring import Measuring
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.content.trees import FilterTrees
+from emulator.protocols.pubsub.kyra.growth import Growth
+from emulator.protocols.pubsub.kyra.server_context import Site
 from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.cliques import CliquePing, CliquePong
 from trellis.v1.filters import TreeAnswer, TreeAttachment

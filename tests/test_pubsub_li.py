@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from li_world import LiWorld
 
-from emulator.protocol import Event, Installation, RangeInterest, TopicInterest
-from emulator.pubsub.li.parameters import LiParameters
-from emulator.pubsub.li.space import ROOT
+from emulator.contract.protocol import Event, Installation, RangeInterest, TopicInterest
+from emulator.protocols.pubsub.li.parameters import LiParameters
+from emulator.protocols.pubsub.li.space import ROOT
 from trellis.v1.content import (
     EventDelivery,
     InsertSub,

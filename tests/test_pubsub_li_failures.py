@@ -8,12 +8,12 @@ import pytest
 from li_world import LiWorld
 from test_pubsub_li import check, grow, parameters, random_ranges, random_values
 
-from emulator.identifiers import hash_of_peer
-from emulator.protocol import Contact
-from emulator.pubsub.li.node import TreeNode
-from emulator.pubsub.li.space import ROOT, Schema
-from emulator.pubsub.li.system import Li
-from emulator.pubsub.recent import RecentNumbers
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import Contact
+from emulator.protocols.pubsub.li.node import TreeNode
+from emulator.protocols.pubsub.li.space import ROOT, Schema
+from emulator.protocols.pubsub.li.system import Li
+from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.content import (
     Comparison,

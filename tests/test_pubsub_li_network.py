@@ -11,15 +11,15 @@ import pytest
 from small_trial import make_plan, trial_spec
 from test_pubsub_li import random_ranges, random_values
 
-from emulator.experiment.plan import Plan
-from emulator.experiment.spec import TrialSpec
+from emulator.contract.protocol import Event, Outcome, PubSub, RangeInterest
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import Plan
 from emulator.network.build import build_network
-from emulator.protocol import Event, Outcome, PubSub, RangeInterest
-from emulator.pubsub.li.node import Name
-from emulator.pubsub.li.pieces import matches
-from emulator.pubsub.li.system import Li
-from emulator.runtime.virtual_life import VirtualLife
-from emulator.runtime.virtual_world import VirtualWorld
+from emulator.protocols.pubsub.li.node import Name
+from emulator.protocols.pubsub.li.pieces import matches
+from emulator.protocols.pubsub.li.system import Li
+from emulator.runtime.virtual.life import VirtualLife
+from emulator.runtime.virtual.world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 PEERS = 30

@@ -9,12 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.identifiers import hash_of
-from emulator.pubsub.li.leaf_table import LeafNodeRoutingTable
-from emulator.pubsub.li.parameters import LiParameters
-from emulator.pubsub.li.pieces import cut, widened
-from emulator.pubsub.li.probing import leaf_probe, region_probe
-from emulator.pubsub.li.space import ROOT, Attribute, Schema, TargetArea, ancestor, halves, is_below, level_of
+from emulator.contract.identifiers import hash_of
+from emulator.protocols.pubsub.li.leaf_table import LeafNodeRoutingTable
+from emulator.protocols.pubsub.li.parameters import LiParameters
+from emulator.protocols.pubsub.li.pieces import cut, widened
+from emulator.protocols.pubsub.li.probing import leaf_probe, region_probe
+from emulator.protocols.pubsub.li.space import (
+    ROOT,
+    Attribute,
+    Schema,
+    TargetArea,
+    ancestor,
+    halves,
+    is_below,
+    level_of,
+)
 
 ATTRIBUTE = Attribute("Attribute1", 0.0, 100.0)
 DOMAIN = st.floats(0.0, 100.0)

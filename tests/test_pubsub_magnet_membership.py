@@ -9,11 +9,11 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from magnet_world import FixedControl
 
-from emulator.gossip.profiles import make_profile
+from emulator.contract.protocol import Component, Contact
 from emulator.messages.message import Message
-from emulator.protocol import Component, Contact
-from emulator.pubsub.magnet.membership import InterestMembership
-from emulator.pubsub.scribe.parameters import ScribeParameters
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.pubsub.magnet.membership import InterestMembership
+from emulator.protocols.pubsub.scribe.parameters import ScribeParameters
 from trellis.v1.magnet import InterestSample, InterestsDown, InterestsUp
 from trellis.v1.overlay import Profile
 

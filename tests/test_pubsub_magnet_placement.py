@@ -9,12 +9,12 @@ from fake_environment import FakeEnvironment
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.gossip.profiles import make_profile, utility
-from emulator.identifiers import hash_of_peer
-from emulator.protocol import TopicInterest
-from emulator.pubsub.magnet.magnet import Magnet
-from emulator.pubsub.magnet.placement import most_similar
-from emulator.registry import SYSTEMS
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import TopicInterest
+from emulator.contract.registry import SYSTEMS
+from emulator.protocols.gossip.profiles import make_profile, utility
+from emulator.protocols.pubsub.magnet.magnet import Magnet
+from emulator.protocols.pubsub.magnet.placement import most_similar
 from trellis.v1.magnet import InterestSample
 from trellis.v1.oscar import RingJoin, RingPlace
 from trellis.v1.overlay import Contact, Profile, TManExchange

@@ -10,15 +10,15 @@ from fake_environment import FakeEnvironment, Lockstep
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.bit_sets import bit_set, bits
-from emulator.gossip.profiles import make_profile
-from emulator.protocol import Event, TopicInterest
-from emulator.pubsub.opt.candidates import Candidates
-from emulator.pubsub.opt.coverage import Coverage
-from emulator.pubsub.opt.directory import Directory
-from emulator.pubsub.opt.links import Link
-from emulator.pubsub.opt.parameters import OptParameters
-from emulator.pubsub.opt.system import Opt
+from emulator.compact.bit_sets import bit_set, bits
+from emulator.contract.protocol import Event, TopicInterest
+from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.pubsub.opt.candidates import Candidates
+from emulator.protocols.pubsub.opt.coverage import Coverage
+from emulator.protocols.pubsub.opt.directory import Directory
+from emulator.protocols.pubsub.opt.links import Link
+from emulator.protocols.pubsub.opt.parameters import OptParameters
+from emulator.protocols.pubsub.opt.system import Opt
 from trellis.v1.opt import (
     DirectoryQuery,
     InterestExchange,

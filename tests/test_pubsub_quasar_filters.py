@@ -13,8 +13,8 @@ from mypy_extensions import i64
 from pydantic import ValidationError
 from quasar_world import PARAMETERS, Graph, QuasarWorld
 
-from emulator.protocol import TopicInterest
-from emulator.pubsub.quasar.bloom import difference, flipped, hashing_of
+from emulator.contract.protocol import TopicInterest
+from emulator.protocols.pubsub.quasar.bloom import difference, flipped, hashing_of
 from trellis.v1.quasar import AttenuatedFilter, FilterRequest, GradientUpdate
 
 POSITIONS = {

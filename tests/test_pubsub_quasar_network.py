@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from small_trial import Outcome, Publication, Session, Subscription, expected, make_plan, run, trial_spec
 
-from emulator.experiment.plan import Plan
+from emulator.experiment.plan.tables import Plan
 
 PEERS = 50
 TOPICS = 6

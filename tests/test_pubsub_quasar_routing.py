@@ -9,9 +9,9 @@ import pytest
 from fake_environment import FakeEnvironment
 from quasar_world import Graph, QuasarWorld
 
-from emulator.protocol import Event, TopicInterest
-from emulator.pubsub.quasar.bloom import hashing_of, home_level
-from emulator.pubsub.quasar.routing import find_gradient
+from emulator.contract.protocol import Event, TopicInterest
+from emulator.protocols.pubsub.quasar.bloom import hashing_of, home_level
+from emulator.protocols.pubsub.quasar.routing import find_gradient
 from trellis.v1.quasar import AttenuatedFilter, GradientUpdate, QuasarEvent
 
 GROUP = 0

@@ -8,11 +8,11 @@ from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.bit_sets import bit_set, bits
-from emulator.identifiers import RING, hash_of_topic
+from emulator.compact.bit_sets import bit_set, bits
+from emulator.contract.identifiers import RING, hash_of_topic
+from emulator.contract.protocol import Overlay
 from emulator.messages.message import Message
-from emulator.protocol import Overlay
-from emulator.pubsub.relay_trees import RelayTrees
+from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import RelayRequest
 

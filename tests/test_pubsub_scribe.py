@@ -14,8 +14,8 @@ from scribe_peer import (
     topics,
 )
 
-from emulator.identifiers import hash_of_peer
-from emulator.protocol import Event, RangeInterest, TopicInterest
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import Event, RangeInterest, TopicInterest
 from trellis.v1.overlay import LookupRequest
 from trellis.v1.scribe import (
     TreeAcceptance,

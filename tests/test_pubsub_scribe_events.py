@@ -12,7 +12,7 @@ from scribe_peer import (
     member,
 )
 
-from emulator.protocol import Event
+from emulator.contract.protocol import Event
 from trellis.v1.pubsub import EventData
 from trellis.v1.scribe import (
     GroupCreation,

@@ -21,8 +21,8 @@ from scribe_peer import (
     topics,
 )
 
-from emulator.identifiers import hash_of_peer
-from emulator.protocol import Message, TopicInterest
+from emulator.contract.identifiers import hash_of_peer
+from emulator.contract.protocol import Message, TopicInterest
 from trellis.v1.pubsub import EventData
 from trellis.v1.scribe import (
     TreeAcceptance,

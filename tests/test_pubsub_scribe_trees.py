@@ -10,11 +10,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scribe_buckets import BUCKETS
 
-from emulator.identifiers import RING, Xor, hash_of_peer, hash_of_topic
-from emulator.protocol import Component, Event, TopicInterest
-from emulator.pubsub.scribe.scribe import Scribe, over
-from emulator.registry import OVERLAYS
-from emulator.system import OverlayKind
+from emulator.contract.identifiers import RING, Xor, hash_of_peer, hash_of_topic
+from emulator.contract.protocol import Component, Event, TopicInterest
+from emulator.contract.registry import OVERLAYS
+from emulator.contract.system import OverlayKind
+from emulator.protocols.pubsub.scribe.scribe import Scribe, over
 
 PEERS = 40
 TOPICS = 5

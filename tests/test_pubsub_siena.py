@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from kyra_example import DOMAIN, NAMES, WANTED, Tally, interest, number, spans, values_in
 
-from emulator.protocol import Event, RangeInterest
-from emulator.pubsub.content.order import candidates
-from emulator.pubsub.content.space import filter_of
-from emulator.pubsub.siena.parameters import SienaParameters
-from emulator.pubsub.siena.system import Siena
+from emulator.contract.protocol import Event, RangeInterest
+from emulator.protocols.pubsub.content.order import candidates
+from emulator.protocols.pubsub.content.space import filter_of
+from emulator.protocols.pubsub.siena.parameters import SienaParameters
+from emulator.protocols.pubsub.siena.system import Siena
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.filters import FilterUpdate, TreeEvent
 

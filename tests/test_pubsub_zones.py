@@ -7,10 +7,10 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.overlays.cliques.view import even_ends
-from emulator.pubsub.content.space import ABSENT, EventSpace, box_of, filter_of
-from emulator.pubsub.content.zones import draw_zones, imbalance, zone_of
-from emulator.pubsub.kyra.epoch import Epoch, epoch_in, to_bounds, to_box
+from emulator.protocols.overlays.cliques.view import even_ends
+from emulator.protocols.pubsub.content.space import ABSENT, EventSpace, box_of, filter_of
+from emulator.protocols.pubsub.content.zones import draw_zones, imbalance, zone_of
+from emulator.protocols.pubsub.kyra.epoch import Epoch, epoch_in, to_bounds, to_box
 
 SPACE = EventSpace.of({"a": (0.0, 10.0), "b": (-1.0, 1.0)})
 values = st.tuples(st.floats(-2, 12), st.one_of(st.floats(-2, 2), st.just(ABSENT)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.quantities import format_duration, parse_duration
+from emulator.files.quantities import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

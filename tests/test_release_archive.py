@@ -8,8 +8,8 @@ import threading
 import pytest
 import zstandard
 
-from emulator.release import archive
-from emulator.release.archive import ArchiveBomb, ArchiveError, pack, unpack
+from emulator.experiment.run import archive
+from emulator.experiment.run.archive import ArchiveBomb, ArchiveError, pack, unpack
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from release_world import PROGRESS, claim, job, pod, waiting
 
-from emulator.release.errors import ReleaseError
-from emulator.release.experiment import is_for_pods, load_for_pods
+from trellis.command.release.errors import ReleaseError
+from trellis.command.release.experiment import is_for_pods, load_for_pods
 
 EXPERIMENT = """\
 name: small

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from emulator.release.cluster import Cluster
-from emulator.release.errors import ReleaseError
+from trellis.command.release.cluster import Cluster
+from trellis.command.release.errors import ReleaseError
 
 pytestmark = pytest.mark.timeout(60)
 

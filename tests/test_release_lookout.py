@@ -3,12 +3,12 @@
 import pytest
 from release_world import World, claim, event, job, pod, waiting, workload
 
-from emulator.release.cluster import Cluster
-from emulator.release.errors import ReleaseError, Unreachable
-from emulator.release.lookout import Lookout
-from emulator.release.problems import Problem, explain_pod, kind_of, refusal, unbound
-from emulator.release.release import Release
-from emulator.release.waiting import Waiting
+from trellis.command.release.cluster import Cluster
+from trellis.command.release.errors import ReleaseError, Unreachable
+from trellis.command.release.lookout import Lookout
+from trellis.command.release.problems import Problem, explain_pod, kind_of, refusal, unbound
+from trellis.command.release.release import Release
+from trellis.command.release.waiting import Waiting
 
 UNSCHEDULED = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available."}
 

@@ -9,10 +9,10 @@ import threading
 import pytest
 from release_world import labels
 
-from emulator.release.cluster import Cluster
-from emulator.release.errors import Unreachable
-from emulator.release.relay import Relay
-from emulator.release.release import Release
+from trellis.command.release.cluster import Cluster
+from trellis.command.release.errors import Unreachable
+from trellis.command.release.relay import Relay
+from trellis.command.release.release import Release
 
 KUBECTL = """\
 #!{python} -IS

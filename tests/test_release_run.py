@@ -13,10 +13,10 @@ import pytest
 import yaml
 from release_world import PROGRESS, claim, event, job, pod, waiting, workload
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.release import waiting as waits
+from emulator.experiment.run.directory import RunDirectory
+from trellis.command.release import waiting as waits
 
-TRELLIS = (sys.executable, "-c", "from emulator.cli import main; main()")
+TRELLIS = (sys.executable, "-c", "from trellis.command.cli import main; main()")
 
 EXPERIMENT = """\
 name: small

@@ -12,11 +12,11 @@ from small_trial import expected
 
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.runtime.virtual import run_virtual
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.runtime.virtual.run import run_virtual
 
 SPEC = {
     "system": {"name": "scribe-pastry"},

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtime.agenda import Agenda
-from emulator.runtime.clock import TrialClock, unix_ns
 from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime.agenda import Agenda
+from emulator.runtime.realtime.clock import TrialClock, unix_ns
 
 
 def run_agenda(fill: Callable[[Agenda, TrialClock], Awaitable[None]]) -> Agenda:

@@ -10,9 +10,9 @@ import pytest
 from fleet_toys import Flood, FloodParameters
 from realtime_world import World
 
-from emulator.runtime.controller import Contacts, Controller
+from emulator.runtime.realtime.controller import Contacts, Controller
+from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import Join, Leave, Script, Step
-from emulator.runtime.session import Session
 from emulator.telemetry import names
 
 

@@ -10,11 +10,11 @@ import pytest
 import workload_toys  # noqa: F401 - registers the systems
 from small_trial import trial_spec
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual import run_virtual
-from emulator.terminal import told
+from emulator.runtime.virtual.run import run_virtual
+from trellis.command.terminal import told
 
 SNAPSHOT = Progress("measure", 20.0, 60.0, 1000, 12, 3456, 99_999)
 RANGES = {

@@ -12,7 +12,7 @@ import pytest
 from realtime_world import ONE_WAY, UNREACHABLE_AFTER, Parts, World
 
 from emulator.messages.message import MAINTENANCE, Message
-from emulator.runtime import realtime
+from emulator.runtime.realtime import host
 from trellis.v1 import wire_pb2
 from trellis.v1.overlay import Goodbye, LookupRequest, Routed
 from trellis.v1.pubsub import EventData, Notification, Pull
@@ -46,7 +46,7 @@ def test_a_message_arrives_on_the_channel_that_it_was_sent_on(world: World) -> N
 
 def test_what_stays_at_the_host_is_never_encoded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     sender, receiver = world.add(0, Parts), world.add(1, Parts)
-    monkeypatch.setattr(realtime.Parcel, "payload", lambda parcel: pytest.fail("it was encoded"))
+    monkeypatch.setattr(host.Parcel, "payload", lambda parcel: pytest.fail("it was encoded"))
     sender.environment.send(1, EventData(payload=b"x"))
     world.run(until=lambda: receiver.heard)
     assert not world.failures
@@ -94,7 +94,7 @@ def test_delay_counts_from_the_send_call_and_half_a_batch_is_taken_off(world: Wo
     world.run(until=lambda: world.wire.passages)
     (passage,) = world.wire.passages
     assert passage.due_ns - passage.sent_ns == pytest.approx(ONE_WAY * 1e9, abs=2)
-    assert world.host.clock.now_ns() >= passage.due_ns - realtime.GATHERING / 2 * 1e9
+    assert world.host.clock.now_ns() >= passage.due_ns - host.GATHERING / 2 * 1e9
 
 
 def test_a_peer_that_is_down_is_noticed_after_the_time_out_and_not_before(world: World) -> None:
@@ -242,7 +242,7 @@ def test_a_periodic_call_begins_within_its_period_and_keeps_it_without_drift(wor
 
 
 def test_a_full_delay_line_drops_and_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(realtime, "_WAITING_LIMIT", 3)
+    monkeypatch.setattr(host, "_WAITING_LIMIT", 3)
     peer = world.join(0)
     for _ in range(5):
         peer.environment.send(3, Goodbye())

@@ -12,9 +12,9 @@ import grpc.aio
 import pytest
 
 from emulator.messages.catalogue import decode
-from emulator.runtime import links
-from emulator.runtime.links import Links, LinksService
-from emulator.runtime.passage import Parcel, Passage
+from emulator.runtime.realtime import streams
+from emulator.runtime.realtime.passage import Parcel, Passage
+from emulator.runtime.realtime.streams import Links, LinksService
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 from trellis.v1.pubsub import EventData
 
@@ -51,7 +51,7 @@ async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
 
 @asynccontextmanager
 async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterator[tuple[Any, str]]:
-    server = grpc.aio.server(options=links.OPTIONS)
+    server = grpc.aio.server(options=streams.OPTIONS)
     service = LinksService()
     service.links = answers = Links(host, [_NOWHERE, _NOWHERE])  # type: ignore[arg-type]
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
@@ -90,7 +90,7 @@ def test_envelopes_arrive_in_order_and_whole() -> None:
 
 
 def test_a_queue_is_bounded_and_what_it_drops_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_QUEUE_LIMIT", 10)
+    monkeypatch.setattr(streams, "_QUEUE_LIMIT", 10)
 
     async def live() -> None:
         here, there = FakeHost(0), FakeHost(1)
@@ -131,7 +131,7 @@ def test_a_host_that_refuses_is_given_up_at_once() -> None:
 
 
 def test_a_link_that_is_not_used_is_closed_and_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_IDLE", 0.05)
+    monkeypatch.setattr(streams, "_IDLE", 0.05)
 
     async def live() -> None:
         here, there = FakeHost(0), FakeHost(1)
@@ -172,7 +172,7 @@ def test_links_close_even_when_something_is_sent_at_that_moment() -> None:
 
 
 def test_a_host_that_is_gone_is_not_looked_for_without_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_BACK_OFF", (0.01, 0.02))
+    monkeypatch.setattr(streams, "_BACK_OFF", (0.01, 0.02))
 
     async def live() -> None:
         here = FakeHost(0)
@@ -236,7 +236,7 @@ def test_a_host_answers_over_the_stream_that_the_other_one_opened() -> None:
 
 
 def test_a_stream_stays_open_while_only_the_other_host_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_IDLE", 0.1)
+    monkeypatch.setattr(streams, "_IDLE", 0.1)
 
     async def live() -> None:
         here, there = FakeHost(0), FakeHost(1)
@@ -255,7 +255,7 @@ def test_a_stream_stays_open_while_only_the_other_host_uses_it(monkeypatch: pyte
 def test_what_is_answered_while_a_stream_is_closed_arrives_or_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(links, "_IDLE", 0.02)
+    monkeypatch.setattr(streams, "_IDLE", 0.02)
 
     async def live() -> None:
         here, there = FakeHost(0), FakeHost(1)
@@ -289,7 +289,7 @@ def test_nobody_answers_over_the_stream_of_a_host_that_is_gone() -> None:
 def test_a_host_that_calls_is_answered_though_it_could_not_be_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(links, "_BACK_OFF", (60.0, 60.0))
+    monkeypatch.setattr(streams, "_BACK_OFF", (60.0, 60.0))
 
     async def live() -> None:
         here, there = FakeHost(0), FakeHost(1)

@@ -15,15 +15,15 @@ from realtime_world import World
 from small_trial import Outcome, run
 from workload_toys import ContentFlood, FloodParameters, LateLookups, ModuloLookups
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.contract.identifiers import RING
+from emulator.contract.protocol import Event, Lookup, RangeInterest, Timer
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import TrialDirectory
 from emulator.fleet.processes import run_processes
-from emulator.identifiers import RING
-from emulator.protocol import Event, Lookup, RangeInterest, Timer
 from emulator.telemetry import names
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 from trellis.v1.overlay import Goodbye, LookupRequest
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from realtime_world import ONE_WAY, Parts, World
 
-from emulator.protocol import Event, TopicInterest
-from emulator.runtime import realtime
+from emulator.contract.protocol import Event, TopicInterest
+from emulator.runtime.realtime import host
 from trellis.v1.overlay import Goodbye
 from trellis.v1.pubsub import EventData
 
@@ -96,11 +96,11 @@ def test_a_trace_context_survives_the_wire(world: World) -> None:
     (root,) = world.spans()
     identity = (root.trace_id, int.from_bytes(root.span_id, "little"))
     assert (trace.trace_id, trace.span_id, trace.depth) == (*identity, 1)
-    read = realtime.read_context(envelope)
+    read = host.read_context(envelope)
     assert read is not None
     assert (read.depth, read.topic, read.event) == (0, 0, 0)
     trace.ClearField("topic")
     trace.ClearField("event")
-    read = realtime.read_context(envelope)
+    read = host.read_context(envelope)
     assert read is not None
     assert (read.topic, read.event) == (None, -1)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pyarrow as pa
 from small_trial import make_plan
 
-from emulator.experiment.plan import PUBLICATIONS, SUBSCRIPTIONS
-from emulator.protocol import Event, RangeInterest, TopicInterest
+from emulator.contract.protocol import Event, RangeInterest, TopicInterest
+from emulator.experiment.plan.tables import PUBLICATIONS, SUBSCRIPTIONS
 from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Subscribe, Unsubscribe
 

@@ -12,7 +12,7 @@ from small_trial import Outcome, make_plan, run, values
 
 from emulator.network.build import build_network
 from emulator.telemetry import names
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 from trellis.v1.overlay import LookupRequest, Routed
 from trellis.v1.pubsub import EventData, Notification, Pull
 

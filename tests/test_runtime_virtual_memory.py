@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from told_and_handed import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.spec import TrialSpec
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.layout import lay_out
-from emulator.pubsub.vitis import Vitis
-from emulator.registry import SYSTEMS
+from emulator.protocols.pubsub.vitis.vitis import Vitis
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual import run_virtual
+from emulator.runtime.virtual.run import run_virtual
 
 PEERS = 20
 PHASES = {"join": "2 s", "settle": "20 s", "measure": "10 s", "drain": "4 s"}

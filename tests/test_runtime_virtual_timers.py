@@ -8,7 +8,7 @@ import pytest
 from runtime_diary import Diary, both_up, diary_spec, diary_system
 from small_trial import make_plan, run
 
-from emulator.experiment.plan import Plan
+from emulator.experiment.plan.tables import Plan
 
 
 @pytest.fixture

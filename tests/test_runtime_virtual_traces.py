@@ -9,8 +9,8 @@ import pytest
 from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, hops, publish_once
 from small_trial import make_plan, run
 
+from emulator.contract.protocol import Event, Timer
 from emulator.messages.message import Message
-from emulator.protocol import Event, Timer
 from emulator.telemetry import names
 from trellis.v1.overlay import Goodbye, TManExchange
 from trellis.v1.pubsub import EventData, Notification, Pull

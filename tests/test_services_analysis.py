@@ -17,13 +17,13 @@ import pytest
 from analysis_golden import EXPERIMENT, TRIAL, golden_run
 from pyspark.sql import SparkSession
 
-from analysis.executors import ClusterError, Executors
-from analysis.java import JAVA
+from analysis.engine.executors import ClusterError, Executors
+from analysis.engine.java import JAVA
 from analysis.pipeline import analyze
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import NoRun
-from emulator.experiment.written import Written
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.runs import NoRun
+from emulator.experiment.run.telemetry_totals import Written
 from services.analysis import TooLate, await_trials
 from services.executor import command
 

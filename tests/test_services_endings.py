@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.experiment.load import load
-from emulator.experiment.runs import make_run
+from emulator.experiment.file.load import load
+from emulator.experiment.run.runs import make_run
 from services import coordinator
 from services.endings import in_words
 
@@ -265,7 +265,7 @@ def test_what_nobody_foresaw_keeps_its_traceback_for_the_log_of_the_pod() -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["emulator", "emulator.cli", "typer"])
+@pytest.mark.parametrize("moment", ["emulator", "trellis.command.cli", "typer"])
 def test_a_signal_while_the_command_is_being_imported_ends_it_without_a_traceback(
     moment: str, number: int
 ) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.experiment.rundir import RunDirectory
-from emulator.release.archive import pack, unpack
-from emulator.release.standing import Standing
+from emulator.experiment.run.archive import pack, unpack
+from emulator.experiment.run.directory import RunDirectory
+from emulator.trials.run_standing import Standing
 from services import results
 from services.results import ResultsServer
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from analysis.executors import Executors
-from emulator.experiment.rundir import RunDirectory
-from services import sweep
+from analysis.engine.executors import Executors
+from emulator.experiment.run.directory import RunDirectory
+from services import spark_driver
 
 LIMIT = 240
 """Seconds, on a busy machine."""
@@ -36,7 +36,7 @@ def line(tmp_path: Path, experiment: str, *more: str) -> list[str]:
     """The command line of the service."""
     file = tmp_path / "experiment.yaml"
     file.write_text(experiment)
-    return ["services.sweep", "--experiment", str(file), "--run", str(tmp_path / "run"), *more]
+    return ["services.spark_driver", "--experiment", str(file), "--run", str(tmp_path / "run"), *more]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
     def call(*more: str) -> int:
         monkeypatch.setattr(sys, "argv", line(tmp_path, EXPERIMENT, *more))
-        return sweep.main()
+        return spark_driver.main()
 
     before = signal.getsignal(signal.SIGTERM)
     yield call
@@ -88,8 +88,8 @@ def test_told_to_end_it_leaves_a_run_that_is_taken_up_and_analysed_and_no_other(
     def conclude(directory: RunDirectory, spark: object) -> None:
         steps.append((directory.path, spark, trial.read_status()["state"]))
 
-    monkeypatch.setattr(sweep, "session_with", session_with)
-    monkeypatch.setattr(sweep, "conclude", conclude)
+    monkeypatch.setattr(spark_driver, "session_with", session_with)
+    monkeypatch.setattr(spark_driver, "conclude", conclude)
     run.experiment.unlink()
     assert service() == 0
     assert "vitis-1 valid" in capsys.readouterr().out

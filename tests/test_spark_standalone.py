@@ -17,7 +17,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from analysis.java import JAVA, LEFT_OUT
+from analysis.engine.java import JAVA, LEFT_OUT
 
 SPARK = Path(pyspark.__file__).parent
 LIMIT = 120.0
@@ -46,8 +46,8 @@ exec {shlex.quote(JAVA)} "$@"
 """
 """The Java that the worker gives to executors, with options that it does not have left out."""
 TRELLIS = """\
-from analysis.session import spark_session
-from emulator import cli
+from analysis.engine.session import spark_session
+from trellis.command import cli
 
 def analyze(directory, screen, early):
     with spark_session(1) as spark:

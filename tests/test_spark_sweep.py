@@ -14,16 +14,16 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import Result
 
-from emulator.experiment.load import load
-from emulator.experiment.rundir import RunDirectory
-from emulator.experiment.runs import make_run
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import make_run
 from emulator.runtime.progress import Progress
-from emulator.spark import task as task_module
-from emulator.spark.news import Listener, Teller
-from emulator.spark.sweep import _receive, run_on_executors
-from emulator.spark.task import Task, perform
 from emulator.trials.sweep import Update, run_here, run_sweep
+from trellis.on_spark import task as task_module
+from trellis.on_spark.driver import _receive, run_on_executors
+from trellis.on_spark.news import Listener, Teller
+from trellis.on_spark.task import Task, perform
 
 FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
 EXPERIMENT = """\

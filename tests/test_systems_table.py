@@ -9,11 +9,11 @@ import pytest
 from pydantic import BaseModel, Field, create_model
 from rich.console import Console
 
-from emulator.overlays.pastry.parameters import PastryParameters
-from emulator.pubsub.scribe.parameters import parameters_over
-from emulator.registry import SYSTEMS
-from emulator.system import System
-from emulator.systems_table import table_of
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
+from emulator.protocols.overlays.pastry.parameters import PastryParameters
+from emulator.protocols.pubsub.scribe.parameters import parameters_over
+from trellis.command.systems_table import table_of
 
 SCRIBE = SYSTEMS["scribe-pastry"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from emulator.telemetry import encoding
+from emulator.telemetry import span_encoding
 
 IDS = st.integers(1, 2**64 - 1)
 TIMES = st.integers(0, 2**64 - 1)
@@ -29,7 +29,7 @@ def typed(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def encoded(attributes: dict[str, Any]) -> bytes:
-    return b"".join(encoding.span_attribute(key, value) for key, value in attributes.items())
+    return b"".join(span_encoding.span_attribute(key, value) for key, value in attributes.items())
 
 
 @given(
@@ -50,8 +50,8 @@ def test_a_span_is_read_back_field_by_field(
     times: tuple[int, int],
     attributes: dict[str, Any],
 ) -> None:
-    span = encoding.span(
-        trace_id, span_id, parent, encoding.name_and_kind(name, kind), *times, [encoded(attributes)]
+    span = span_encoding.span(
+        trace_id, span_id, parent, span_encoding.name_and_kind(name, kind), *times, [encoded(attributes)]
     )
     scope_spans = trace_pb2.ScopeSpans.FromString(span)
     assert scope_spans.ListFields() == [
@@ -68,8 +68,8 @@ def test_a_span_is_read_back_field_by_field(
 
 @given(size=st.sampled_from([0, 20, 70, 80, 127, 128, 16_200, 16_300, 16_400, 70_000]))
 def test_spans_of_any_length_are_read_back(size: int) -> None:
-    name = encoding.name_and_kind("x", 1)
-    span = encoding.span(bytes(16), 1, 0, name, 1, 2, [encoding.span_attribute("a", "b" * size)])
+    name = span_encoding.name_and_kind("x", 1)
+    span = span_encoding.span(bytes(16), 1, 0, name, 1, 2, [span_encoding.span_attribute("a", "b" * size)])
     (decoded,) = trace_pb2.ScopeSpans.FromString(span).spans
     assert read(decoded.attributes) == {"a": "b" * size}
 
@@ -77,10 +77,10 @@ def test_spans_of_any_length_are_read_back(size: int) -> None:
 @given(ATTRIBUTES, st.lists(TEXT, max_size=5))
 def test_many_spans_share_resource_and_scope(attributes: dict[str, Any], span_names: list[str]) -> None:
     spans = [
-        encoding.span(bytes(16), number, 0, encoding.name_and_kind(name, 5), 1, 2, [])
+        span_encoding.span(bytes(16), number, 0, span_encoding.name_and_kind(name, 5), 1, 2, [])
         for number, name in enumerate(span_names, 1)
     ]
-    message = encoding.traces_data(encoding.resource(attributes), "scope", spans)
+    message = span_encoding.traces_data(span_encoding.resource(attributes), "scope", spans)
     (resource_spans,) = trace_pb2.TracesData.FromString(message).resource_spans
     assert typed(read(resource_spans.resource.attributes)) == typed(attributes)
     (scope_spans,) = resource_spans.scope_spans
@@ -90,7 +90,7 @@ def test_many_spans_share_resource_and_scope(attributes: dict[str, Any], span_na
 
 @given(st.floats(allow_nan=False))
 def test_a_number_with_a_fraction_is_a_double(value: float) -> None:
-    message = b"\x0a" + encoding.varint(len(pair := encoding.key_value("k", value))) + pair
+    message = b"\x0a" + span_encoding.varint(len(pair := span_encoding.key_value("k", value))) + pair
     assert read(Resource.FromString(message).attributes) == {"k": value}
 
 
@@ -98,7 +98,9 @@ def test_a_number_with_a_fraction_is_a_double(value: float) -> None:
 def test_a_boolean_is_never_taken_for_the_number_seen_before(values: tuple[Any, Any]) -> None:
     for value in values:
         scope = trace_pb2.ScopeSpans.FromString(
-            encoding.span(bytes(16), 1, 0, b"", 1, 2, [encoding.span_attribute(f"seen {values}", value)])
+            span_encoding.span(
+                bytes(16), 1, 0, b"", 1, 2, [span_encoding.span_attribute(f"seen {values}", value)]
+            )
         )
         ((read_back),) = read(scope.spans[0].attributes).values()
         assert type(read_back) is type(value)
@@ -106,4 +108,4 @@ def test_a_boolean_is_never_taken_for_the_number_seen_before(values: tuple[Any, 
 
 def test_a_negative_number_is_refused() -> None:
     with pytest.raises(ValueError, match="range"):
-        encoding.key_value("k", -1)
+        span_encoding.key_value("k", -1)

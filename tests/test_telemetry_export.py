@@ -15,10 +15,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from emulator.telemetry import export as module
+from emulator.telemetry import exporter as module
 from emulator.telemetry.endpoint import BadEndpoint
-from emulator.telemetry.export import Exporter, ExportError, GrpcSink
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.exporter import Exporter, ExportError, GrpcSink
+from emulator.telemetry.otlp_files import read_records
 from emulator.telemetry.recorder import Recorder
 from trellis.v1.pubsub import Notification
 
@@ -28,7 +28,7 @@ import emulator.telemetry.recorder, grpc, grpc.aio
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 import sys
 known = set(sys.modules)
-from emulator.telemetry.export import GrpcSink
+from emulator.telemetry.exporter import GrpcSink
 sinks = [GrpcSink("http://127.0.0.1:1", signal, closing=0) for signal in ("traces", "metrics")]
 for sink in sinks:
     sink.close()

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.telemetry.otlp import BackgroundSink, Cut, FileSink, read_records, scan_records
+from emulator.telemetry.otlp_files import BackgroundSink, Cut, FileSink, read_records, scan_records
 
 MESSAGES = [b"one", b"", b"three" * 100]
 

@@ -10,11 +10,11 @@ import pytest
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
+from emulator.contract.protocol import Component, Event, Installation, Lookup, Outcome
 from emulator.messages.message import Message
-from emulator.protocol import Component, Event, Installation, Lookup, Outcome
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
-from emulator.telemetry.otlp import read_records
+from emulator.telemetry.otlp_files import read_records
 from emulator.telemetry.recorder import Recorder
 from trellis.v1.content import EventContent, EventDelivery, ProbePub
 from trellis.v1.overlay import Goodbye, LookupRequest, Routed

@@ -12,12 +12,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
 from emulator.telemetry import names
 from emulator.telemetry import replay as module
 from emulator.telemetry.endpoint import BadEndpoint
-from emulator.telemetry.otlp import FileSink
+from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.replay import ReplayError, replay
 
 START = 1_000_000_000 * 10**9

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.experiment.load import load
-from emulator.experiment.runs import NoRun, check_same, create_run, open_run
+from emulator.experiment.file.load import load
+from emulator.experiment.run.runs import NoRun, check_same, create_run, open_run
 from emulator.trials import sweep as sweep_module
 from emulator.trials.sweep import RunBusy, default_jobs, run_sweep
+from trellis.command.cli import app
 
 FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
 LIMIT = 60.0
@@ -170,7 +170,7 @@ def test_trials_end_when_their_parent_is_killed(run, spec, behave):
     code = f"""
 import sys
 from pathlib import Path
-from emulator.experiment.runs import open_run
+from emulator.experiment.run.runs import open_run
 from emulator.trials.sweep import run_sweep
 run, spec = open_run(Path({str(run.path)!r}))
 run_sweep(run, spec, 1, lambda _: None, program={FAKE!r})

@@ -4,12 +4,12 @@ import errno
 
 import pytest
 
-from emulator.experiment.fidelity import Check, Fidelity
-from emulator.experiment.load import load
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.status import machine, versions
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Check, Fidelity
+from emulator.experiment.run.versions import machine, versions
 from emulator.runtime.progress import Progress
 from emulator.trials import trial as trial_module
 from emulator.trials.trial import Job, describe, plan_trial, run_trial

@@ -14,13 +14,13 @@ import grpc.aio
 import pytest
 from test_fleet_coordinator import spec_of
 
-from emulator.experiment.draw import draw_plan
-from emulator.fleet.control import CoordinatorService
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.guard import Trust
-from emulator.runtime.links import OPTIONS, LinksService
+from emulator.experiment.plan.draw import draw_plan
+from emulator.fleet.coordinator.authorization import Trust
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.runtime.realtime.streams import OPTIONS, LinksService
 from emulator.trust.credentials import OPEN, Certificates, Credentials, NoCredentials, new_token, read_token
-from emulator.trust.door import Door
+from emulator.trust.interceptor import Door
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc
 
 TOKEN, CHURN, KEY = "the token of hosts", "the controller's", "the key of tickets"

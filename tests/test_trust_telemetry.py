@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from test_telemetry_export import Collector, running
 
-from emulator.telemetry.export import METHODS, Exporter, ExportError, admitted
+from emulator.telemetry.exporter import METHODS, Exporter, ExportError, admitted
 from emulator.telemetry.gate import NotTheirs, refuse_others, serve_gate
-from emulator.telemetry.otlp import FileSink
+from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.recorder import Recorder
 from emulator.trust.credentials import OPEN, bearer
 from emulator.trust.tickets import read_ticket, write_ticket

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator import identifiers
 from emulator.churn.sessions import Sessions
+from emulator.contract import identifiers
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
 from emulator.workload.lookups import draw_lookups
 from emulator.workload.spec import Lookups

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.spec import TrialSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_plan
 from emulator.workload.boxes import draw_regions
 from emulator.workload.content_patterns import BoxPattern
 from emulator.workload.source import Rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from emulator.trace_error import TraceError
+from emulator.files.trace_error import TraceError
 from emulator.workload.correlated import EditorFile, Editors, HierarchicalTopics, MultiModal, Spatial
 from emulator.workload.rates import draw_rates
 from emulator.workload.source import TopicSource

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.trace_error import TraceError
+from emulator.files.trace_error import TraceError
+from emulator.workload.draw_subscriptions import draw_subscriptions
 from emulator.workload.followers import FollowerGraph, load_followers, sample
-from emulator.workload.model import draw_subscriptions
 from emulator.workload.spec import EdgeList
 
 

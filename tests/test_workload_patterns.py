@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.workload.changes import replace_topics
-from emulator.workload.model import change_subscriptions, draw_subscriptions
+from emulator.workload.draw_subscriptions import change_subscriptions, draw_subscriptions
 from emulator.workload.patterns import distinct
 from emulator.workload.problems import workload_problems
 from emulator.workload.rates import draw_rates

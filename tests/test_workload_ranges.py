@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from emulator.workload.attribute import Attribute
 from emulator.workload.content_patterns import RangePattern
-from emulator.workload.model import draw_content
+from emulator.workload.draw_subscriptions import draw_content
 from emulator.workload.ranges import (
     draw_bounds,
     draw_points,

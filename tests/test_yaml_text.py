@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.experiment.yaml_text import BadYaml, read_yaml, write_yaml
+from emulator.files.yaml_text import BadYaml, read_yaml, write_yaml
 
 WORDS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"], include_characters="\n\t")),

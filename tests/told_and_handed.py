@@ -16,14 +16,14 @@ from witness import WITNESS, Handed, read_ledger
 
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
-from emulator import registry
-from emulator.experiment.draw import draw_plan
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.spec import SystemSpec, TrialSpec
+from emulator.contract import registry
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import SystemSpec, TrialSpec
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
 from emulator.layouts.layout import lay_out
-from emulator.registry import SYSTEMS
 from emulator.telemetry import names
 
 OWN_SYSTEMS = [name for name, entry in registry._systems().items() if not entry.package]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TextIO
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.identifiers import IdentifierSpace
-from emulator.protocol import (
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.protocol import (
     Application,
     Component,
     Environment,
@@ -26,8 +26,8 @@ from emulator.protocol import (
     Outcome,
     Timer,
 )
-from emulator.registry import SYSTEMS
-from emulator.system import System
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
 
 
 class Handed(NamedTuple):

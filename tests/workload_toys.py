@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fleet_toys import Flood, FloodParameters
 
-from emulator.protocol import (
+from emulator.contract.protocol import (
     Environment,
     Event,
     Installation,
@@ -16,8 +16,8 @@ from emulator.protocol import (
     LookupService,
     RangeInterest,
 )
-from emulator.registry import SYSTEMS
-from emulator.system import System
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
 from trellis.v1.overlay import LookupRequest
 from trellis.v1.pubsub import EventData
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 # Has the compiled `trellis.v1` found: messages of an interpreted one do not fit compiled protocols.
-from emulator import compiled as _compiled  # noqa: F401
+from emulator.compiler import finder as _compiled  # noqa: F401
 
 if TYPE_CHECKING:
     from trellis.experiment import Experiment, load

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulator.experiment.load import load as load_spec
-from emulator.experiment.ready import locate
-from emulator.experiment.runs import create_run
-from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.variants import trials
+from emulator.experiment.file.load import load as load_spec
+from emulator.experiment.file.package_experiments import locate
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.variants import trials
+from emulator.experiment.run.runs import create_run
 from emulator.trials.sweep import Update, default_jobs, run_sweep
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Experiment:
         """The experiment with other values: `with_(peers=300)`, `with_({"system.parameters.friends": 4})`.
 
         A key that the file varies is no longer varied; `{"vary.peers": [100, 200]}` varies one. Durations
-        have their unit, such as "30 s". Raises emulator.experiment.document.ExperimentError with all that
-        is wrong.
+        have their unit, such as "30 s". Raises emulator.experiment.file.document.ExperimentError with all
+        that is wrong.
         """
         added = [f"{key}={json.dumps(value)}" for key, value in {**(changes or {}), **keys}.items()]
         options = (*self.changes, *added)
@@ -80,8 +80,8 @@ class Experiment:
 def load(file: Path | str, **keys: Any) -> Experiment:
     """An experiment file, or `package:name.yaml` of an installed package, with the keys changed.
 
-    Raises emulator.experiment.document.ExperimentError with all that is wrong, and
-    emulator.packages.BadPackage if there is no such package.
+    Raises emulator.experiment.file.document.ExperimentError with all that is wrong, and
+    emulator.contract.packages.BadPackage if there is no such package.
     """
     path = locate(Path(file))
     experiment = Experiment(path, load_spec(path))

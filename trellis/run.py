@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 
 class Run:
@@ -83,8 +83,8 @@ class Run:
 
         Raises emulator.trials.sweep.RunBusy while trials of the run are running.
         """
+        from analysis.engine.progress import in_words
         from analysis.pipeline import analyze
-        from analysis.progress import in_words
         from analysis.report.report import write_report
         from emulator.trials.sweep import alone
 
@@ -125,8 +125,8 @@ class _Tables(Mapping[str, pd.DataFrame]):
 
 
 def open_run(path: Path | str) -> Run:
-    """A run directory that is there. Raises emulator.experiment.runs.NoRun if it is none."""
-    from emulator.experiment.runs import open_run as check
+    """A run directory that is there. Raises emulator.experiment.run.runs.NoRun if it is none."""
+    from emulator.experiment.run.runs import open_run as check
 
     check(Path(path))
     return Run(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.measures import routing, topology
-from emulator.system import Workload
+from emulator.contract.system import Workload
 
 STATE_PREFIX = "state."
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
-from emulator.identifiers import ClockwiseRing
+from emulator.contract.identifiers import ClockwiseRing
 
 POPULAR_TOPICS = 100
 """Magnet's figure 5 tells of the first 100."""

@@ -1,6 +1,7 @@
 """What gradients are worth: how many are false or stale, and what becomes of copies that followed these.
 
-Peers keep counts of copies that came to them by a gradient, by its level (`emulator.pubsub.quasar.system`).
+Peers keep counts of copies that came to them by a gradient, by its level, as
+`emulator.protocols.pubsub.quasar.system` has it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from analysis.measures.topology import topology_measures
 from analysis.tables.build import Tables
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
-from emulator.identifiers import ClockwiseRing, Ring
+from emulator.contract.identifiers import ClockwiseRing, Ring
 from emulator.telemetry import names
 
 _AT_ONCE = 3

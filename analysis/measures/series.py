@@ -14,7 +14,7 @@ from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
 from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 _MAINTENANCE = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}

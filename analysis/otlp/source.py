@@ -30,8 +30,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.otlp.spans import POINTS, SPANS, Tally, decode_points, decode_spans, loss_batch, tally_batch
-from emulator.telemetry.otlp import Cut
-from emulator.telemetry.resent import scan_once
+from emulator.telemetry.otlp_files import Cut
+from emulator.telemetry.repeated_messages import scan_once
 
 _PART_BYTES = 2 << 20
 _BATCH_BYTES = 4 << 20

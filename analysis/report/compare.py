@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from analysis.report.numerals import estimate, number, quantity, shown
 from analysis.report.page import render
 from analysis.report.results import Results, ResultsError
-from emulator.experiment.rundir import RunDirectory, write_whole
+from emulator.experiment.run.directory import RunDirectory, write_whole
 
 _PLAN_TABLES = ("peers", "sessions", "subscriptions", "publications", "lookups")
 _NAMES = frozenset({"name", "title", "claims"})

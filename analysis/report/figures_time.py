@@ -8,7 +8,7 @@ from typing import Any
 from analysis.report.chart import Mark, Point, Quantity, Series, line_chart
 from analysis.report.figures_shown import Chart, drawn, shown
 from analysis.report.results import Results
-from emulator.quantities import parse_duration
+from emulator.files.quantities import parse_duration
 
 _CURVES = {
     "peers_up": (

@@ -18,7 +18,7 @@ from analysis.report.numerals import estimate, shown_unit
 from analysis.report.page import render
 from analysis.report.results import Results, ResultsError
 from analysis.report.setting import facts, time_scale
-from emulator.experiment.rundir import RunDirectory, write_whole
+from emulator.experiment.run.directory import RunDirectory, write_whole
 
 _GROUPS = {
     "Lookups": ("lookup_", "delay_penalty"),

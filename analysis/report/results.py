@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.report.numerals import number
-from emulator.experiment.document import WRITTEN, ExperimentError, read_document
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
+from emulator.experiment.run.directory import RunDirectory
 
 
 class ResultsError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.numerals import number, quantity
 from analysis.report.results import key_label
-from emulator.experiment.variants import keys_of
+from emulator.experiment.file.variants import keys_of
 
 Fact = tuple[str, str]
 """What it is about, and what was set."""

@@ -128,7 +128,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from analysis.progress import READING, TABLES, Stages
+from analysis.engine.progress import READING, TABLES, Stages
 from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing, topology
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
@@ -138,7 +138,7 @@ from analysis.tables.roles import roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_noted, read_plan
 from analysis.tables.trials import TrialRecord, trial_frame
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 Tables = dict[str, DataFrame]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.tables.identifiers import Home
-from emulator.identifiers import SPACES, ClockwiseRing, Ring
+from emulator.contract.identifiers import SPACES, ClockwiseRing, Ring
 
 Numbers = npt.NDArray[np.float64]
 Ranks = npt.NDArray[np.int64]

@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import homes
 from analysis.tables.trials import TrialRecord
-from emulator.identifiers import Ring, decode
+from emulator.contract.identifiers import Ring, decode
 from emulator.network.build import build_network
-from emulator.network.model import Network
+from emulator.network.links import Network
 from emulator.network.spec import NetworkSpec
 
 ESTABLISHED_S = 10.0

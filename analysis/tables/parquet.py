@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 _TABLES_AT_ONCE = 4
 """The last step of each keeps one core busy; some wait for others."""

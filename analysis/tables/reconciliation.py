@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.tables.trials import TrialRecord
-from emulator.experiment.fidelity import Check
-from emulator.experiment.written import Written
+from emulator.experiment.run.fidelity import Check
+from emulator.experiment.run.telemetry_totals import Written
 
 _CONTENT = {"traces": "spans", "metrics": "data points"}
 _COLLECTOR = "collector-"

@@ -15,7 +15,7 @@ from analysis.tables.trials import TrialRecord
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between
-from emulator.overlays.cliques.parameters import CliqueParameters
+from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 
 Tables = Mapping[str, DataFrame]
 Rtt = NDArray[np.float64]

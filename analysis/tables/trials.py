@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.experiment.load import load
-from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.spec import ExperimentSpec, RealTime, TrialSpec
-from emulator.experiment.variants import trials
-from emulator.system import Workload
+from emulator.contract.system import Workload
+from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import ExperimentSpec, RealTime, TrialSpec
+from emulator.experiment.file.variants import trials
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 
 _NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
 _INTERVALS = 30

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.quantities import Duration
+from emulator.files.quantities import Duration
 
 
 class _Model(BaseModel):

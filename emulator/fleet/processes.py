@@ -12,16 +12,16 @@ import threading
 import time
 from typing import IO
 
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.plan import Plan
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.fleet.conduct import Fleet, conduct
-from emulator.fleet.coordinator import Coordinator
-from emulator.fleet.guard import Trust
-from emulator.fleet.member import own_versions
-from emulator.fleet.stops import WORD, is_stopped
-from emulator.fleet.verdict import judge
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.fleet.coordinator.authorization import Trust
+from emulator.fleet.coordinator.conductor import Fleet, conduct
+from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.host.member import own_versions
+from emulator.fleet.host.stop_signals import WORD, is_stopped
 from emulator.runtime.progress import Report
 from emulator.trust.credentials import Credentials, new_token
 

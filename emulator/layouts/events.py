@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.experiment.plan import Plan
-from emulator.pubsub.content.space import ABSENT, EventSpace
+from emulator.experiment.plan.tables import Plan
+from emulator.protocols.pubsub.content.space import ABSENT, EventSpace
 
 
 def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.experiment.plan import Plan
+from emulator.experiment.plan.tables import Plan
 from emulator.layouts.events import event_values
 from emulator.layouts.trees import spanning_tree
-from emulator.pubsub.content.space import EventSpace
-from emulator.pubsub.groups.parameters import GroupLayout, GroupParameters
-from emulator.pubsub.groups.system import cell_of, part_of
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.groups.parameters import GroupLayout, GroupParameters
+from emulator.protocols.pubsub.groups.system import cell_of, part_of
 
 _ROUNDS = 100
 Booleans = NDArray[np.bool_]

@@ -7,16 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.experiment.plan import Plan
+from emulator.experiment.plan.tables import Plan
 from emulator.layouts.cliques import cluster
 from emulator.layouts.events import event_values
 from emulator.layouts.trees import spanning_tree
-from emulator.overlays.cliques.parameters import CliqueParameters
-from emulator.overlays.cliques.view import even_ends
-from emulator.pubsub.content.space import EventSpace
-from emulator.pubsub.content.zones import draw_zones
-from emulator.pubsub.kyra.epoch import Epoch, to_bounds
-from emulator.pubsub.kyra.parameters import KyraLayout, KyraParameters
+from emulator.protocols.overlays.cliques.parameters import CliqueParameters
+from emulator.protocols.overlays.cliques.view import even_ends
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.content.zones import draw_zones
+from emulator.protocols.pubsub.kyra.epoch import Epoch, to_bounds
+from emulator.protocols.pubsub.kyra.parameters import KyraLayout, KyraParameters
 
 
 def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64]) -> KyraParameters:

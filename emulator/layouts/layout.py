@@ -7,10 +7,10 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.experiment.plan import Plan
-from emulator.experiment.spec import TrialSpec
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import Plan
 from emulator.network.round_trips import rtt_between
-from emulator.registry import SYSTEMS
 
 
 def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:

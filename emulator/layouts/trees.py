@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.experiment.plan import Plan
-from emulator.pubsub.siena.parameters import SienaParameters
+from emulator.experiment.plan.tables import Plan
+from emulator.protocols.pubsub.siena.parameters import SienaParameters
 
 Rtt = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from emulator.bit_sets import bit_set, bits
+from emulator.compact.bit_sets import bit_set, bits
 from emulator.messages.message import MalformedMessage
 
 SHARED: Final = 2048

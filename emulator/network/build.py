@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.network.files import count_hosts, load_rtt
+from emulator.contract.random_streams import generator
 from emulator.network.king import king_rtt
-from emulator.network.model import Network
+from emulator.network.links import Network
+from emulator.network.matrix_files import count_hosts, load_rtt
 from emulator.network.spec import Constant, King, Latency, NetworkSpec
-from emulator.streams import generator
 
 
 def host_count(latency: Latency) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator import identifiers
-from emulator.experiment.plan import Plan
-from emulator.protocol import Event, Interest, RangeInterest, TopicInterest
+from emulator.contract import identifiers
+from emulator.contract.protocol import Event, Interest, RangeInterest, TopicInterest
+from emulator.experiment.plan.tables import Plan
 from emulator.runtime.script import (
     PLAIN,
     Held,

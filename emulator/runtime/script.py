@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.protocol import Event, Interest
+from emulator.contract.protocol import Event, Interest
 
 PLAIN: Final = "peer"
 """The role of a peer of which the plan says nothing."""

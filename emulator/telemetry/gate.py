@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from emulator.telemetry import names
-from emulator.telemetry.export import METHODS
+from emulator.telemetry.exporter import METHODS
 from emulator.trust.credentials import AUTHORIZATION, Credentials
 from emulator.trust.tickets import read_ticket
 

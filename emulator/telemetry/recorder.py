@@ -10,13 +10,13 @@ from pathlib import Path
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 
-from emulator.experiment.written import Written
+from emulator.contract.protocol import Component, Event, Lookup, Outcome
+from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
-from emulator.protocol import Component, Event, Lookup, Outcome
-from emulator.telemetry import encoding, names
+from emulator.telemetry import names, span_encoding
 from emulator.telemetry.context import TraceContext
-from emulator.telemetry.otlp import FileSink, Sink
-from emulator.telemetry.tallies import Subject, Tallies
+from emulator.telemetry.message_counts import Subject, Tallies
+from emulator.telemetry.otlp_files import FileSink, Sink
 
 _SCOPE = "trellis"
 _INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
@@ -25,13 +25,15 @@ _POINTS_IN_RECORD = 250
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 _PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS, _EVENT = map(
-    encoding.Attribute,
+    span_encoding.Attribute,
     (names.PEER, names.SENDER, names.DEPTH, names.BYTES, names.TOPIC, names.HOPS, names.EVENT),
 )
-_CHANNEL = encoding.Attribute(names.CHANNEL)
-_KIND = tuple(encoding.span_attribute(names.MESSAGE_KIND, kind) for kind in KINDS)
-_IS_DELIVERED = encoding.span_attribute(names.DELIVERED, True)
-_IS_INTERESTED, _IS_NOT_INTERESTED = (encoding.span_attribute(names.INTERESTED, v) for v in (True, False))
+_CHANNEL = span_encoding.Attribute(names.CHANNEL)
+_KIND = tuple(span_encoding.span_attribute(names.MESSAGE_KIND, kind) for kind in KINDS)
+_IS_DELIVERED = span_encoding.span_attribute(names.DELIVERED, True)
+_IS_INTERESTED, _IS_NOT_INTERESTED = (
+    span_encoding.span_attribute(names.INTERESTED, v) for v in (True, False)
+)
 
 SinkFactory = Callable[[Path], Sink]
 
@@ -67,7 +69,7 @@ class Recorder:
             names.INCARNATION: incarnation,
             names.START: start_unix_ns,
         }
-        self._resource = encoding.resource(attributes)
+        self._resource = span_encoding.resource(attributes)
         self._start = start_unix_ns
         self._host = host
         self._incarnation = incarnation
@@ -123,14 +125,14 @@ class Recorder:
         attributes: Mapping[str, int | bool],
     ) -> None:
         """Record the root span of an operation at `peer`."""
-        attribute = encoding.span_attribute
+        attribute = span_encoding.span_attribute
         parts = [attribute(names.PEER, peer)]
         if context.topic is not None:
             parts.append(attribute(names.TOPIC, context.topic))
         parts.extend(attribute(key, value) for key, value in attributes.items())
-        name = encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
+        name = span_encoding.name_and_kind(operation, _PRODUCER if operation == "publish" else _INTERNAL)
         at = self._start + at_ns
-        self._keep(encoding.span(context.trace_id, context.span_id, 0, name, at, at, parts))
+        self._keep(span_encoding.span(context.trace_id, context.span_id, 0, name, at, at, parts))
 
     def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
         """Record an outcome that the application at `peer` was handed, where no message's span can be marked.
@@ -141,9 +143,9 @@ class Recorder:
         context = self.begin() if context is None else context
         span_id = context.span_id if not parent else self.next_span_id()
         attributes = [_PEER[peer], _outcome(outcome)]
-        name = encoding.name_and_kind(names.DELIVERY, _INTERNAL)
+        name = span_encoding.name_and_kind(names.DELIVERY, _INTERNAL)
         at = self._start + at_ns
-        self._keep(encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
+        self._keep(span_encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
 
     def hop(
         self,
@@ -182,11 +184,11 @@ class Recorder:
             if travelled >= 0:
                 attributes.append(_HOPS[travelled])
         self._keep(
-            encoding.span(
+            span_encoding.span(
                 context.trace_id,
                 context.span_id,
                 parent,
-                encoding.name_and_kind(message.NAME, _CONSUMER),
+                span_encoding.name_and_kind(message.NAME, _CONSUMER),
                 self._start + sent_ns,
                 self._start + handled_ns,
                 attributes,
@@ -250,7 +252,7 @@ class Recorder:
         if self._spans:
             spans, self._spans = self._spans, []
             self._handed_over += len(spans)
-            self._traces.write(encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
+            self._traces.write(span_encoding.traces_data(self._resource, _SCOPE, spans), len(spans))
 
     def close(self) -> None:
         """Write the rest and close both files. Raises OSError if anything could not be written."""
@@ -303,7 +305,7 @@ def _outcome(outcome: Outcome) -> bytes:
     if isinstance(outcome, Event):
         attributes += _EVENT[outcome.number]
     elif isinstance(outcome, Lookup):
-        attributes += encoding.span_attribute(names.LOOKUP, outcome.number)
+        attributes += span_encoding.span_attribute(names.LOOKUP, outcome.number)
     return attributes
 
 

@@ -18,11 +18,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from emulator.experiment.rundir import TrialDirectory
+from emulator.experiment.run.directory import TrialDirectory
 from emulator.telemetry import names
 from emulator.telemetry.endpoint import open_channel
-from emulator.telemetry.otlp import read_frames
-from emulator.telemetry.resent import Contents, scan_once
+from emulator.telemetry.otlp_files import read_frames
+from emulator.telemetry.repeated_messages import Contents, scan_once
 
 SPANS_A_REQUEST = 1000
 """Spans in a request, which thus stays well below gRPC's usual limit of 4 MiB."""

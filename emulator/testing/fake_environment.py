@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from emulator.identifiers import IdentifierSpace
-from emulator.protocol import Component, Message, Outcome, Timer
-from emulator.runtime.channels import Channel, Life
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.protocol import Component, Message, Outcome, Timer
+from emulator.runtime.peer_channels import Channel, Life
 
 M = TypeVar("M", bound=Message)
 

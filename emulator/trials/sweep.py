@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.experiment.rundir import RunDirectory, TrialDirectory
-from emulator.experiment.spec import ExperimentSpec
-from emulator.experiment.status import cores, now
-from emulator.experiment.variants import Trial, trials
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.variants import Trial, trials
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
+from emulator.experiment.run.versions import cores, now
 from emulator.runtime.progress import Progress
 from emulator.trials.trial import FINISHED
 from emulator.trials.worker import PROGRAM, Worker

@@ -21,11 +21,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from emulator.disk import full_disk
-from emulator.experiment.fidelity import Fidelity
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.spec import TrialSpec
-from emulator.experiment.status import machine, now, versions
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.versions import machine, now, versions
+from emulator.files.disk import full_disk
 from emulator.runtime.progress import Progress, Report
 
 FINISHED = ("valid", "invalid")
@@ -107,8 +107,8 @@ def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
 
     Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec.
     """
-    from emulator.experiment.draw import draw_plan
-    from emulator.experiment.origin import check_spec, check_tables, write_plan
+    from emulator.experiment.plan.draw import draw_plan
+    from emulator.experiment.plan.provenance import check_spec, check_tables, write_plan
 
     if directory.plan.exists():
         check_spec(spec, directory.plan)
@@ -148,7 +148,7 @@ class _Watch:
 
 
 def _read_plan(directory: TrialDirectory) -> Any:
-    from emulator.experiment.plan import Plan
+    from emulator.experiment.plan.tables import Plan
 
     return Plan.read(directory.plan)
 
@@ -161,7 +161,7 @@ def _laid_out(spec: TrialSpec, plan: Any) -> TrialSpec:
 
 def _runtime(spec: TrialSpec) -> Runtime:
     if spec.runtime.kind == "virtual":
-        from emulator.runtime.virtual import run_virtual
+        from emulator.runtime.virtual.run import run_virtual
 
         return run_virtual
     if spec.runtime.kind == "kubernetes":

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulator.experiment.rundir import TrialDirectory
-from emulator.experiment.variants import Trial
+from emulator.experiment.file.variants import Trial
+from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.progress import Progress
 from emulator.trials.trial import REASON, Job
 

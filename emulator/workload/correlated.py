@@ -103,7 +103,7 @@ class EditorFile(TopicSource):
         """
         import numpy as np
 
-        from emulator.trace_error import TraceError
+        from emulator.files.trace_error import TraceError
         from emulator.workload.editors import load_editors, sample_articles
         from emulator.workload.subscriptions import held_throughout
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.trace_error import TraceError
+from emulator.files.trace_error import TraceError
 
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 """(editor, article) of each subscription."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.trace_error import TraceError
-from emulator.trace_lines import MOST_DIGITS, numbered_lines, shown, whole_number
+from emulator.files.trace_error import TraceError
+from emulator.files.trace_lines import MOST_DIGITS, numbered_lines, shown, whole_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator import identifiers
 from emulator.churn.sessions import Sessions
+from emulator.contract import identifiers
 from emulator.workload.presence import Presence
 from emulator.workload.spec import Lookups
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.packages import BadPackage, Offer, offers
-from emulator.quantities import Duration
+from emulator.contract.packages import BadPackage, Offer, offers
+from emulator.files.quantities import Duration
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it

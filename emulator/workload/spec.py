@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from emulator.quantities import Duration
+from emulator.files.quantities import Duration
 from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
 from emulator.workload.social import Followers, Groups
@@ -89,7 +89,7 @@ class EdgeList(TopicSource):
 
         Raises TraceError for a bad graph or one with fewer nodes than peers.
         """
-        from emulator.trace_error import TraceError
+        from emulator.files.trace_error import TraceError
         from emulator.workload.followers import load_followers, sample
         from emulator.workload.subscriptions import held_throughout
 

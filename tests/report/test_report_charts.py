@@ -18,7 +18,7 @@ from analysis.report.figures_spread import distribution_charts
 from analysis.report.figures_time import series_charts
 from analysis.report.numerals import estimate, number, quantity
 from analysis.report.results import Results, variant_labels
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
 finite = st.floats(-1e9, 1e9, allow_subnormal=False)

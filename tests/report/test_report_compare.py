@@ -15,7 +15,7 @@ from rich.console import Console
 from analysis.report.compare import Comparison, Row, Value, compare
 from analysis.report.compare_table import comparison_tables
 from analysis.report.results import ResultsError
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
 

@@ -19,7 +19,7 @@ from analysis.measures.catalogue import describe
 from analysis.report.compare import compare
 from analysis.report.report import check_rows, write_report
 from analysis.report.results import ResultsError
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>"

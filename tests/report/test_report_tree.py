@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.report.delivery_tree import build_tree, chosen_tree, draw
 from analysis.report.results import Results, ResultsError
-from emulator.experiment.rundir import RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 
 
 @pytest.fixture

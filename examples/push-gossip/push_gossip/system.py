@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.gossip.newscast import Newscast
-from emulator.protocol import Environment, Event, Interest, PubSub, TopicInterest
-from emulator.quantities import Duration
-from emulator.system import System
+from emulator.contract.protocol import Environment, Event, Interest, PubSub, TopicInterest
+from emulator.contract.system import System
+from emulator.files.quantities import Duration
+from emulator.protocols.gossip.newscast import Newscast
 from push_gossip.messages import Digest, Rumour
 from trellis.v1.overlay import Profile
 

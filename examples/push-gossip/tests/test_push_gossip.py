@@ -11,7 +11,7 @@ from push_gossip.popularity import Zipf
 from push_gossip.system import PUSH_GOSSIP, PushGossip, PushGossipParameters
 
 import trellis
-from emulator.protocol import Event, TopicInterest
+from emulator.contract.protocol import Event, TopicInterest
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 
 NEWS = Event(number=7, publisher=0, topic=3, payload=b"news")

@@ -1,0 +1,118 @@
+"""The JVM that Spark's driver runs in: a child of this process, and gone with it.
+
+It is started without Spark's scripts, which start another JVM just to learn the command line, and with an
+archive of loaded classes if there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from analysis.engine.class_archive import archive_options
+from analysis.engine.java import JAVA, LOG, OPTIONS, spark_home
+
+HEAP = "2g"
+_ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
+"""For objects, new objects, classes and compiled code: with less, Java collects garbage again and again."""
+_START_LIMIT = 120.0
+"""Seconds until it has to listen; a busy machine takes long."""
+_END_LIMIT = 10.0
+_TURN = 0.02
+
+
+class JavaError(Exception):
+    """The JVM did not start."""
+
+
+class Java:
+    """A JVM with Spark that waits to be told what to do."""
+
+    def __init__(self, settings: Mapping[str, str], address: str, flags: Sequence[str]) -> None:
+        """Start it and return at once. `settings` are Spark's, `address` is where executors find it."""
+        self._folder = tempfile.TemporaryDirectory(prefix="trellis-java-")
+        folder = Path(self._folder.name)
+        self._told = folder / "connection"
+        log = folder / "log4j2.properties"
+        log.write_text(LOG)
+        home = spark_home()
+        environment = {
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": address,
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+        }
+        self._process = subprocess.Popen(
+            [
+                *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *_ROOM, *flags, *OPTIONS),
+                f"-Dlog4j2.configurationFile={log}",
+                *archive_options(home),
+                "org.apache.spark.deploy.SparkSubmit",
+                *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
+                "pyspark-shell",
+            ],
+            # It ends when this pipe does, so with this process, however that ends.
+            stdin=subprocess.PIPE,
+            env={**os.environ, **environment},
+            preexec_fn=_ignore_interrupts,
+        )
+
+    @contextmanager
+    def connection(self) -> Iterator[None]:
+        """While this lasts, pyspark takes this JVM instead of starting one. Raises JavaError."""
+        port, secret = self._await()
+        ours = {
+            "PYSPARK_GATEWAY_PORT": str(port),
+            "PYSPARK_GATEWAY_SECRET": secret,
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        before = dict(os.environ)
+        os.environ.update(ours)
+        try:
+            yield
+        finally:
+            for name in ours:
+                if name in before:
+                    os.environ[name] = before[name]
+                else:
+                    del os.environ[name]
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self, limit: float = _END_LIMIT) -> None:
+        """Let it end by itself within `limit` seconds, then kill it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+
+    def _await(self) -> tuple[int, str]:
+        deadline = time.monotonic() + _START_LIMIT
+        while not self._told.exists():
+            if not self.running:
+                raise JavaError(f"Java ended with exit status {self._process.returncode} before Spark began")
+            if time.monotonic() > deadline:
+                raise JavaError(f"Java has not started Spark in {_START_LIMIT:g} s")
+            time.sleep(_TURN)
+        with self._told.open("rb") as file:
+            (port,) = struct.unpack(">i", file.read(4))
+            (length,) = struct.unpack(">i", file.read(4))
+            return port, file.read(length).decode()
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for Python, which ends the JVM."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

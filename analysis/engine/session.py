@@ -1,0 +1,128 @@
+"""A Spark session that needs no Java on the machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from analysis.engine.jvm import HEAP, Java
+
+_HERE = "127.0.0.1"
+_ONE_ENCODING = {
+    "spark.hadoop.parquet.enable.dictionary": "false",
+    "spark.hadoop.parquet.writer.version": "v2",
+}
+"""A Parquet footer lists a column's encodings in an order that differs from JVM to JVM."""
+_PLAIN_FILES = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Hadoop would start a process for each file and each of its checksums, to set its mode."""
+_NO_NEED = {
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    "spark.sql.variant.pushVariantIntoScan": "false",
+}
+"""Ways to plan that help no query of the analysis, but look at each."""
+_FOR_LITTLE = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""With little telemetry, compiling a plan takes longer than running it, and so does starting a second task.
+
+So Spark interprets its plans, and each step of a query is one task, to which a table to join comes without a
+job of its own. Some queries run at a time.
+"""
+_COMPILED_ONCE = ("-XX:TieredStopAtLevel=1",)
+_SETTINGS = {
+    **_ONE_ENCODING,
+    **_PLAIN_FILES,
+    **_NO_NEED,
+    "spark.app.name": "trellis",
+    "spark.driver.memory": HEAP,
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Processes of Python that differ in this setting cannot be shared.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_java: Java | None = None
+"""Of this process: pyspark keeps one JVM for all its sessions."""
+
+
+def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkSession:
+    """The session of this process, on `cores` cores of this machine (all by default).
+
+    With `optimize` Spark compiles its plans, and Java compiles what runs often a second time, and better:
+    slower for little telemetry, faster for much. The caller stops the session. Raises JavaError if the JVM
+    does not start.
+    """
+    start_java(cores, optimize=optimize)
+    return _session(_here(cores, optimize))
+
+
+def start_java(cores: int | None = None, *, optimize: bool = False) -> bool:
+    """Start the JVM of such a session unless one runs, and return at once. Whether it is a new one."""
+    return _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
+
+
+def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
+    """The session of this process; `tasks` is how many can run at once, `address` where executors find it.
+
+    The caller stops it. Raises JavaError if the JVM does not start.
+    """
+    every = _every(master, tasks, address, settings)
+    _start(every, address, _COMPILED_ONCE)
+    return _session(every)
+
+
+def close_java(limit: float) -> None:
+    """End the JVM of this process; it has `limit` seconds to do so by itself. No session starts again."""
+    if _java is not None:
+        _java.close(limit)
+
+
+def _here(cores: int | None, optimize: bool) -> dict[str, str]:
+    cores = cores or os.cpu_count() or 1
+    return _every(
+        f"local[{cores}]",
+        cores,
+        _HERE,
+        {"spark.driver.bindAddress": _HERE, **({} if optimize else _FOR_LITTLE)},
+    )
+
+
+def _every(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> dict[str, str]:
+    return {
+        **_SETTINGS,
+        "spark.driver.host": address,
+        "spark.master": master,
+        "spark.sql.shuffle.partitions": str(tasks),
+        **settings,
+    }
+
+
+def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) -> bool:
+    global _java
+    if _java is not None:
+        return False
+    _java = Java(settings, address, flags)
+    return True
+
+
+def _session(settings: Mapping[str, str]) -> SparkSession:
+    assert _java is not None
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with _java.connection():
+        return builder.getOrCreate()

@@ -1,0 +1,123 @@
+"""Compiles the protocol rooms and the virtual world from the source that one reads, by mypyc.
+
+    python -m emulator.compiler.build
+
+Needs a C compiler. Modules that import pydantic are left out: parameters are read once, when a peer is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+from emulator.compiler.finder import FOLDER, ROOT, compiled_modules, sources
+
+_LIBRARY = "trellis_core"
+
+
+def build(folder: Path) -> None:
+    """Compile into `folder`, which is replaced. Raises SystemExit if mypyc or the C compiler complains."""
+    from mypyc.build import mypycify
+    from setuptools import Extension, setup
+    from setuptools.command.build_ext import build_ext
+
+    class _ParallelBuild(build_ext):  # type: ignore[misc]
+        """Compiles as many files of the one library at a time as there are processors."""
+
+        def build_extensions(self) -> None:
+            compile_one = self.compiler._compile
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                compiling: list[Future[None]] = []
+                self.compiler._compile = lambda *what: compiling.append(pool.submit(compile_one, *what))
+                link = self.compiler.link
+
+                def link_when_compiled(*what: Any, **how: Any) -> None:
+                    for one in compiling:
+                        one.result()
+                    compiling.clear()
+                    link(*what, **how)
+
+                self.compiler.link = link_when_compiled
+                super().build_extensions()
+
+    modules = compiled_modules()
+    with tempfile.TemporaryDirectory() as work:
+        here = Path.cwd()
+        os.chdir(work)
+        try:
+            paths = list(_copy(modules, Path(work)))
+            extensions: list[Extension] = mypycify(
+                ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent", *paths],
+                opt_level="2",
+                debug_level="0",
+                multi_file=True,
+                target_dir=str(Path(work) / "c"),
+                group_name=_LIBRARY,
+            )
+            for extension in extensions:
+                # Modules of the library then call each other directly, not through the table of the loader.
+                extension.extra_compile_args.append("-fvisibility=hidden")
+            arguments = ["-q", "build_ext", "--build-lib", "built", "--build-temp", "objects"]
+            setup(
+                name=_LIBRARY,
+                packages=[],
+                ext_modules=extensions,
+                script_args=arguments,
+                cmdclass={"build_ext": _ParallelBuild},
+            )
+            built = Path(work) / "built"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for path in built.rglob("*.so"):
+                name = ".".join(path.relative_to(built).parts)
+                shutil.copyfile(path, folder / name)
+        finally:
+            os.chdir(here)
+    manifest = {
+        "suffix": EXTENSION_SUFFIXES[0],
+        "library": f"{_LIBRARY}__mypyc",
+        "sources": sources(),
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+
+
+def _copy(modules: list[str], work: Path) -> Iterator[str]:
+    """Lay the sources out as one tree, with all that they import."""
+    for top in ("emulator", "trellis"):
+        name = Path(top).name
+        shutil.copytree(ROOT / top, work / name, ignore=shutil.ignore_patterns("_compiled", "__pycache__"))
+    for module in modules:
+        yield str(Path(*module.split(".")).with_suffix(".py"))
+
+
+def _missing() -> str | None:
+    """What compiling needs and this machine lacks."""
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        return "A C compiler was"
+    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
+        return "Python's headers were"
+    return None
+
+
+def main() -> None:
+    """The program: says in one line what it did."""
+    if (missing := _missing()) is not None:
+        print(
+            f"{missing} not found: the protocols are interpreted, which works, two to three times slower. "
+            "Install what is missing and run `make environment` again."
+        )
+        return
+    build(FOLDER)
+    print(f"{len(compiled_modules())} modules are compiled into {FOLDER.relative_to(ROOT)}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Where the protocols' compiled form is found, if it was built from the source as it stands.
+
+`python -m emulator.compiler.build` compiles the modules of the protocol rooms and of the virtual world into
+native code, in the folder `emulator/_compiled`. When it is there and no source has changed since, those
+modules are imported from it; else, or with TRELLIS_INTERPRETED=1 in the environment, Python interprets their
+source. Both do the same, one slower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "emulator" / "_compiled"
+"""The extension modules, and `manifest.json`: the digest of each module's source when it was compiled."""
+ROOMS = ("protocols",)
+"""Whole folders of `emulator/`."""
+MODULES = (
+    "emulator.compact.bit_sets",
+    "emulator.contract.identifiers",
+    "emulator.compact.number_maps",
+    "emulator.compact.number_sets",
+    "emulator.messages.catalogue",
+    "emulator.messages.coding",
+    "emulator.messages.message",
+    "emulator.contract.protocol",
+    "emulator.runtime.peer_channels",
+    "emulator.runtime.virtual.event_queue",
+    "emulator.runtime.virtual.life",
+    "emulator.runtime.virtual.world",
+    "emulator.network.links",
+    "emulator.telemetry.context",
+    "emulator.telemetry.span_encoding",
+    "emulator.telemetry.recorder",
+    "emulator.telemetry.message_counts",
+)
+_NOT_COMPILED = re.compile(r"^(from|import) pydantic\b", re.MULTILINE)
+INTERPRETED = "TRELLIS_INTERPRETED"
+"""Environment variable: any text but the empty one has all modules interpreted."""
+
+
+class CompiledFinder(MetaPathFinder):
+    """Finds the compiled modules before their sources."""
+
+    def __init__(self, folder: Path, modules: Sequence[str]) -> None:
+        self._folder = folder
+        self._modules = frozenset(modules)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The extension module of that name, if it is one of ours."""
+        if fullname not in self._modules:
+            return None
+        file = self._folder / (fullname + EXTENSION_SUFFIXES[0])
+        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, str(file)))
+
+
+def compiled_modules() -> list[str]:
+    """The names of all modules that are compiled."""
+    found = [*MODULES]
+    messages = ROOT / "trellis" / "v1"
+    found += [f"trellis.v1.{path.stem}" for path in messages.glob("*.py") if "_pb2" not in path.stem]
+    for room in ROOMS:
+        for path in (ROOT / "emulator" / room).rglob("*.py"):
+            if not _NOT_COMPILED.search(path.read_text()):
+                found.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    return sorted(module for module in found if not module.endswith("__init__"))
+
+
+def sources() -> dict[str, str]:
+    """The digest of the source of each module that is compiled."""
+    return {module: digest(source_of(module)) for module in compiled_modules()}
+
+
+def source_of(module: str) -> Path:
+    """The file that a module is compiled from."""
+    return ROOT / Path(*module.split(".")).with_suffix(".py")
+
+
+def digest(path: Path) -> str:
+    """Of a source file; of nothing if there is none."""
+    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
+
+
+def install() -> str:
+    """Have compiled modules imported from now on; why they are not, or an empty text if they are."""
+    if os.environ.get(INTERPRETED):
+        return f"{INTERPRETED} is set"
+    try:
+        manifest = json.loads((FOLDER / "manifest.json").read_text())
+    except (OSError, ValueError):
+        return "nothing was compiled"
+    if manifest.get("suffix") != EXTENSION_SUFFIXES[0]:
+        return "it was compiled for another Python"
+    known, now = manifest["sources"], sources()
+    for module in sorted(known.keys() | now.keys()):
+        if known.get(module) != now.get(module):
+            return f"{module} has changed since it was compiled"
+    sys.meta_path.insert(0, CompiledFinder(FOLDER, [*known, manifest["library"]]))
+    return ""
+
+
+WHY_INTERPRETED = install()
+"""Why this process interprets the protocols; empty if they are compiled."""

@@ -1,0 +1,397 @@
+"""The contract between a protocol and the world that runs it.
+
+A peer's protocol is made of components: a membership, an overlay, a publish/subscribe system. A component
+is driven by calls and asks the world for everything through its `Environment`. It reads no clock, opens no
+socket and draws no randomness of its own, so the same code runs on a virtual clock, in local processes and in
+pods.
+
+Each component has a channel of its own: messages that it sends arrive at the component of the same channel at
+the other peer. One peer may thus hold several overlays, also two of the same kind.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol as Interface
+from typing import TypeVar
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.messages.message import Message
+from trellis.v1.overlay import Contact
+
+__all__ = [
+    "Application",
+    "Component",
+    "Contact",
+    "Environment",
+    "Event",
+    "Installation",
+    "Interest",
+    "Lookup",
+    "LookupService",
+    "Membership",
+    "Message",
+    "NeighbourListener",
+    "Outcome",
+    "Overlay",
+    "OverlayApplication",
+    "PubSub",
+    "RangeInterest",
+    "Timer",
+    "TopicInterest",
+]
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class TopicInterest:
+    """A subscription to one topic.
+
+    `rate` is the topic's advertised publication rate (events/s); Vitis weighs its utility by it
+    (equation 1). Equal rates may be given as any equal numbers.
+    """
+
+    topic: int
+    rate: float = 1.0
+
+
+@dataclass(frozen=True)
+class RangeInterest:
+    """A conjunction over numeric attributes, each of which has a closed range or a set of values by its name.
+
+    An event matches if it has all these attributes, each with a value in the range or in the set.
+    """
+
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """(low, high)."""
+    sets: Mapping[str, frozenset[float]] = field(default_factory=dict)
+
+
+Interest = TopicInterest | RangeInterest
+
+
+@dataclass(frozen=True)
+class Event:
+    """A publication, at the publisher and at each subscriber.
+
+    `hops` is the number of overlay hops that this copy travelled (0 at the publisher).
+    """
+
+    number: int
+    publisher: int
+    topic: int | None = None
+    attributes: Mapping[str, float] = field(default_factory=dict)
+    payload: bytes = b""
+    hops: int = 0
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A lookup, at the peer that it ended at.
+
+    `hops` is the number of overlay hops that it travelled (0 if the origin is the closest itself).
+    """
+
+    number: int
+    origin: int
+    key: int
+    hops: int
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A subscription that is in force, told at the peer that stores it while the subscription is handled.
+
+    `hops` is the number of messages one after the other from the subscriber to here.
+    """
+
+    subscriber: int
+    hops: int
+
+
+Outcome = Event | Lookup | Installation
+"""The end of an operation: what it was for."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Timer(ABC):
+    """A call that is to be made, once or periodically."""
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Forget the call. Harmless once it was made."""
+
+    @abstractmethod
+    def hasten(self) -> None:
+        """Make the call at once, but still in the trace of the operation that set it."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Environment(ABC):
+    """The world as one component sees it: all that it may ask for."""
+
+    peer: int
+    """This peer's number in the plan: how others reach it."""
+    session: int
+    """The number of this life: 0 for the first, and more for each later one."""
+    role: str
+    """This peer's role in the plan, such as "peer", "server" or "relay"."""
+    random: random.Random
+    """This peer's own stream, seeded by trial seed and peer."""
+
+    @property
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since the trial began."""
+
+    @abstractmethod
+    def channel(self, name: str) -> Environment:
+        """The environment of a part of this component, which has a channel of its own below this one.
+
+        Raises ValueError if this component has a part of that name already.
+        """
+
+    @abstractmethod
+    def attach(self, component: Component) -> None:
+        """Make `component` the one whose channel this is. `Component` does it.
+
+        Raises ValueError if another one has the channel.
+        """
+
+    @abstractmethod
+    def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
+        """Have `handler(sender, message)` called for each message of this class on this channel.
+
+        Raises ValueError if the class has a handler on this channel already.
+        """
+
+    @abstractmethod
+    def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
+        """Have the messages of a class that is sent by `request` answered by `answer(sender, message)`.
+
+        None sends no reply, and the sender's time-out follows.
+        """
+
+    @abstractmethod
+    def send(self, peer: int, message: Message) -> None:
+        """Send without waiting. A message that has been sent is never changed again.
+
+        If the peer turns out to be unreachable, `Component.on_unreachable` of all components of this peer
+        follows after the network's time-out, unless the runtime cannot tell; silence is always possible.
+        """
+
+    @abstractmethod
+    def request(
+        self,
+        peer: int,
+        message: Message,
+        timeout: float,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+    ) -> Timer:
+        """Send what the other peer serves, and make one of two calls, once.
+
+        `replied(reply)` is called when the reply comes; `failed()` after `timeout` seconds without it, or as
+        soon as the peer turns out to be unreachable. A reply that comes later is dropped. Cancelling the
+        returned timer forgets both calls; hastening it makes `failed` follow at once.
+        """
+
+    @abstractmethod
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """Call once, `delay` seconds from now, in the trace of the operation now handled.
+
+        After an infinite delay the call is made only if it is hastened, and waiting for that costs nothing.
+        """
+
+    @abstractmethod
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        """Call each `period` seconds, first after a random part of one. Maintenance: never traced."""
+
+    @abstractmethod
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        """Ask the bootstrap service again for a random few live peers, when all contacts are gone."""
+
+    @abstractmethod
+    def deliver(self, outcome: Outcome) -> None:
+        """Hand the outcome to the application at this peer; it is recorded here and now, traced or not.
+
+        A publisher's own event is no delivery: the runtime leaves it out.
+        """
+
+    @abstractmethod
+    def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
+        """Record that this peer has this identifier in the overlay of this channel from now on."""
+
+    @abstractmethod
+    def report_gone(self, peer: int) -> None:
+        """Tell all components of this peer that `peer` has left, as if a send to it had failed."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Component(ABC):
+    """A part of a peer's protocol stack, with a channel of its own."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        environment.attach(self)
+
+    @abstractmethod
+    def start(self, contacts: Sequence[int]) -> None:
+        """Join through a random few live peers (none for the first peer)."""
+
+    @abstractmethod
+    def stop(self, graceful: bool) -> None:
+        """Leave. Messages sent here still go out when `graceful`; a crash sends none."""
+
+    def on_unreachable(self, peer: int) -> None:  # noqa: B027 - most components have nothing to do
+        """A send of this peer to `peer` failed, on whatever channel.
+
+        The runtime calls this on all components of the peer, parts before the components made of them.
+        """
+
+    def gauges(self) -> dict[str, float]:
+        """Numbers about this component's own state that a figure needs, by metric name."""
+        return {}
+
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
+        """The links of this component by kind (successor, small-world, friend, ...), for the analysis."""
+        return {}
+
+
+class NeighbourListener(Interface):
+    """A listener to the neighbours of a membership: any class that has this method."""
+
+    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        """A neighbour came (`joined`) or went: the upcall `update` of the common API."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Membership(Component):
+    """Neighbours and samples: an unstructured overlay, or what a structured one is made of."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._listeners: list[NeighbourListener] = []
+
+    def add_listener(self, listener: NeighbourListener) -> None:
+        """Tell `listener` of each neighbour that comes or goes from now on."""
+        self._listeners.append(listener)
+
+    @abstractmethod
+    def sample(self, count: int) -> Sequence[int]:
+        """Up to `count` other peers that are likely to be alive, as random as the membership has them."""
+
+    def tell_change(self, contact: Contact, joined: bool) -> None:
+        """Tell all listeners of a neighbour that came or went."""
+        for listener in self._listeners:
+            listener.neighbour_changed(contact, joined)
+
+
+class OverlayApplication(NeighbourListener, Interface):
+    """The upcalls of the common API for structured overlays (Dabek et al., IPTPS 2003).
+
+    Any class that has these methods will do; it does not inherit from this one.
+    """
+
+    def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
+        """A message that came here in `hops` is about to go on to `next_hop`; false stops it here."""
+        ...
+
+    def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
+        """This peer is the closest to `key` of those it knows."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Overlay(Membership):
+    """A structured overlay with the common API of Dabek et al. (IPTPS 2003).
+
+    Several applications may use one overlay: each names the classes of the messages that it routes.
+    """
+
+    def __init__(self, environment: Environment, space: IdentifierSpace, identifier: int) -> None:
+        super().__init__(environment)
+        self.space = space
+        """The space of its identifiers and keys; the metric says who is the closest to a key."""
+        self.identifier = identifier
+        """This peer's own; it may change while the peer is up, by `move_to`."""
+        self.digit_bits = 0
+        """Bits of a digit, if the overlay routes by prefixes; else 0."""
+        self.routes_version = 0
+        """Changes whenever `next_hop` may answer otherwise than before."""
+        self._applications: dict[type[Message], OverlayApplication] = {}
+
+    @property
+    @abstractmethod
+    def ready(self) -> bool:
+        """Whether this peer has joined: may be the closest to keys."""
+
+    @abstractmethod
+    def route(self, key: int, message: Message) -> None:
+        """Send `message` hop by hop to the live peer whose identifier is closest to `key`."""
+
+    @abstractmethod
+    def next_hop(self, key: int) -> Contact | None:
+        """The neighbour that `key` would be routed to, or None if this peer is the closest."""
+
+    @abstractmethod
+    def neighbour_set(self, count: int) -> Sequence[Contact]:
+        """Up to `count` known peers next to this one in identifier space, nearest first.
+
+        They take over this peer's keys if it fails: the place for replicas.
+        """
+
+    def carry(self, application: OverlayApplication, *kinds: type[Message]) -> None:
+        """Make the upcalls about messages of these classes, and those about neighbours, to `application`.
+
+        Raises ValueError if a class belongs to another application.
+        """
+        for kind in kinds:
+            if self._applications.setdefault(kind, application) is not application:
+                raise ValueError(f"{kind.NAME} is routed by two applications of one overlay")
+        self.add_listener(application)
+
+    def application_of(self, message: Message) -> OverlayApplication:
+        """The application that this message belongs to. Raises KeyError if nobody carries its class."""
+        return self._applications[type(message)]
+
+    def move_to(self, identifier: int) -> None:
+        """Have this identifier from now on. An overlay calls it when it starts and whenever it moves."""
+        self.identifier = identifier
+        self.environment.take_identifier(identifier, self.space)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Application(Component):
+    """A whole protocol at one peer, on whatever it is built of."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PubSub(Application):
+    """A publish/subscribe system at one peer."""
+
+    @abstractmethod
+    def subscribe(self, interest: Interest) -> None:
+        """Ask for the events that match `interest` from now on. Allowed before `start`."""
+
+    @abstractmethod
+    def unsubscribe(self, interest: Interest) -> None:
+        """Take back an earlier `subscribe` with an equal interest."""
+
+    @abstractmethod
+    def publish(self, event: Event) -> None:
+        """Send `event` to all peers that are interested in it."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LookupService(Application):
+    """A structured overlay under measurement: who is the closest to a key?"""
+
+    @abstractmethod
+    def lookup(self, number: int, key: int) -> None:
+        """Find the peer that is closest to `key`; `Environment.deliver` follows there, once."""

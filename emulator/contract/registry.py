@@ -1,0 +1,176 @@
+"""The systems that can be run. Adding one is adding its file and its line here.
+
+Packages outside of this repository add theirs by entry points of the groups `trellis.systems` and
+`trellis.overlays`, each a `System` or an `OverlayKind`. A system's module is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from emulator.contract.packages import BadPackage, Offer, offers
+from emulator.contract.system import MembershipKind, OverlayKind, System
+
+_SYSTEMS = {
+    "vitis": "emulator.protocols.pubsub.vitis.vitis:VITIS",
+    "rvr": "emulator.protocols.pubsub.vitis.rvr:RVR_SYSTEM",
+    "opt": "emulator.protocols.pubsub.opt.system:OPT",
+    "li": "emulator.protocols.pubsub.li.system:LI",
+    "siena": "emulator.protocols.pubsub.siena.system:SIENA",
+    "kyra": "emulator.protocols.pubsub.kyra.system:KYRA",
+    "groups": "emulator.protocols.pubsub.groups.system:GROUPS",
+}
+_OVERLAYS = {
+    "pastry": "emulator.protocols.overlays.pastry.overlay:PASTRY",
+    "oscar": "emulator.protocols.overlays.oscar.overlay:OSCAR",
+    "small-world": "emulator.protocols.overlays.small_world.ring:SMALL_WORLD",
+}
+_OVER_ANY_OVERLAY = {
+    "scribe": "emulator.protocols.pubsub.scribe.scribe:over",
+    "magnet": "emulator.protocols.pubsub.magnet.magnet:over",
+}
+"""Systems that run on any structured overlay: a function that makes the system over an `OverlayKind`.
+
+With an overlay `x` there is a system `scribe-x`.
+"""
+_MEMBERSHIPS = {
+    "random-graph": "emulator.protocols.overlays.random_graph.membership:RANDOM_GRAPH",
+}
+_OVER_ANY_MEMBERSHIP = {
+    "quasar": "emulator.protocols.pubsub.quasar.system:over",
+}
+"""Systems that only need neighbours: a function that makes the system over a `MembershipKind` or an
+`OverlayKind`.
+"""
+_LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
+"""Makes the system that looks keys up in an `OverlayKind`."""
+
+V = TypeVar("V", bound=System | OverlayKind | MembershipKind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[V]):
+    """How a system or an overlay is made, and the package that it comes from."""
+
+    make: Callable[[], V]
+    package: str = ""
+
+
+class Registry(MutableMapping[str, V]):
+    """Systems or overlays by name, each made when it is first asked for.
+
+    Asking for one of a package that cannot be used raises BadPackage.
+    """
+
+    def __init__(self, find: Callable[[], dict[str, _Entry[V]]]) -> None:
+        self._find = find
+        self._found: dict[str, _Entry[V]] | None = None
+        self._made: dict[str, V] = {}
+
+    @property
+    def _entries(self) -> dict[str, _Entry[V]]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def package_of(self, name: str) -> str:
+        """The package that it comes from, with its version; empty for Trellis' own. Raises KeyError."""
+        return self._entries[name].package
+
+    def usable(self) -> Iterator[V]:
+        """All but those of packages that cannot be used."""
+        for name in self:
+            try:
+                yield self[name]
+            except BadPackage:
+                continue
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._made:
+            self._made[name] = self._entries[name].make()
+        return self._made[name]
+
+    def __setitem__(self, name: str, value: V) -> None:
+        self._entries[name] = _Entry(lambda: value)
+        self._made.pop(name, None)
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _offered(offer: Offer, kind: type[V]) -> V:
+    """What a package offers, after a look at it. Raises BadPackage."""
+    found = offer.load()
+    if not isinstance(found, kind):
+        raise offer.refusal(f"it is of type {type(found).__name__}, not {kind.__name__}")
+    if found.name != offer.name:
+        raise offer.refusal(f'it calls itself "{found.name}". Use one name')
+    if not (isinstance(found.parameters, type) and issubclass(found.parameters, BaseModel)):
+        raise offer.refusal("its parameters are not a pydantic model")
+    if found.parameters.model_config.get("extra") != "forbid":
+        raise offer.refusal("its parameters accept unknown keys. Set extra='forbid' in their model_config")
+    return found
+
+
+def _overlays() -> dict[str, _Entry[OverlayKind]]:
+    found: dict[str, _Entry[OverlayKind]] = {
+        name: _Entry(partial(_load, place)) for name, place in _OVERLAYS.items()
+    }
+    for offer in offers("overlays", dict.fromkeys([*_OVERLAYS, *_SYSTEMS], "")).values():
+        found[offer.name] = _Entry(partial(_offered, offer, OverlayKind), offer.package)
+    return found
+
+
+def _systems() -> dict[str, _Entry[System]]:
+    found: dict[str, _Entry[System]] = {
+        name: _Entry(partial(_load, place)) for name, place in _SYSTEMS.items()
+    }
+    for overlay in OVERLAYS:
+        package = OVERLAYS.package_of(overlay)
+        found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
+        for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
+            found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
+    for membership, where in _MEMBERSHIPS.items():
+        for name, place in _OVER_ANY_MEMBERSHIP.items():
+            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, where))
+    own = {name: entry.package for name, entry in found.items()}
+    for offer in offers("systems", own).values():
+        found[offer.name] = _Entry(partial(_offered, offer, System), offer.package)
+    return found
+
+
+def _over(place: str, overlay: str) -> System:
+    made: System = _load(place)(OVERLAYS[overlay])
+    return made
+
+
+def _over_membership(place: str, membership: str) -> System:
+    made: System = _load(place)(_load(membership))
+    return made
+
+
+OVERLAYS: Registry[OverlayKind] = Registry(_overlays)
+"""Structured overlays by name."""
+SYSTEMS: Registry[System] = Registry(_systems)
+"""Systems under test by name."""

@@ -1,0 +1,61 @@
+"""What a system under test tells of itself: the entry in the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from emulator.contract.protocol import Application, Environment, Membership, Overlay
+
+Workload = Literal["topics", "content", "lookups"]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system under test."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Application]
+    """Makes one peer from its environment and an instance of `parameters`."""
+    serves: Workload = "topics"
+    """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
+    schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
+    """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
+    layout: str = ""
+    """`module:function` that lays out before a trial what the operators of servers would set up, such as a
+    tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
+    parameters that peers are made with. It raises ValueError for what cannot be laid out."""
+    misfits: str = ""
+    """`module:function` that is asked when an experiment file is checked: from the parameters, the number of
+    peers and a function that gives their round-trip times (s; None if the matrix is too large to be made for
+    a check) it returns the key, a dotted path, and the problem of each parameter that does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayKind:
+    """A structured overlay: alone it serves lookups; systems that run on any overlay take it as a part."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Overlay]
+    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipKind:
+    """An unstructured membership: a part of systems that only need neighbours."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Membership]
+    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""

@@ -1,0 +1,131 @@
+"""What is wrong with values, in words that say how to mend it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from emulator.experiment.file.document import MOST_OF_A_KIND, Key
+from emulator.experiment.file.keys import fields, kinds, models, suggestion, types_at
+from emulator.files.quantities import format_duration
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+Finding = tuple[Key, str]
+"""A key and what is wrong with it."""
+
+_WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
+    "dict": "a mapping of keys to values",
+    "model": "a mapping of keys to values",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "has to be above"),
+    "greater_than_equal": ("ge", "has to be at least"),
+    "less_than": ("lt", "has to be below"),
+    "less_than_equal": ("le", "has to be at most"),
+}
+
+
+_LARGEST_SHOWN = 1e15
+
+
+def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
+    """The model of plain values, types taken strictly; or None and all that is wrong with them."""
+    try:
+        return model.model_validate_json(json.dumps(values), strict=True), []
+    except ValidationError as error:
+        details = [d for d in error.errors(include_url=False) if d["type"] != "default_factory_not_called"]
+        kinds_ = Counter[str]()
+        findings = []
+        for detail in details:
+            kinds_[detail["type"]] += 1
+            suggest = kinds_[detail["type"]] <= MOST_OF_A_KIND
+            findings.append((_key(detail, values), _text(detail, model, values, suggest)))
+        return None, findings
+
+
+def _key(error: ErrorDetails, values: Any) -> Key:
+    """Where the error is, without the tags that pydantic adds for a chosen kind."""
+    here, key = values, []
+    for part in error["loc"]:
+        if isinstance(here, dict) and part not in here and part == here.get("kind"):
+            continue
+        if part == "[key]":
+            continue
+        key.append(part)
+        inside = (isinstance(here, dict) and part in here) or (
+            isinstance(here, list) and isinstance(part, int)
+        )
+        here = here[part] if inside else None
+    return tuple(key)
+
+
+def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: bool) -> str:
+    what, given = error["type"], _shown(error["input"])
+    context = error.get("ctx", {})
+    if what == "extra_forbidden":
+        return _unknown(_key(error, values), model, values) if suggest else "is not a known key"
+    if what == "missing":
+        return "is missing. Add it"
+    if what == "union_tag_not_found":
+        return f'"kind" is missing. Known: {", ".join(_kinds(model, _key(error, values)))}'
+    if what in ("union_tag_invalid", "literal_error"):
+        known = (
+            str(context.get("expected_tags") or context["expected"]).replace("'", "").replace(" or ", ", ")
+        )
+        word = str(context.get("tag", error["input"]))
+        where = '"kind" ' if what == "union_tag_invalid" else ""
+        return f"{where}is {_shown(word)}. {suggestion(word, known.split(', '))}"
+    if what in _BOUNDS:
+        name, words = _BOUNDS[what]
+        written = _at(values, _key(error, values))
+        if isinstance(written, str):  # a duration
+            return f"is {_shown(written)}, but {words} {format_duration(float(context[name]))}"
+        return f"is {given}, but {words} {context[name]:,}"
+    if what == "value_error":
+        return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
+    number = error["input"]
+    if what.startswith("int_") and isinstance(number, float) and number.is_integer():
+        advice = f". Write {number:.0f}" if abs(number) < _LARGEST_SHOWN else ""
+        return f"is {given}, but has to be a whole number{advice}"
+    if what == "string_pattern_mismatch":
+        return f"is {given}, but has to be small letters, digits and hyphens, such as my-experiment"
+    wanted = _WANTED.get(what.partition("_")[0])
+    if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
+        return f"is {given}, but has to be {wanted}"
+    return f"is {given}: {error['msg']}"
+
+
+def _at(values: Any, key: Key) -> Any:
+    for part in key:
+        values = values[part]
+    return values
+
+
+def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
+    *above, last = key
+    here = _at(values, tuple(above))
+    types_, kind = types_at(model, tuple(above)), here.get("kind")
+    owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
+    if owners:
+        return f'is not a key of kind "{kind}". It belongs to kind {" or ".join(owners)}'
+    return f"is not a known key. {suggestion(str(last), fields(types_, kind))}"
+
+
+def _kinds(model: type[BaseModel], key: Key) -> list[str]:
+    return sorted({kind for found in models(types_at(model, key)) for kind in kinds(found)})
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."

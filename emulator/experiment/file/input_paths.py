@@ -1,0 +1,98 @@
+"""The files that an experiment names."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.file.document import Document, Key, Problem
+from emulator.experiment.file.keys import files, types_at
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.variants import keys_of
+
+_LONGEST_SHOWN = 300
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem]:
+    """Make the names of files absolute: `${NAME}` from the environment, the rest from `folder`.
+
+    What an option or a variable at the beginning names is relative to the current folder. With `check`,
+    a file has to be there.
+    """
+    problems = []
+    for key in named_files(document.values):
+        *above, last = key
+        here = document.values
+        for part in above:
+            here = here[part]  # type: ignore[index]
+        base = folder if document.place(key).line else Path.cwd()
+        try:
+            here[last] = _resolved(here[last], base, check)  # type: ignore[index]
+        except ValueError as error:
+            problems.append(document.problem(key, str(error)))
+    return problems
+
+
+def named_files(values: dict[str, Any]) -> list[Key]:
+    """The keys of all files, those in `vary` too."""
+    found = list(files((ExperimentSpec,), values))
+    vary = values.get("vary")
+    for name, choices in vary.items() if isinstance(vary, dict) else ():
+        keys = keys_of(name)
+        for i, choice in enumerate(choices if isinstance(choices, list) else ()):
+            if len(keys) == 1:
+                found += _files_at(keys[0], choice, ("vary", name, i))
+            elif isinstance(choice, list):
+                for position, (varied, value) in enumerate(zip(keys, choice, strict=False)):
+                    found += _files_at(varied, value, ("vary", name, i, position))
+    return found
+
+
+def _files_at(varied: str, value: Any, place: Key) -> list[Key]:
+    """The keys of files in a value for a dotted key that is written at this place."""
+    types_ = types_at(ExperimentSpec, tuple(varied.split(".")))
+    return [(*place, *key) for key in files(types_, value)]
+
+
+def _resolved(name: str, base: Path, check: bool) -> str:
+    """Raises ValueError that says what is missing."""
+    unset = [variable for variable in _VARIABLE.findall(name) if variable not in os.environ]
+    if unset:
+        raise ValueError(
+            f'is "{name}", but the environment variable {unset[0]} is not set. '
+            f"Set it to the folder that holds the file, or give the path with --set"
+        )
+    if name.startswith("${"):
+        base = Path.cwd()
+    given = Path(_VARIABLE.sub(lambda match: os.environ[match[1]], name))
+    try:
+        path = base / given.expanduser()
+    except RuntimeError:
+        text = f'is "{_shortened(name)}", but {_shortened(given.parts[0])} has no home here. Check the path'
+        raise ValueError(text) from None
+    if check and (what := _no_file(path)):
+        raise ValueError(f'is "{_shortened(name)}", but {what}: {_shortened(str(path))}. Check the path')
+    return str(path)
+
+
+def _no_file(path: Path) -> str:
+    """Why it is none, or nothing."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "there is no such file"
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
+    except ValueError as error:
+        return f"no file can have that name ({error})"
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file"
+    return "" if stat.S_ISREG(mode) else "is a pipe or a device, not a file"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."

@@ -1,0 +1,102 @@
+"""What keys an experiment file may have, read off the models in `spec.py`."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from emulator.experiment.file.document import Key
+
+Alternatives = tuple[Any, ...]
+"""The types that a value may have; several where a `kind` chooses."""
+
+
+def alternatives(annotation: Any) -> Alternatives:
+    """`Model | None` -> `(Model, NoneType)`."""
+    if get_origin(annotation) is Annotated:
+        return alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(part for member in get_args(annotation) for part in alternatives(member))
+    return (annotation,)
+
+
+def kinds(model: type[BaseModel]) -> tuple[str, ...]:
+    """What `kind` may be for this model; nothing if it has none."""
+    field = model.model_fields.get("kind")
+    return get_args(field.annotation) if field and get_origin(field.annotation) is Literal else ()
+
+
+def models(types_: Alternatives, kind: Any = None) -> list[type[BaseModel]]:
+    """The models among the types, only those of this kind if one is given."""
+    found = [t for t in types_ if isinstance(t, type) and issubclass(t, BaseModel)]
+    return found if kind is None else [model for model in found if kind in kinds(model)]
+
+
+def fields(types_: Alternatives, kind: Any = None) -> dict[str, Alternatives]:
+    """Each key that a mapping of these types may have, with its types."""
+    found: dict[str, Alternatives] = {}
+    for model in models(types_, kind):
+        for name, info in model.model_fields.items():
+            found[name] = found.get(name, ()) + alternatives(info.annotation)
+    return found
+
+
+def types_at(root: type[BaseModel], key: Key) -> Alternatives:
+    """The types of `key`, whatever the kinds above it are. Empty if there is no such key."""
+    here: Alternatives = (root,)
+    for part in key:
+        if isinstance(part, int):
+            here = tuple(t for list_ in here for member in get_args(list_) for t in alternatives(member))
+        else:
+            here = fields(here).get(part, ())
+    return here
+
+
+def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
+    """The keys under `value` that name files."""
+    if isinstance(value, str) and Path in types_:
+        yield key
+    elif isinstance(value, Mapping):
+        for name, under in fields(types_).items():
+            if name in value:
+                yield from files(under, value[name], (*key, name))
+
+
+def default_kind(info: FieldInfo) -> str | None:
+    """The kind of the model that a field has when it is left out."""
+    default = info.get_default(call_default_factory=True, validated_data={})
+    kind = getattr(default, "kind", None)
+    return kind if isinstance(kind, str) else None
+
+
+def fill_kinds(model: type[BaseModel], values: dict[str, Any]) -> None:
+    """Write the default `kind` into mappings that have other keys but no `kind`."""
+    for name, info in model.model_fields.items():
+        value = values.get(name)
+        if not isinstance(value, dict):
+            continue
+        types_ = alternatives(info.annotation)
+        if "kind" not in value and (kind := default_kind(info)) is not None:
+            value["kind"] = kind
+        for below in models(types_, value.get("kind")):
+            fill_kinds(below, value)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` was probably meant to be."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Did you mean ...? Or all that is known."""
+    known = sorted(known)
+    if (near := nearest(word, known)) is not None:
+        return f'Did you mean "{near}"?'
+    return "Known: " + ", ".join(known) if known else "Nothing may be here"

@@ -1,0 +1,284 @@
+"""An experiment file, checked whole before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from emulator.contract.packages import BadPackage
+from emulator.experiment.file.document import (
+    WRITTEN,
+    Document,
+    ExperimentError,
+    Key,
+    Problem,
+    plain,
+    read_document,
+)
+from emulator.experiment.file.explain import Finding, validate
+from emulator.experiment.file.input_paths import named_files, resolve_files
+from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
+from emulator.experiment.file.known_claims import KNOWN_CLAIMS
+from emulator.experiment.file.options import apply_options
+from emulator.experiment.file.size_limits import parameter_problems
+from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
+from emulator.experiment.file.variants import (
+    change,
+    chosen_values,
+    combinations,
+    complete_parameters,
+    keys_of,
+    variant_values,
+    varied_keys,
+)
+from emulator.experiment.file.vary import usable_vary
+from emulator.workload.content_patterns import RangePattern
+from emulator.workload.source import ContentSource, sources_of_packages
+
+if TYPE_CHECKING:
+    from emulator.experiment.file.input_contents import Contents
+
+_ENOUGH = 100
+"""Problems of variants after which no further variant is looked at."""
+S = TypeVar("S", bound=TrialSpec)
+
+
+def load(
+    path: Path, options: Sequence[str] = (), check_files: bool = True, check_systems: bool = True
+) -> ExperimentSpec:
+    """Read an experiment file, with `key=value` options over it.
+
+    Files that it names are found relative to it (those of options relative to the current folder),
+    with `${NAME}` replaced from the environment; `check_files=False` lets them be missing, for a run
+    directory whose plans are drawn. `check_systems=False` lets systems be missing that no package offers
+    here, for a run that is analysed elsewhere. Raises ExperimentError with every problem that there is.
+    """
+    document = read_document(path, room=1 if check_files else WRITTEN)
+    problems = document.problems
+    problems += apply_options(document, options)
+    missing = resolve_files(document, path.parent.resolve(), check_files)
+    problems += missing
+    vary, found = usable_vary(document)
+    problems += found
+    values = document.values
+    for entry, choices in list(vary.items()):
+        try:
+            for key, value in chosen_values({entry: choices}, (0,)).items():
+                change(values if not _has(values, key) else plain(values), key, value)
+        except ValueError as error:
+            problems.append(document.problem(("vary", entry), f"cannot be varied: {error}"))
+            del vary[entry]
+    fill_kinds(ExperimentSpec, values)
+    spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
+    problems += [document.problem(key, text) for key, text in findings]
+    if spec is not None and check_files:
+        problems += [document.problem(key, text) for key, text in _check_whole(spec)]
+    problems += _variant_problems(document, vary, check_files and not missing, check_systems)
+    if problems or spec is None:
+        raise ExperimentError(problems)
+    # Defaults may follow the parameters that are varied: then each variant has its own.
+    if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
+        parameters = complete_parameters(values["system"])
+        spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
+    return spec
+
+
+def _check_whole(spec: ExperimentSpec) -> Iterator[Finding]:
+    """What is wrong with the experiment as a whole, whatever its variants are."""
+    for index, claim in enumerate(spec.claims):
+        if claim not in KNOWN_CLAIMS:
+            text = f'is "{claim}", which is no known claim. {suggestion(claim, KNOWN_CLAIMS)}'
+            yield ("claims", index), text
+        elif claim in spec.claims[:index]:
+            yield ("claims", index), f'is "{claim}", which is there already. Remove it'
+    if spec.seed + spec.repeat > 2**63:
+        yield ("repeat",), f"is {spec.repeat}, but the last seed has to be below {2**63}. Lower seed"
+
+
+def _has(values: Any, key: str) -> bool:
+    for part in key.split("."):
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _variant_problems(
+    document: Document, vary: dict[str, list[Any]], read_files: bool, check_systems: bool
+) -> list[Problem]:
+    """What is wrong with the variants, each told once and where it was written."""
+    contents = None
+    if read_files and any(named_files(document.values)):
+        from emulator.experiment.file.input_contents import Contents
+
+        contents = Contents()
+    found: dict[Finding, list[tuple[int, ...]]] = {}
+    every = list(combinations(vary))
+    for which in every:
+        if len(found) > _ENOUGH:
+            break
+        choice = chosen_values(vary, which)
+        for finding in _check_variant(variant_values(document.values, choice), contents, check_systems):
+            found.setdefault(finding, []).append(which)
+    problems = []
+    for (key, text), those in found.items():
+        places = {place for which in those for place in _varied_places(vary, which, key)}
+        if places:
+            problems += [document.problem(place, text) for place in places]
+        elif len(those) == len(every):
+            problems.append(document.problem(key, text))
+        else:
+            variant = ", ".join(f"{name}={value}" for name, value in chosen_values(vary, those[0]).items())
+            problems.append(document.problem(key, f"{text} (in the variant {variant})"))
+    return problems
+
+
+def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key) -> Iterator[Key]:
+    """Where in `vary` a variant has its value at `key`, if it is varied."""
+    for (entry, _), i in zip(vary.items(), which, strict=True):
+        keys = keys_of(entry)
+        for position, varied in enumerate(keys):
+            parts = tuple(varied.split("."))
+            if key[: len(parts)] == parts:
+                yield ("vary", entry, i, *((position,) if len(keys) > 1 else ()), *key[len(parts) :])
+
+
+def _with_broken_packages(
+    values: dict[str, Any], spec: S | None, findings: list[Finding]
+) -> tuple[S | None, list[Finding]]:
+    """The findings, where a kind of subscriptions is one of a package that cannot be used with the reason."""
+    key = ("workload", "subscriptions")
+    try:
+        kind = values["workload"]["subscriptions"]["kind"]
+    except (KeyError, TypeError):
+        return spec, findings
+    reason = sources_of_packages()[1].get(kind) if isinstance(kind, str) else None
+    if reason is None:
+        return spec, findings
+    rest = [finding for finding in findings if finding[0] != key]
+    return spec, [*rest, (key, f'"kind" is "{kind}", but {reason}')]
+
+
+def _check_variant(values: dict[str, Any], contents: Contents | None, check_systems: bool) -> list[Finding]:
+    from emulator.contract.registry import SYSTEMS
+
+    spec, findings = _with_broken_packages(values, *validate(TrialSpec, values))
+    if spec is not None and not check_systems and spec.system.name not in SYSTEMS:
+        return findings
+    findings = [*findings, *_check_system(values.get("system"))]
+    if spec is not None and not findings:
+        findings += _check_combination(spec)
+        findings += contents.problems(spec) if contents else []
+    return findings
+
+
+def _check_system(system: Any) -> list[Finding]:
+    from emulator.contract.registry import SYSTEMS
+
+    if not isinstance(system, dict) or not isinstance(name := system.get("name"), str):
+        return []
+    if name not in SYSTEMS:
+        text = f'is "{name}". {suggestion(name, SYSTEMS)}'
+        if nearest(name, SYSTEMS) is None:
+            text += ". That of a package is known where the package is installed"
+        return [(("system", "name"), text)]
+    try:
+        model = SYSTEMS[name].parameters
+    except BadPackage as error:
+        return [(("system", "name"), f'is "{name}", but {error}')]
+    parameters = system.get("parameters", {})
+    if not isinstance(parameters, dict):
+        return []
+    _, findings = validate(model, parameters)
+    findings += parameter_problems(parameters)
+    return [
+        (("system", "parameters", *key), text.replace("is not a known key", f"is not a parameter of {name}"))
+        for key, text in findings
+    ]
+
+
+def _check_combination(spec: TrialSpec) -> list[Finding]:
+    """What each key allows alone, but not all of them together."""
+    from emulator.experiment.file.combinations import check_plan_inputs
+
+    found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
+    findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
+    findings += [*_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    return findings or _check_fit(spec)
+
+
+def _check_hosts(spec: TrialSpec) -> list[Finding]:
+    """Whether there are as many hosts as the peers and the way of emulation need."""
+    runtime, findings = spec.runtime, list[Finding]()
+    if isinstance(runtime, Virtual):
+        if spec.network.enforce == "netem":
+            text = 'is "netem", which needs pods: set runtime.kind to kubernetes, with one host a peer'
+            findings.append((("network", "enforce"), text))
+        return findings
+    if runtime.hosts > spec.peers:
+        text = f"is {runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
+        findings.append((("runtime", "hosts"), text))
+    alone = isinstance(runtime, Kubernetes) and runtime.hosts == spec.peers
+    if spec.network.enforce == "netem" and not alone:
+        text = (
+            'is "netem", which cannot tell the peers of one host apart: '
+            f"set runtime.kind to kubernetes and runtime.hosts to {spec.peers}"
+        )
+        findings.append((("network", "enforce"), text))
+    if isinstance(runtime, Kubernetes) and runtime.churn == "pods" and not alone:
+        text = f'is "pods", which takes all peers of a pod away: set runtime.hosts to {spec.peers}'
+        findings.append((("runtime", "churn"), text))
+    return findings
+
+
+_ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}
+
+
+def _check_service(spec: TrialSpec) -> list[Finding]:
+    """Whether the system takes what the workload asks for."""
+    from emulator.contract.registry import SYSTEMS
+
+    name, asked = spec.system.name, spec.workload.asks_for
+    if (spec.workload.subscriptions is None) == (spec.workload.lookups is None):
+        return []  # told by the plan's inputs
+    if (served := SYSTEMS[name].serves) == asked:
+        return []
+    fitting = ", ".join(system.name for system in SYSTEMS.usable() if system.serves == asked)
+    mend = f"choose one of {fitting}" if fitting else "no system takes them"
+    text = f"{name} takes {_ASKS_FOR[served]}; this workload has {_ASKS_FOR[asked]}: {mend}"
+    return [(("system", "name"), text)]
+
+
+def _check_schema(spec: TrialSpec) -> list[Finding]:
+    """Whether the system knows the attributes of the workload, with the same domains."""
+    from emulator.contract.registry import SYSTEMS
+
+    subscriptions, system = spec.workload.subscriptions, SYSTEMS[spec.system.name]
+    if not isinstance(subscriptions, ContentSource) or system.schema is None:
+        return []
+    schema = system.schema(system.parameters.model_validate(spec.system.parameters))
+    findings: list[Finding] = []
+    for index, (name, wanted) in enumerate(subscriptions.domains().items()):
+        own = isinstance(subscriptions, RangePattern)
+        key: Key = ("workload", "subscriptions", *(("attributes", index) if own else ("kind",)))
+        known = schema.get(name)
+        mend = f"put {name}: [{wanted[0]:g}, {wanted[1]:g}] into system.parameters.attributes"
+        if known is None:
+            text = f"{system.name} knows {', '.join(schema)}, not {name}: {mend}"
+            findings.append(((*key, "name") if own else key, text))
+        elif known != wanted:
+            text = f"{system.name} has {name} from {known[0]:g} to {known[1]:g}: {mend}"
+            findings.append((key, text))
+    return findings
+
+
+def _check_fit(spec: TrialSpec) -> list[Finding]:
+    """Whether the system's parameters fit the peers and their latencies."""
+    from emulator.experiment.file.system_fit import find_misfits
+
+    return [(("system", "parameters", *_parts(key)), text) for key, text in find_misfits(spec)]
+
+
+def _parts(key: str) -> Key:
+    return tuple(int(part) if part.isdigit() else part for part in key.split("."))

@@ -1,0 +1,48 @@
+"""Ready experiments that installed packages bring along: the YAML files of a folder of theirs.
+
+The entry points of the group `trellis.experiments` name a package folder each, such as
+`push-gossip = "push_gossip.experiments"`; its file `fanout.yaml` is then `push-gossip:fanout.yaml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from emulator.contract.packages import BadPackage, Offer, offers
+from emulator.experiment.file.keys import suggestion
+
+
+def locate(name: Path) -> Path:
+    """The file of `package:file.yaml`; every other name is a path already.
+
+    Raises BadPackage if there is no such package or file.
+    """
+    folder, colon, file = str(name).partition(":")
+    if not colon or name.exists() or "/" in folder:
+        return name
+    known = offers("experiments", {})
+    if folder not in known:
+        text = f'no installed package has experiments called "{folder}". {suggestion(folder, known)}'
+        raise BadPackage(
+            text if known else f"there is no file {name}, and no installed package has experiments"
+        )
+    files = {path.name: path for path in _files(known[folder])}
+    if file not in files:
+        raise BadPackage(f"{known[folder].package} has no experiment {file}. {suggestion(file, files)}")
+    return files[file]
+
+
+def ready_experiments() -> Iterator[tuple[str, str, Path]]:
+    """(name for `trellis run`, package, file) of each one. Raises BadPackage."""
+    for offer in offers("experiments", {}).values():
+        for path in _files(offer):
+            yield f"{offer.name}:{path.name}", offer.package, path
+
+
+def _files(offer: Offer) -> list[Path]:
+    module = offer.load()
+    if not isinstance(module, ModuleType) or not hasattr(module, "__path__"):
+        raise offer.refusal("it is no package with a folder of experiment files")
+    return sorted(path for folder in module.__path__ for path in Path(folder).glob("*.yaml"))

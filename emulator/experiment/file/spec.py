@@ -1,0 +1,142 @@
+"""What an experiment file says, validated: one variant of it is what a trial runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.churn.spec import ChurnSpec
+from emulator.experiment.file.tolerance import Allowance, Amount
+from emulator.files.quantities import Duration
+from emulator.network.spec import NetworkSpec
+from emulator.workload.spec import WorkloadSpec
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SystemSpec(_Model):
+    """The system under test; its parameters are checked against the registry."""
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Phases(_Model):
+    """The time line of a trial. Publications fall in the measure phase; the drain lets them end."""
+
+    join: Duration = Field(10.0, ge=0)
+    settle: Duration = Field(30.0, ge=0)
+    measure: Duration = Field(30.0, ge=0.001)
+    drain: Duration = Field(10.0, ge=0)
+
+    @property
+    def measure_start(self) -> float:
+        return self.join + self.settle
+
+    @property
+    def measure_end(self) -> float:
+        return self.measure_start + self.measure
+
+    @property
+    def end(self) -> float:
+        return self.measure_end + self.drain
+
+    def at(self, time: float) -> str:
+        """The phase at a trial time."""
+        ends = {"join": self.join, "settle": self.measure_start, "measure": self.measure_end}
+        return next((phase for phase, end in ends.items() if time < end), "drain")
+
+
+class Virtual(_Model):
+    """All peers in one process on a virtual clock."""
+
+    kind: Literal["virtual"] = "virtual"
+
+
+class RealTime(_Model):
+    """Peers in several hosts that talk gRPC."""
+
+    time_scale: float = Field(1.0, ge=0.01, le=1000, description="wall seconds for one trial second")
+
+
+class Processes(RealTime):
+    """Real time: a host is a local process."""
+
+    kind: Literal["processes"]
+    hosts: int = Field(2, ge=1, le=64)
+
+
+class Kubernetes(RealTime):
+    """Real time: a host is a pod."""
+
+    kind: Literal["kubernetes"]
+    hosts: int = Field(2, ge=1, le=20_000, description="pods")
+    churn: Literal["peers", "pods"] = Field(
+        "peers", description="sessions end by stopping peers in their pods, or by deleting their pods"
+    )
+
+
+Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind")]
+
+
+class FidelityLimits(_Model):
+    """Beyond any of these a trial is invalid. Durations are in trial time."""
+
+    timer_lateness_p99: Duration = Field(0.100, gt=0)
+    delay_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved less requested one-way delay of probes"
+    )
+    session_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved against planned join and leave times"
+    )
+    round_trip_error_p99: Duration = Field(
+        0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
+    )
+    loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
+    dropped_envelopes: int = Field(0, ge=0)
+    lost_spans: int = Field(0, ge=0)
+    hosts_restarted: Allowance = Field(
+        Amount(), description="hosts that the plan did not restart; or a share"
+    )
+    hosts_lost: Allowance = Field(Amount(), description="hosts that did not come back; or a share")
+    operations_missed: Allowance = Field(
+        Amount(), description="publications and lookups of peers that were not up; or a share"
+    )
+
+
+class TelemetrySpec(_Model):
+    metrics_interval: Duration = Field(5.0, ge=0.1)
+
+
+class TrialSpec(_Model):
+    """One variant of an experiment with every default filled in; with a seed it makes a trial."""
+
+    system: SystemSpec
+    peers: int = Field(ge=2, le=200_000)
+    network: NetworkSpec = Field(default_factory=NetworkSpec)
+    workload: WorkloadSpec
+    churn: ChurnSpec = Field(default_factory=ChurnSpec)
+    phases: Phases = Field(default_factory=Phases)
+    runtime: Runtime = Field(default_factory=Virtual)
+    fidelity: FidelityLimits = Field(default_factory=FidelityLimits)
+    telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec)
+    seed: int = Field(1, ge=0, lt=2**63)
+
+
+class ExperimentSpec(TrialSpec):
+    """A whole experiment file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    title: str = Field("", max_length=1000)
+    claims: list[str] = Field(
+        default_factory=list, max_length=100, description="ids of the paper's claims, such as V1"
+    )
+    repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
+    vary: dict[str, list[Any]] = Field(
+        default_factory=dict,
+        description="dotted key -> values, or keys with commas between them -> a list for each; "
+        "every combination is a variant",
+    )

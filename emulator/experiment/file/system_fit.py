@@ -1,0 +1,45 @@
+"""Parameters of a system that do not fit the trial's peers and latencies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw import draw_locations
+from emulator.files.trace_error import TraceError
+from emulator.network.build import host_count
+from emulator.network.round_trips import rtt_between
+from emulator.network.spec import NetworkSpec
+
+_MOST_HOSTS = 5000
+"""Of a matrix that is made to check an experiment file; of a larger one a trial tells when it starts."""
+
+
+def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
+    """Key, a dotted path, and problem of each; none for a matrix file that is told to be bad elsewhere."""
+    system = SYSTEMS[spec.system.name]
+    if not system.misfits:
+        return []
+
+    def round_trips() -> NDArray[np.float64] | None:
+        if host_count(spec.network.latency) > _MOST_HOSTS:
+            return None
+        return _rtt_of_peers(spec.network.model_dump_json(), tuple(draw_locations(spec).tolist()), spec.seed)
+
+    module, _, name = system.misfits.partition(":")
+    parameters = system.parameters.model_validate(spec.system.parameters)
+    try:
+        return list(getattr(import_module(module), name)(parameters, spec.peers, round_trips))
+    except TraceError:
+        return []
+
+
+@lru_cache(maxsize=8)
+def _rtt_of_peers(network: str, locations: tuple[int, ...], seed: int) -> NDArray[np.float64]:
+    """RTTs (s) between all peers; variants of an experiment often have the same."""
+    return rtt_between(NetworkSpec.model_validate_json(network), np.array(locations, np.int32), seed)

@@ -1,0 +1,131 @@
+"""What a plan was drawn from, kept beside it: the trial's spec, whose digest is in every table of the plan.
+
+So an `experiment.yaml` that was changed after its plans were drawn is found out, and so is a table of another
+plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import DIGEST, Plan
+from emulator.files.reading import read_regular
+
+_NAMED = 10
+_LARGEST = 16 << 20
+_LONGEST = 60
+_NOTHING = object()
+
+
+class OtherPlan(ValueError):
+    """A plan that was drawn from another spec; says what differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A key that had another value when the plan was drawn."""
+
+    key: str
+    """Dotted, such as network.latency.rtt."""
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        return f"{self.key} was {_text(self.old)}, is {_text(self.new)}"
+
+
+def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
+    """Write the tables of a plan and what it was drawn from."""
+    told = spec.model_dump(mode="json")
+    plan.write(directory, _digest(told))
+    (directory / "spec.json").write_text(json.dumps({"digest": _digest(told), "spec": told}, indent=2) + "\n")
+
+
+def check_spec(spec: TrialSpec, directory: Path) -> None:
+    """Raises OtherPlan if the plan in this folder was drawn from another spec.
+
+    Plans of earlier versions do not know theirs. Reads no table.
+    """
+    if found := differences_from(spec, directory):
+        raise OtherPlan(listed(found))
+
+
+def check_tables(directory: Path) -> None:
+    """Raises OtherPlan if a table was drawn from another spec than the plan in this folder."""
+    told = _read(directory)
+    if told is None:
+        return
+    for name in Plan.__slots__:
+        metadata = pq.read_schema(directory / f"{name}.parquet").metadata or {}
+        if metadata.get(DIGEST, b"").decode() != told["digest"]:
+            raise OtherPlan(f"{name}.parquet is of another plan than the spec.json beside it")
+
+
+def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:
+    """What was otherwise when the plan in this folder was drawn; nothing if there is none."""
+    told = _read(directory)
+    now = spec.model_dump(mode="json")
+    if told is None or told["spec"] == now:
+        return []
+    return list(differences(told["spec"], now))
+
+
+def differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], above: str = "", added: bool = False
+) -> Iterator[Difference]:
+    """Keys with different values, also those of `new` alone if `added`: later versions have more keys."""
+    for key in [*old, *((key for key in new if key not in old) if added else ())]:
+        before, now = old.get(key, _NOTHING), new.get(key, _NOTHING)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            yield from differences(before, now, f"{above}{key}.", added)
+        elif before != now and not (now is _NOTHING and _is_of_package(above)):
+            yield Difference(f"{above}{key}", before, now)
+
+
+def listed(found: Iterable[Difference]) -> str:
+    """In words; at most ten are named."""
+    texts = [str(difference) for difference in found]
+    more = len(texts) - _NAMED
+    return "; ".join(texts[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _is_of_package(above: str) -> bool:
+    """Where the package of a system is not installed, the defaults of its parameters are not known."""
+    return above.startswith("system.parameters.")
+
+
+def _read(directory: Path) -> dict[str, Any] | None:
+    """Raises OtherPlan if the file is damaged."""
+    path = directory / "spec.json"
+    if not path.exists():
+        return None
+    try:
+        told: dict[str, Any] = json.loads(read_regular(path, _LARGEST))
+        if told["digest"] != _digest(told["spec"]):
+            raise OtherPlan(f"{path} was changed: its digest is of another spec")
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        if isinstance(error, OtherPlan):
+            raise
+        raise OtherPlan(f"{path} is damaged: {type(error).__name__}: {error}") from None
+    except OSError as error:
+        raise OtherPlan(f"{path} cannot be read: {error.strerror}") from None
+    return told
+
+
+def _digest(told: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    if value is _NOTHING:
+        return "left out"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -1,0 +1,157 @@
+"""The run directory: everything of a run, movable and complete.
+
+runs/<experiment>-<time>/
+  experiment.yaml            resolved, with every default written out
+  trials/<variant>-<seed>/   plan/ (with what it was drawn from), telemetry/, fidelity.json, status.json
+  tables/                    Parquet, partitioned by trial
+  summary.json
+  report/index.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+from emulator.files.disk import naming
+from emulator.files.reading import read_regular
+
+_LARGEST = 1 << 30
+"""Bytes of a file of a run directory."""
+_MEND = "Remove the trial's folder and resume the run, or get the file back"
+_STATES = ("planned", "running", "valid", "invalid", "failed")
+
+
+class DamagedFile(ValueError):
+    """A file of a run directory that is not what Trellis wrote; the text names it and says what to do."""
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file at once, so that a reader or a crash never sees half of it.
+
+    Raises OSError that names the file; then the old content is there, and no half of the new one.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file, so it is not replaced", str(path))
+    draft = path.with_name(path.name + ".new")
+    try:
+        with naming(draft):
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def read_fields(path: Path, mend: str) -> dict[str, Any]:
+    """The fields of a JSON file; none if it is not there.
+
+    Raises DamagedFile, which ends with `mend`, if it holds anything else, and OSError if it cannot be read.
+    """
+    try:
+        fields = json.loads(read_regular(path, _LARGEST))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged: it is not JSON ({error}). {mend}") from None
+    if not isinstance(fields, dict):
+        raise DamagedFile(f"{path} is damaged: it holds no fields. {mend}")
+    return fields
+
+
+def _has(fields: Any, key: str, kind: type | UnionType) -> bool:
+    return isinstance(fields, dict) and isinstance(fields.get(key), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDirectory:
+    """`trials/<variant>-<seed>`."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def plan(self) -> Path:
+        return self.path / "plan"
+
+    @property
+    def telemetry(self) -> Path:
+        return self.path / "telemetry"
+
+    @property
+    def fidelity(self) -> Path:
+        return self.path / "fidelity.json"
+
+    @property
+    def journal(self) -> Path:
+        """What hosts told the coordinator, while the trial is on."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def status(self) -> Path:
+        return self.path / "status.json"
+
+    def read_status(self) -> dict[str, Any]:
+        """Empty if the trial never started. Raises DamagedFile."""
+        status = read_fields(self.status, _MEND)
+        reasons, progress = status.get("reasons") or [], status.get("progress")
+        sound = status.get("state", "planned") in _STATES and isinstance(progress, dict | None)
+        if not (sound and isinstance(reasons, list) and all(isinstance(why, str) for why in reasons)):
+            raise DamagedFile(f"{self.status} is damaged: it does not say how the trial is. {_MEND}")
+        return status
+
+    def read_fidelity(self) -> dict[str, Any]:
+        """Empty if the trial did not come to its end. Raises DamagedFile."""
+        fidelity = read_fields(self.fidelity, _MEND)
+        checks = fidelity.get("checks", [])
+        sound = all(isinstance(fidelity.get(key, []), list) for key in ("checks", "hosts", "reasons"))
+        if not (sound and all(_has(host, "host", str) for host in fidelity.get("hosts", []))):
+            raise DamagedFile(f"{self.fidelity} is damaged: it lacks checks or hosts. {_MEND}")
+        measured = int | float | None  # None was not measured
+        if not all("measured" in check and _has(check, "measured", measured) for check in checks):
+            raise DamagedFile(f"{self.fidelity} is damaged: a check has no figures. {_MEND}")
+        return fidelity
+
+    def write_status(self, **fields: Any) -> None:
+        """Merge `fields` into the status; `state` is planned, running, valid, invalid or failed."""
+        write_whole(self.status, json.dumps(self.read_status() | fields, indent=2) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """`runs/<experiment>-<time>`."""
+
+    path: Path
+
+    @property
+    def experiment(self) -> Path:
+        return self.path / "experiment.yaml"
+
+    @property
+    def tables(self) -> Path:
+        return self.path / "tables"
+
+    @property
+    def summary(self) -> Path:
+        return self.path / "summary.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report" / "index.html"
+
+    def trial(self, name: str) -> TrialDirectory:
+        return TrialDirectory(self.path / "trials" / name)
+
+    def trials(self) -> list[TrialDirectory]:
+        """Those on disk, by name."""
+        folder = self.path / "trials"
+        return [TrialDirectory(p) for p in sorted(folder.iterdir()) if p.is_dir()] if folder.exists() else []

@@ -1,0 +1,101 @@
+"""What was asked of the emulation and what it did: `fidelity.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from emulator.experiment.file.tolerance import Amount
+from emulator.experiment.run.telemetry_totals import Written
+
+_NAMED = 10
+"""Hosts that a reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison of the emulation with what was asked of it; a failed one invalidates the trial."""
+
+    name: str
+    """Such as "timer lateness, 99th percentile"."""
+    measured: float | None
+    """None if there was nothing to measure, or nobody told."""
+    limit: float
+    unit: str
+    """ms, envelopes, spans, hosts, ..."""
+    detail: str = ""
+    """What a reader needs to act on a failure."""
+    told_by: str = ""
+    """Such as "1 of 2 hosts", if not all told: it is at least what was measured."""
+
+    @property
+    def ok(self) -> bool:
+        """What was not measured is beyond no limit, and within none."""
+        return self.measured is None or self.measured <= self.limit
+
+    @property
+    def said(self) -> str:
+        """What was measured, in words."""
+        if self.measured is None:
+            return "not measured"
+        amount = f"{self.measured:g} {self.unit}"
+        return f"at least {amount}, told by {self.told_by}" if self.told_by else amount
+
+
+def allowed(
+    name: str, measured: int, key: str, amount: Amount, whole: int, unit: str, details: Sequence[str]
+) -> Check:
+    """A check against the amount, of a `whole`, that the experiment allows at this key of `fidelity`."""
+    told = [*details[:_NAMED], *([f"and {len(details) - _NAMED} more"] if len(details) > _NAMED else [])]
+    asked = f"fidelity.{key} is {amount}" + (f" of {whole:,} {unit}" if amount.percent is not None else "")
+    return Check(name, measured, round(amount.of(whole), 3), unit, "; ".join([*told, asked]))
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """One host of the fleet. Offsets are this host's clock minus the coordinator's, in ns."""
+
+    host: str
+    peers: int
+    clock_offset_start_ns: int = 0
+    clock_offset_end_ns: int = 0
+    state: str = "finished"
+    """"finished", or what became of it: "lost", "restarted"."""
+    lost_at_s: float | None = None
+    """Trial time at which it was last heard from, if lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """The verdict over one trial."""
+
+    runtime: str
+    enforced_by: str
+    """What applied the delays: "virtual clock", "delay line", "netem"."""
+    checks: list[Check] = field(default_factory=list)
+    hosts: list[HostReport] = field(default_factory=list)
+    measured: dict[str, float] = field(default_factory=dict)
+    """Further figures without a limit, named with their unit (such as messages_per_s), as far as measured."""
+    written: list[Written] = field(default_factory=list)
+    """What each start of each host told of its telemetry."""
+
+    @property
+    def valid(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+    @property
+    def reasons(self) -> list[str]:
+        """A sentence for each failed check."""
+        return [
+            f"{c.name}: {c.said}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
+            for c in self.checks
+            if not c.ok
+        ]
+
+    def write(self, path: Path) -> None:
+        record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
+        record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
+        record["written"] = [told._asdict() for told in self.written]
+        path.write_text(json.dumps(record, indent=2) + "\n")

@@ -1,0 +1,67 @@
+"""Where a trial ran and on which code: for `status.json`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from emulator.compiler.finder import WHY_INTERPRETED
+
+_PACKAGES = ("trellis", "protobuf", "grpcio", "numpy", "pyspark")
+_SOURCE = Path(__file__).resolve().parents[3]
+
+
+@cache
+def versions() -> dict[str, str | None]:
+    """Python's, each package's that shapes a result, the git commit if there is one, the form of the core."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    core = f"interpreted: {WHY_INTERPRETED}" if WHY_INTERPRETED else "compiled"
+    return found | {"git": _commit(), "core": core}
+
+
+def _commit() -> str | None:
+    """Such as "1a2b3c4d5e6f", with "-dirty" if files differ from it; in an image what it was made from."""
+    if revision := os.environ.get("TRELLIS_REVISION"):
+        return revision
+    if not (_SOURCE / ".git").exists():
+        return None
+    command = ["git", "-C", str(_SOURCE), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip() or None
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """Cores that this process may use, memory in bytes, platform."""
+    return {
+        "cpus": cores(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "platform": platform.platform(),
+        "processor": platform.machine(),
+    }
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def now() -> str:
+    """The time in UTC, to the second, as ISO 8601 writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

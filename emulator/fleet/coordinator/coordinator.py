@@ -1,0 +1,390 @@
+"""The coordinator of a real-time trial, without its network: who is there, who is up, what is known.
+
+It serves the plan, waits until all hosts are ready, keeps progress and a tracker of live peers, and
+collects what the verdict needs. It is not on the path of any message between peers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from emulator.contract.random_streams import stream
+from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.telemetry_totals import Written
+from emulator.fleet.host.assignment import put_network, put_script
+from emulator.network.build import build_network
+from emulator.runtime.plan_script import script_of
+from emulator.runtime.progress import Progress
+from emulator.runtime.tracker import Tracker
+from trellis.v1 import control_pb2
+
+_START_DELAY_NS = (500_000_000, 60_000_000_000)
+"""From when the last host is ready to trial time 0, at least and at most: hosts hear of it and get ready."""
+_START_DELAY_OF_HOST_NS = 50_000_000
+"""The same for each host: many of them may share a node."""
+_ECHO_DELAY_NS = 10_000_000_000
+"""Added where hosts measure round trips before the trial."""
+CONTROLLER = "churn-0"
+"""The host that the churn controller's telemetry is of."""
+_NAMED = 10
+"""Hosts or peers that a sentence names."""
+
+
+_EARLY_S, _EARLY_SHARE = 1.0, 0.001
+"""Wall seconds, and share of the trial so far, by which a host's clock may be ahead of the coordinator's."""
+
+
+class ControlError(Exception):
+    """A host asked for something that does not fit the state of the trial."""
+
+
+def listed(names: Sequence[object]) -> str:
+    """Names for a sentence: the first few, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(map(str, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass
+class Member:
+    """What the coordinator knows of one host."""
+
+    name: str
+    index: int
+    peers: int
+    address: str = ""
+    echo_address: str = ""
+    process_id: int = 0
+    program: str = ""
+    """Tells this start of the host's program from others."""
+    versions: dict[str, str] = field(default_factory=dict)
+    ready: bool = False
+    incarnation: int = 0
+    """Starts of the host within the trial, less one."""
+    returns: list[float] = field(default_factory=list)
+    """Trial times at which it came back."""
+    clock_offset_start_ns: int = 0
+    progress: control_pb2.HostProgress = field(default_factory=control_pb2.HostProgress)
+    heard_ns: int = 0
+    """Unix time at which it was last heard from."""
+    result: control_pb2.HostFidelity | None = None
+    lost: str = ""
+    """Why it did not finish."""
+    errors: list[tuple[str, float]] = field(default_factory=list)
+    """What ended its programs, as they said themselves, and the trial time."""
+
+    @property
+    def starts(self) -> range:
+        """Those of its starts that took part in the trial: who starts again before it has written nothing."""
+        return range(self.incarnation - len(self.returns), self.incarnation + 1)
+
+
+class Coordinator:
+    """The state of one trial. Times are unix ns on the coordinator's clock, given by the caller."""
+
+    def __init__(self, spec: TrialSpec, plan: Plan, experiment: str, trial: str) -> None:
+        """Raises ValueError for a spec of another runtime, and what `build_network` raises."""
+        if not isinstance(spec.runtime, RealTime):
+            raise ValueError(f"runtime.kind is {spec.runtime.kind!r}, which has no hosts")
+        hosts = spec.runtime.hosts
+        self.spec = spec
+        self.runtime = spec.runtime
+        self.trial = trial
+        self.time_scale = spec.runtime.time_scale
+        self.start_ns: int | None = None
+        """Trial time 0, once all hosts are ready."""
+        self.stopping = False
+        """Set to end the trial early."""
+        self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
+        """By peer and session: what a churn controller told of those that end with their pods."""
+        self._written: dict[tuple[str, int], Written] = {}
+        self._plan = plan
+        self._experiment = experiment
+        self._locations: list[int] = plan.peers["location"].to_pylist()
+        self._network = build_network(spec.network, self._locations, spec.seed)
+        self._host_of = [peer % hosts for peer in range(len(self._locations))]
+        self.members = {
+            f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))
+            for index in range(hosts)
+        }
+        self._moves: list[control_pb2.Move] = []
+        self._start: control_pb2.Start | None = None
+        """As it was last told; thousands of hosts hear the same."""
+        self._untold: set[str] = set()
+        """Hosts that are to tell which of their peers are up."""
+        self._tracker = Tracker(stream(spec.seed, "bootstrap"))
+
+    @property
+    def pods_end_sessions(self) -> bool:
+        """Sessions end with their pods."""
+        return isinstance(self.runtime, Kubernetes) and self.runtime.churn == "pods"
+
+    def register(self, registration: control_pb2.Registration, at_ns: int) -> control_pb2.Assignment:
+        """A host's part of the plan, also for one that has come back.
+
+        Raises ControlError for an unknown host.
+        """
+        member = self._member(registration.host, at_ns)
+        if member.address and registration.start != member.program:
+            self._come_back(member, registration, at_ns)
+        member.program = registration.start
+        member.address = registration.address
+        member.echo_address = registration.echo_address
+        member.process_id = registration.process_id
+        member.versions = dict(registration.versions)
+        own = self.peers_of(member)
+        assignment = control_pb2.Assignment(
+            experiment=self._experiment,
+            trial=self.trial,
+            spec=self.spec.model_dump_json(),
+            host_index=member.index,
+            host_of_peer=self._host_of,
+            incarnation=member.incarnation,
+            sessions_end_with_host=self.pods_end_sessions,
+        )
+        put_script(assignment, script_of(self._plan, self.spec.phases.end, own))
+        put_network(assignment, self._network, self._locations, own)
+        return assignment
+
+    def has_finished(self, registration: control_pb2.Registration) -> bool:
+        """The host that registers has taken part in the trial already."""
+        member = self.members.get(registration.host)
+        return member is not None and member.result is not None and member.program == registration.start
+
+    def _come_back(self, member: Member, registration: control_pb2.Registration, at_ns: int) -> None:
+        member.incarnation += 1
+        member.ready = False
+        member.result = None
+        member.lost = ""
+        member.progress = control_pb2.HostProgress()
+        self._forget_peers_of(member)
+        if self.start_ns is None:
+            return
+        member.returns.append(self.trial_time(at_ns))
+        self._moves.append(
+            control_pb2.Move(
+                host=member.index, address=registration.address, echo_address=registration.echo_address
+            )
+        )
+
+    def ready(self, ready: control_pb2.Ready, at_ns: int) -> bool:
+        """True once all hosts are ready; then `start` tells when the trial starts."""
+        member = self._member(ready.host, at_ns)
+        member.ready = True
+        member.clock_offset_start_ns = ready.clock_offset_ns
+        if self.start_ns is None and all(m.ready for m in self.members.values()):
+            echoes = all(m.echo_address for m in self.members.values())
+            shortest, longest = _START_DELAY_NS
+            delay = min(max(shortest, len(self.members) * _START_DELAY_OF_HOST_NS), longest)
+            self.start_ns = at_ns + delay + echoes * _ECHO_DELAY_NS
+        return self.start_ns is not None
+
+    def start(self) -> control_pb2.Start:
+        """Raises ControlError before all hosts are ready."""
+        if self.start_ns is None:
+            raise ControlError("not all hosts are ready")
+        if self._start is None or self._start.moves_known != len(self._moves):
+            members = self.members.values()
+            self._start = control_pb2.Start(
+                addresses=[member.address for member in members],
+                echo_addresses=[member.echo_address for member in members],
+                start_unix_ns=self.start_ns,
+                moves_known=len(self._moves),
+            )
+        return self._start
+
+    def track(self, request: control_pb2.TrackRequest, at_ns: int) -> control_pb2.TrackReply:
+        """Note leaves and joins, in this order, and give each asking peer a random few others."""
+        self._member(request.host, at_ns)
+        for peer in request.left:
+            self._tracker.remove(peer)
+        reply = control_pb2.TrackReply()
+        for peer in request.joining:
+            reply.joining.add(peers=self._tracker.contacts(peer))
+            self._tracker.add(peer)
+        for peer in request.asking:
+            reply.asking.add(peers=self._tracker.contacts(peer))
+        return reply
+
+    def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> control_pb2.ProgressReply:
+        """Keep a host's progress, and tell it what it has not heard.
+
+        A pod may end when its successor has registered: then only what it wrote, and why it ends, is kept.
+        """
+        member = self._member(progress.host, at_ns)
+        self._note_written(progress.host, progress)
+        if progress.error:
+            member.errors.append((progress.error, self.trial_time(at_ns)))
+        if progress.HasField("written") and progress.written.start != member.incarnation:
+            return control_pb2.ProgressReply()
+        member.progress = progress
+        if progress.tells_up:
+            self._untold.discard(member.name)
+            for peer in progress.up:
+                self._tracker.add(peer)
+        return control_pb2.ProgressReply(
+            stop=self.stopping,
+            moves=self._moves[progress.moves_known :],
+            tell_up=member.name in self._untold,
+        )
+
+    def check_finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
+        """Raises ControlError if a last word comes before the trial's end by the coordinator's clock.
+
+        Unless the trial is given up, or the host says that it can do nothing.
+        """
+        if result.error or self.stopping:
+            return
+        at, end = self.trial_time(at_ns), self.spec.phases.end
+        tolerance = _EARLY_S + _EARLY_SHARE * end * self.time_scale
+        if self.start_ns is None or (end - at) * self.time_scale > tolerance:
+            raise ControlError(f"{result.host} told its end of the trial at {at:.1f} of {end:.1f} s")
+
+    def finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
+        """Keep what a host measured: its last word of the trial."""
+        member = self._member(result.host, at_ns)
+        self._note_written(result.host, result)
+        member.result = result
+
+    def note_killed(self, killed: control_pb2.Killed, at_ns: int) -> None:
+        """Keep when a session ended with its pod."""
+        self._note_written(CONTROLLER, killed)
+        self.killed.setdefault((killed.peer, killed.session), killed)
+
+    def written(self) -> list[Written]:
+        """What each start of each host, and of the churn controller, told of its telemetry, if anything."""
+        starts = [(m.name, start) for m in self.members.values() for start in m.starts]
+        nothing = {key: Written(*key, 0, 0, 0, 0, last_word=False) for key in starts}
+        return [told for _, told in sorted((nothing | self._written).items())]
+
+    def _note_written(
+        self, host: str, told: control_pb2.HostProgress | control_pb2.HostFidelity | control_pb2.Killed
+    ) -> None:
+        """What comes late, from a start that has told more meanwhile, changes nothing."""
+        if not told.HasField("written"):
+            return
+        counts = told.written
+        written = Written(
+            host,
+            counts.start,
+            counts.spans,
+            counts.points,
+            counts.lost_spans,
+            counts.lost_points,
+            counts.last_word,
+        )
+        before = self._written.setdefault((host, counts.start), written)
+        if (written.last_word, written.spans, written.points) >= (
+            before.last_word,
+            before.spans,
+            before.points,
+        ):
+            self._written[host, counts.start] = written
+
+    def churn_plan(self) -> control_pb2.ChurnPlan:
+        """What is left of the sessions that end with their pods. Raises ControlError before the start."""
+        if self.start_ns is None:
+            raise ControlError("the trial has not started")
+        plan = control_pb2.ChurnPlan(
+            experiment=self._experiment,
+            trial=self.trial,
+            seed=self.spec.seed,
+            start_unix_ns=self.start_ns,
+            time_scale=self.time_scale,
+            end_s=self.spec.phases.end,
+        )
+        plan.kills.extend(kill for kill in self.kills() if (kill.peer, kill.session) not in self.killed)
+        return plan
+
+    def kills(self) -> Iterator[control_pb2.Kill]:
+        """Sessions that end with their pods before the trial's end, by time."""
+        if not self.pods_end_sessions:
+            return
+        for row in self._plan.sessions.sort_by("end_s").to_pylist():
+            if row["end_s"] < self.spec.phases.end:
+                yield control_pb2.Kill(
+                    peer=row["peer"],
+                    session=row["session"],
+                    host=f"host-{self._host_of[row['peer']]}",
+                    at_s=row["end_s"],
+                    graceful=row["graceful"],
+                )
+
+    @property
+    def operations(self) -> int:
+        """Publications and lookups of the plan."""
+        return int(self._plan.publications.num_rows + self._plan.lookups.num_rows)
+
+    def peers_of(self, member: Member) -> list[int]:
+        """The peers of a host."""
+        return [peer for peer, host in enumerate(self._host_of) if host == member.index]
+
+    def restarts(self, member: Member) -> list[float]:
+        """Trial times at which the host came back though no session had ended with its pod before."""
+        if not member.returns:
+            return []
+        ends = [kill.at_s for kill in self.kills() if kill.host == member.name]
+        unplanned = []
+        for at in member.returns:
+            before = [end for end in ends if end <= at]
+            if before:
+                ends.remove(before[-1])
+            else:
+                unplanned.append(at)
+        return unplanned
+
+    def lose(self, name: str, why: str) -> None:
+        """A host is gone; its peers are no longer given as contacts."""
+        member = self.members[name]
+        if member.result is None and not member.lost:
+            member.lost = why
+            self._forget_peers_of(member)
+
+    def resume(self, at_ns: int) -> None:
+        """Go on in a new program, to which nobody has been silent and nobody is known to be up."""
+        for member in self.members.values():
+            member.heard_ns = at_ns
+        self._untold = set(self.members)
+
+    @property
+    def awaits_kills(self) -> bool:
+        """The churn controller has not told of every session that ends with its pod."""
+        return any((kill.peer, kill.session) not in self.killed for kill in self.kills())
+
+    @property
+    def over(self) -> bool:
+        """Every host has finished or is lost."""
+        return all(member.result is not None or member.lost for member in self.members.values())
+
+    def trial_time(self, at_ns: int) -> float:
+        """Seconds of trial time; 0 before the start."""
+        return 0.0 if self.start_ns is None else max((at_ns - self.start_ns) * 1e-9 / self.time_scale, 0.0)
+
+    def progress(self, at_ns: int) -> Progress:
+        """Of the whole trial."""
+        phases, now = self.spec.phases, self.trial_time(at_ns)
+        parts = [member.progress for member in self.members.values()]
+        live = [member.progress for member in self.members.values() if not member.lost]
+        return Progress(
+            phase=phases.at(now),
+            trial_time=min(now, phases.end),
+            trial_end=phases.end,
+            peers_up=sum(part.peers_up for part in live),
+            published=sum(part.published for part in parts),
+            delivered=sum(part.delivered for part in parts),
+            lookups=sum(part.lookups for part in parts) if self.spec.workload.lookups else None,
+            messages=sum(part.sent for part in parts),
+            hosts_lost=len(parts) - len(live),
+        )
+
+    def _member(self, name: str, at_ns: int) -> Member:
+        member = self.members.get(name)
+        if member is None:
+            raise ControlError(f"no host {name!r} in this trial, only host-0 to host-{len(self.members) - 1}")
+        member.heard_ns = at_ns
+        return member
+
+    def _forget_peers_of(self, member: Member) -> None:
+        for peer in [peer for peer in self._tracker if self._host_of[peer] == member.index]:
+            self._tracker.remove(peer)

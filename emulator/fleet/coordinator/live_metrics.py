@@ -1,0 +1,173 @@
+"""What the coordinator knows of its trials while they run, for Prometheus."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+
+from emulator.files.disk import naming
+
+_REQUEST_LIMIT = 10.0
+"""Seconds that a scraper may take to ask and to read the answer."""
+_STOP_LIMIT = 5.0
+_LAST_PORT = 65535
+_POLL = 0.1
+"""Seconds until the server notices that it is to stop."""
+HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
+"""A host is in one of them. Restarted: ready again after it was away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One trial at one moment, summed over its hosts. Counts are since the trial began and never fall."""
+
+    trial: str
+    system: str
+    state: str
+    """Of the trial: "running", for instance."""
+    time_s: float
+    """Trial time."""
+    end_s: float
+    """The trial time at which it is over."""
+    peers_up: int
+    joined: int
+    published: int
+    delivered: int
+    lookups: int
+    sent: int
+    """Messages."""
+    dropped: int
+    """Envelopes."""
+    lost_spans: int
+    timer_lateness_max_s: float
+    """Wall seconds, of any host."""
+    hosts: Mapping[str, int]
+    """How many hosts are in each of `HOST_STATES`."""
+
+
+_GAUGES: list[tuple[str, str, Callable[[Reading], float]]] = [
+    ("trellis_peers_up", "Peers that are up", lambda r: r.peers_up),
+    ("trellis_trial_time_seconds", "Trial time", lambda r: r.time_s),
+    ("trellis_trial_end_seconds", "Trial time at which the trial is over", lambda r: r.end_s),
+    (
+        "trellis_timer_lateness_max_seconds",
+        "Wall time by which the latest timer of any host was late",
+        lambda r: r.timer_lateness_max_s,
+    ),
+]
+_COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
+    ("trellis_joins", "Joins of peers", lambda r: r.joined),
+    ("trellis_publications", "Events that were published", lambda r: r.published),
+    ("trellis_deliveries", "Events that were delivered to a subscriber", lambda r: r.delivered),
+    ("trellis_lookups", "Lookups that were begun", lambda r: r.lookups),
+    ("trellis_messages_sent", "Messages that peers sent", lambda r: r.sent),
+    ("trellis_envelopes_dropped", "Envelopes that hosts dropped, which is a fault", lambda r: r.dropped),
+    ("trellis_spans_lost", "Spans that could not be written, which is a fault", lambda r: r.lost_spans),
+]
+
+
+class BadAddress(ValueError):
+    """The text is no address that can be listened on."""
+
+
+class LiveCollector:
+    """Asks for the readings each time that Prometheus does."""
+
+    def __init__(self, release: str, read: Callable[[], Sequence[Reading]]) -> None:
+        self._release = release
+        self._read = read
+
+    def collect(self) -> Iterable[Metric]:
+        """One sample of each metric a trial, by release and trial."""
+        readings = self._read()
+        labels = ["release", "trial"]
+        for name, help_text, value in _GAUGES:
+            gauge = GaugeMetricFamily(name, help_text, labels=labels)
+            for reading in readings:
+                gauge.add_metric([self._release, reading.trial], value(reading))
+            yield gauge
+        for name, help_text, value in _COUNTERS:
+            counter = CounterMetricFamily(name, help_text, labels=labels)
+            for reading in readings:
+                counter.add_metric([self._release, reading.trial], value(reading))
+            yield counter
+        hosts = GaugeMetricFamily("trellis_hosts", "Hosts by state", labels=[*labels, "state"])
+        trial = InfoMetricFamily("trellis_trial", "What a trial runs and how it stands", labels=labels)
+        for reading in readings:
+            for state in HOST_STATES:
+                hosts.add_metric([self._release, reading.trial, state], reading.hosts.get(state, 0))
+            trial.add_metric(
+                [self._release, reading.trial], {"system": reading.system, "state": reading.state}
+            )
+        yield hosts
+        yield trial
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _REQUEST_LIMIT
+    disable_nagle_algorithm = True  # else a body waits 40 ms for its header's acknowledgement
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Scrapes are not worth a line each."""
+
+
+class MetricsServer:
+    """Answers Prometheus on one address until it is closed."""
+
+    def __init__(self, server: ThreadingWSGIServer) -> None:
+        self._server = server
+        self._thread = threading.Thread(
+            target=server.serve_forever, args=(_POLL,), name="metrics", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return self._server.server_port
+
+    def __enter__(self) -> MetricsServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop answering and give the port back."""
+        self._server.shutdown()
+        self._thread.join(_STOP_LIMIT)
+        self._server.server_close()
+
+
+def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> MetricsServer:
+    """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0") and at no other address.
+
+    `read` is called for each scrape, in a thread of its own. `release` is a label of every metric. Raises
+    BadAddress for what is no address, OSError if it cannot be bound.
+    """
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:
+        raise BadAddress(f"{listen!r} is not an address to listen on, such as 127.0.0.1:9100")
+    registry = CollectorRegistry()
+    registry.register(LiveCollector(release, read))
+    app = make_wsgi_app(registry)
+    with naming(listen):
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        family, _, _, _, address = found[0]
+        server_class = type("_Server", (ThreadingWSGIServer,), {"address_family": family})
+        server: ThreadingWSGIServer = make_server(str(address[0]), int(port), app, server_class, _Handler)
+    return MetricsServer(server)

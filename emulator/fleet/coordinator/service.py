@@ -1,0 +1,162 @@
+"""The coordinator's gRPC service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import grpc
+import grpc.aio
+
+from emulator.fleet.coordinator.authorization import UNGUARDED, Trust
+from emulator.fleet.coordinator.coordinator import CONTROLLER, ControlError, Coordinator
+from emulator.fleet.coordinator.journal import Journal
+from emulator.runtime.realtime.clock import unix_ns
+from emulator.runtime.realtime.streams import OPTIONS
+from emulator.trust.tickets import write_ticket
+from trellis.v1 import control_pb2, control_pb2_grpc
+
+T = TypeVar("T")
+
+_PATIENCE = 20.0
+"""Wall seconds for which a call waits for what it asks for, before it is told to come again."""
+
+
+class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
+    """Answers hosts and the churn controller, for one trial after the other."""
+
+    def __init__(self, trust: Trust = UNGUARDED) -> None:
+        self._trust = trust
+        self._coordinator: Coordinator | None = None
+        self._journal: Journal | None = None
+        self._over = False
+        self._changed = asyncio.Condition()
+
+    async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
+        """Start a server; `host:0` takes a free port. Gives the server and its address.
+
+        Raises OSError if the address cannot be bound or what is known of hosts cannot be read, DamagedFile.
+        """
+        trust = self._trust
+        server = grpc.aio.server(options=OPTIONS, interceptors=trust.interceptors())
+        control_pb2_grpc.add_CoordinatorServicer_to_server(self, server)  # type: ignore[no-untyped-call]
+        port = trust.credentials.listen(server, address)
+        await server.start()
+        return server, f"{address.rpartition(':')[0]}:{port}"
+
+    async def begin(self, coordinator: Coordinator, journal: Journal | None = None) -> None:
+        """Serve this trial from now on; what hosts tell goes into the journal first."""
+        self._coordinator, self._journal = coordinator, journal
+        await self._wake()
+
+    async def end(self) -> None:
+        """The trial is over; hosts wait for the next one."""
+        self._coordinator = self._journal = None
+        await self._wake()
+
+    async def close(self) -> None:
+        """There will be no further trial."""
+        self._over = True
+        await self.end()
+
+    async def Register(self, request: control_pb2.Registration, context: Any) -> control_pb2.Assignment:
+        def open_to_host() -> Coordinator | None:
+            here = self._coordinator
+            return None if here is None or here.has_finished(request) else here
+
+        coordinator = await self._await(open_to_host, context)
+        try:
+            assignment = coordinator.register(request, at_ns := unix_ns())
+        except ControlError as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise
+        self._note("register", request, at_ns)
+        assignment.ticket = self._ticket(coordinator.trial, request.host)
+        return assignment
+
+    async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
+        received = unix_ns()
+        return control_pb2.ClockReply(received_unix_ns=received, replied_unix_ns=unix_ns())
+
+    async def AwaitStart(self, request: control_pb2.Ready, context: Any) -> control_pb2.Start:
+        coordinator = await self._of_trial(request.trial, context)
+        started = coordinator.ready(request, at_ns := unix_ns())
+        self._note("ready", request, at_ns)
+        if started:
+            await self._wake()
+        await self._await(lambda: coordinator.start_ns if coordinator is self._coordinator else None, context)
+        return coordinator.start()
+
+    async def Track(self, request: control_pb2.TrackRequest, context: Any) -> control_pb2.TrackReply:
+        return (await self._of_trial(request.trial, context)).track(request, unix_ns())
+
+    async def ReportProgress(
+        self, request: control_pb2.HostProgress, context: Any
+    ) -> control_pb2.ProgressReply:
+        coordinator = await self._of_trial(request.trial, context)
+        at_ns = unix_ns()
+        if request.error or request.written.last_word:
+            self._note("note_progress", request, at_ns)
+        return coordinator.note_progress(request, at_ns)
+
+    async def Finish(self, request: control_pb2.HostFidelity, context: Any) -> control_pb2.Finished:
+        coordinator = await self._of_trial(request.trial, context)
+        at_ns = unix_ns()
+        try:
+            coordinator.check_finish(request, at_ns)
+        except ControlError as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise
+        self._note("finish", request, at_ns)
+        coordinator.finish(request, at_ns)
+        return control_pb2.Finished()
+
+    async def AwaitChurn(self, request: control_pb2.ChurnRequest, context: Any) -> control_pb2.ChurnPlan:
+        def started() -> Coordinator | None:
+            here = self._coordinator
+            return here if here and here.pods_end_sessions and here.start_ns is not None else None
+
+        plan = (await self._await(started, context)).churn_plan()
+        plan.ticket = self._ticket(plan.trial, CONTROLLER)
+        return plan
+
+    async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
+        coordinator = await self._of_trial(request.trial, context)
+        at_ns = unix_ns()
+        self._note("note_killed", request, at_ns)
+        coordinator.note_killed(request, at_ns)
+        return control_pb2.Finished()
+
+    def _ticket(self, trial: str, host: str) -> str:
+        return write_ticket(self._trust.ticket_key, trial, host) if self._trust.ticket_key else ""
+
+    def _note(self, call: str, request: Any, at_ns: int) -> None:
+        if self._journal is not None:
+            self._journal.note(call, request, at_ns)
+
+    async def _of_trial(self, trial: str, context: Any) -> Coordinator:
+        """The coordinator of the trial that the host takes part in."""
+        if self._coordinator is None and not self._over:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "between trials: ask again")
+        if self._coordinator is None or self._coordinator.trial != trial:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"the trial {trial} is not running")
+        assert self._coordinator is not None
+        return self._coordinator
+
+    async def _await(self, ready: Callable[[], T | None], context: Any) -> T:
+        """What `ready` gives, once it does; the call ends if that takes long or never comes."""
+        async with self._changed:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await self._changed.wait_for(lambda: self._over or ready() is not None)
+            except TimeoutError:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "not yet: ask again")
+        if (found := ready()) is None:
+            await context.abort(grpc.StatusCode.OUT_OF_RANGE, "there is no further trial")
+        assert found is not None
+        return found
+
+    async def _wake(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()

@@ -1,0 +1,176 @@
+"""What applies the delays between this host and others, the delay line or the kernel, and whether it does."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from emulator.contract.random_streams import stream
+from emulator.experiment.file.spec import RealTime, TrialSpec
+from emulator.network.echo import measure_round_trips, serve_echo
+from emulator.network.links import Network
+from emulator.runtime.realtime.clock import TrialClock
+from trellis.v1 import control_pb2
+
+if TYPE_CHECKING:
+    from emulator.network.netem.shaper import Netem
+
+_PARTNERS = 8
+"""Other hosts to each of which a host measures round trips."""
+_LEAD = 6.0
+"""Wall seconds before the trial at which all hosts measure: each has programmed its delays by then."""
+
+
+class NotEnforced(Exception):
+    """The experiment asks for netem, and this host cannot have it."""
+
+
+class Enforcement:
+    """Of one host, for one trial after the other. An async context manager."""
+
+    def __init__(self, address: str, *, netem: bool) -> None:
+        """`address` is where this host listens for others; `netem` lets the kernel delay what it sends."""
+        self._address = address
+        self._allowed = netem
+        self._netem: Netem | None = None
+        self._echo: asyncio.DatagramTransport | None = None
+        self._unavailable = "the host is not allowed to program the kernel (chart value netem.enabled)"
+        self._refused = ""
+        self._partners: list[int] = []
+        self._echoes: list[control_pb2.Echo] = []
+        self._index = 0
+        self._addresses: list[str] = []
+        self._echo_addresses: list[str] = []
+        self._programmed: dict[int, str] = {}
+        """By host: the address whose delay the kernel has."""
+        self._peer_at: list[int] = []
+        self._time_scale = 1.0
+        self._network: Network | None = None
+
+    async def __aenter__(self) -> Enforcement:
+        if self._allowed:
+            # What it imports takes a while, and now there is time.
+            from emulator.network.netem.shaper import why_unavailable
+
+            self._unavailable = why_unavailable() or ""
+            host, _, port = self._address.rpartition(":")
+            self._echo = await serve_echo(host, int(port))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._echo is not None:
+            self._echo.close()
+        self._close_netem()
+
+    def lacking(self, spec: TrialSpec) -> str:
+        """Why the host cannot do what the experiment asks for, if that is known before the trial; else ""."""
+        if spec.network.enforce != "netem" or not self._unavailable:
+            return ""
+        return f"the experiment asks for netem: {self._unavailable}"
+
+    @property
+    def echo_address(self) -> str:
+        """Where this host answers echoes, "" if it does not."""
+        return self._address if self._echo is not None else ""
+
+    @property
+    def in_kernel(self) -> bool:
+        """The kernel delays what goes to other hosts."""
+        return self._netem is not None
+
+    def begin(
+        self, assignment: control_pb2.Assignment, spec: TrialSpec, network: Network, start: control_pb2.Start
+    ) -> None:
+        """A trial is about to start. Raises NotEnforced."""
+        self._close_netem()
+        self._echoes = []
+        self._index = assignment.host_index
+        self._addresses, self._echo_addresses = list(start.addresses), list(start.echo_addresses)
+        self._network = network
+        self._time_scale = spec.runtime.time_scale if isinstance(spec.runtime, RealTime) else 1.0
+        hosts = len(self._addresses)
+        self._peer_at = [0] * hosts
+        for peer, host in enumerate(assignment.host_of_peer):
+            self._peer_at[host] = peer
+        self._refused = self._open_netem(spec, alone=hosts == len(assignment.host_of_peer))
+        if self._refused and spec.network.enforce == "netem":
+            raise NotEnforced(f"the experiment asks for netem: {self._refused}")
+        offsets = stream(spec.seed, "echoes").sample(range(1, hosts), min(_PARTNERS, hosts - 1))
+        self._partners = [(self._index + offset) % hosts for offset in offsets]
+        for offset in offsets if self.in_kernel else ():
+            for host in ((self._index + offset) % hosts, (self._index - offset) % hosts):
+                self.prepare(host, self._addresses[host])
+
+    def prepare(self, host: int, address: str) -> None:
+        """Something is about to be sent to another host at this address."""
+        if self._netem is None:
+            return
+        destination = address.rpartition(":")[0]
+        if (before := self._programmed.get(host, destination)) != destination:
+            self._netem.forget(before)
+        self._netem.delay_to(destination, self._one_way(host))
+        self._programmed[host] = destination
+
+    async def measure_before(self, clock: TrialClock) -> None:
+        """Measure round trips shortly before the trial, unless it has begun."""
+        ahead = -clock.now() * clock.scale
+        if self._echoing and ahead > 0:
+            await asyncio.sleep(max(ahead - _LEAD, 0.0))
+            await self._measure(after=False)
+
+    async def measure_after(self) -> None:
+        """Measure them again."""
+        if self._echoing:
+            await self._measure(after=True)
+
+    def report(self, result: control_pb2.HostFidelity) -> None:
+        """Tell what was used and measured."""
+        result.enforced_by = "netem" if self.in_kernel else "delay line"
+        result.netem_refused = self._refused
+        result.echoes.extend(self._echoes)
+
+    @property
+    def _echoing(self) -> bool:
+        return self.in_kernel and all(self._echo_addresses)
+
+    async def _measure(self, *, after: bool) -> None:
+        targets = [self._echo_addresses[host].rpartition(":") for host in self._partners]
+        measured = await measure_round_trips([(host, int(port)) for host, _, port in targets])
+        for host, round_trip in zip(self._partners, measured, strict=True):
+            expected = int(2e9 * self._one_way(host))
+            self._echoes.append(
+                control_pb2.Echo(host=host, after=after, round_trip_ns=round_trip or 0, expected_ns=expected)
+            )
+
+    def _one_way(self, host: int) -> float:
+        """Wall seconds."""
+        assert self._network is not None
+        one_way = self._network.one_way(self._peer_at[self._index], self._peer_at[host])
+        return one_way * self._time_scale
+
+    def _open_netem(self, spec: TrialSpec, *, alone: bool) -> str:
+        """Have the kernel delay if it may and can; else why not, where it was asked for."""
+        if spec.network.enforce == "delay-line":
+            return ""
+        if self._unavailable:
+            return self._unavailable
+        if not alone:
+            return "there are several peers to a host"
+        if any(":" in address.rpartition(":")[0] for address in self._addresses):
+            return "the hosts have IPv6 addresses, and netem's filters know IPv4 alone"
+        from emulator.network.netem.shaper import Netem, NetemUnavailable
+
+        try:
+            self._netem = Netem(seed=spec.seed)
+        except NetemUnavailable as why:
+            return str(why)
+        return ""
+
+    def _close_netem(self) -> None:
+        if self._netem is not None:
+            self._netem.close()
+            self._netem = None
+            self._programmed = {}

@@ -1,0 +1,303 @@
+"""One host of the fleet, from registration to its last report of a trial."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import platform
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from emulator.contract.random_streams import stream
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import RealTime, TrialSpec
+from emulator.files.disk import told
+from emulator.fleet.host import stop_signals
+from emulator.fleet.host.assignment import network_in, script_in, without_plan
+from emulator.fleet.host.clock_offset import measure_clock_offset
+from emulator.fleet.host.delay_enforcement import Enforcement, NotEnforced
+from emulator.runtime.realtime.clock import TrialClock
+from emulator.runtime.realtime.controller import Contacts, Controller
+from emulator.runtime.realtime.host import Host
+from emulator.runtime.realtime.self_measurement import Observer, progress_of
+from emulator.runtime.realtime.streams import Links, LinksService
+from emulator.telemetry.exporter import admitted
+from emulator.telemetry.recorder import Recorder, SinkFactory
+from emulator.trust.credentials import OPEN, Credentials
+from trellis.v1 import control_pb2
+
+_START_LIMIT = 600.0
+"""Wall seconds that a host waits for the others."""
+_CALL_LIMIT = 10.0
+_REPORT_PERIOD = (0.5, 5.0)
+"""Wall seconds between progress reports of a host, at least and at most: silence makes a host lost."""
+_REPORTS_PER_S = 50
+"""Of all hosts together, about."""
+_AWAIT_LIMIT = 60.0
+"""Wall seconds for a call that waits for others."""
+_PAUSE = 0.5
+"""Wall seconds until the coordinator is asked again when it cannot be reached."""
+_PARTING = 5.0
+"""Wall seconds for the last word to a coordinator that is away."""
+_FAREWELL = 1.0
+"""Wall seconds for what peers say when they leave."""
+AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+"""What a coordinator that is away, or makes one wait, answers."""
+
+
+class TrialGone(Exception):
+    """The coordinator runs another trial, or none."""
+
+
+def own_versions() -> dict[str, str]:
+    """Versions that all processes of a trial must share."""
+    return {
+        "python": platform.python_version(),
+        "trellis": version("trellis"),
+        "grpcio": version("grpcio"),
+        "protobuf": version("protobuf"),
+    }
+
+
+class Membership:
+    """A host's part in one trial."""
+
+    def __init__(
+        self,
+        name: str,
+        assignment: control_pb2.Assignment,
+        stub: Any,
+        service: LinksService,
+        enforcement: Enforcement,
+        telemetry: Path,
+        sink: SinkFactory,
+        patience: float,
+        credentials: Credentials = OPEN,
+    ) -> None:
+        """`service` receives what other hosts send; `patience` is for how many wall seconds the
+        coordinator may be away. The assignment, most of which is the plan, is not kept."""
+        self._name = name
+        self._assignment = without_plan(assignment)
+        self._stub = stub
+        self._service = service
+        self._enforcement = enforcement
+        self._telemetry = telemetry
+        self._sink = admitted(sink, assignment.ticket)
+        self._patience = patience
+        self._credentials = credentials
+        self._spec = TrialSpec.model_validate_json(assignment.spec)
+        self._script = script_in(assignment)
+        self._network = network_in(assignment, self._spec.network)
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ended = asyncio.Event()
+        self._leaving = False
+
+    @property
+    def trial(self) -> str:
+        return self._assignment.trial
+
+    def leave(self) -> None:
+        """The host has to go: its peers take their leave, and it tells only what it wrote."""
+        self._leaving = True
+        self._ended.set()
+
+    async def run(self) -> str:
+        """Take part until the trial's end. Gives the error that made the host useless, or "".
+
+        Raises TrialGone, grpc.aio.AioRpcError if the coordinator is away for too long or the trial does
+        not start, and whatever a protocol raises.
+        """
+        spec, assignment, name = self._spec, self._assignment, self._name
+        stops_before = stop_signals.continued()
+        if lacking := self._enforcement.lacking(spec):  # the others need not start first
+            return await self._finish(control_pb2.HostFidelity(error=lacking))
+        assert isinstance(spec.runtime, RealTime)
+        offset = await measure_clock_offset(self._stub, name)
+        start = await self._await_start(offset)
+        start_ns = start.start_unix_ns + offset
+        clock = TrialClock(start_ns, spec.runtime.time_scale)
+        enforcement = self._enforcement
+        try:
+            enforcement.begin(assignment, spec, self._network, start)
+        except NotEnforced as refusal:
+            return await self._finish(control_pb2.HostFidelity(error=str(refusal)))
+        await enforcement.measure_before(clock)
+        try:
+            recorder = Recorder(
+                self._telemetry,
+                name,
+                experiment=assignment.experiment,
+                trial=assignment.trial,
+                seed=spec.seed,
+                start_unix_ns=start_ns,
+                sink=self._sink,
+                incarnation=assignment.incarnation,
+            )
+        except OSError as failure:
+            return await self._finish(control_pb2.HostFidelity(error=_unwritable(failure)))
+        host = Host(
+            assignment.host_index,
+            list(assignment.host_of_peer),
+            self._network,
+            clock,
+            recorder,
+            stream(spec.seed, "host", name),
+            self._fail,
+            in_kernel=enforcement.in_kernel,
+        )
+        system = SYSTEMS[spec.system.name]
+        parameters = system.parameters.model_validate(spec.system.parameters)
+        controller = Controller(
+            host,
+            self._script,
+            lambda world: system.create(world, parameters),
+            self._track,
+            spec.seed,
+            sessions_end_with_host=assignment.sessions_end_with_host,
+            incarnation=assignment.incarnation,
+        )
+        controller.follow()
+        observer = Observer(host, spec, stream(spec.seed, "probes", name))
+        observer.follow()
+        try:
+            try:
+                await self._live(host, controller, start)
+                observer.observe_end()
+            finally:
+                error = await _close(recorder)
+        except TrialGone:
+            raise
+        except Exception as failure:
+            await self._part(host, f"{type(failure).__name__}: {failure}")
+            raise
+        if self._leaving:
+            await self._part(host, error)
+            return error
+        await enforcement.measure_after()
+        result = observer.fidelity(controller)
+        enforcement.report(result)
+        result.clock_offset_ns = await self._asked(partial(measure_clock_offset, self._stub, name))
+        if not error and stop_signals.continued() > stops_before:
+            error = f"it {stop_signals.WORD} and went on later"
+        result.error = error
+        return await self._finish(result)
+
+    async def _part(self, host: Host, error: str) -> None:
+        """Tell the coordinator, if it answers soon, the last word of a program that goes early."""
+        word = progress_of(host)
+        word.host, word.trial, word.error = self._name, self.trial, error
+        with contextlib.suppress(grpc.aio.AioRpcError, TrialGone):
+            await self._asked(partial(self._stub.ReportProgress, word, timeout=_CALL_LIMIT), _PARTING)
+
+    async def _await_start(self, offset: int) -> control_pb2.Start:
+        ready = control_pb2.Ready(host=self._name, clock_offset_ns=offset, trial=self.trial)
+        call = partial(self._stub.AwaitStart, ready, timeout=_AWAIT_LIMIT)
+        start: control_pb2.Start = await self._asked(call, _START_LIMIT)
+        return start
+
+    async def _live(self, host: Host, controller: Controller, start: control_pb2.Start) -> None:
+        """From the common start to the end of the trial."""
+        links = Links(host, start.addresses, self._enforcement.prepare, self._credentials)
+        self._service.links = links
+        # What exists now stays, and what peers keep lives long: the collector need not look often.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
+        host.agenda.start()
+        work: list[Coroutine[Any, Any, Any]]
+        work = [controller.run(), self._report_progress(host, links, start), self._ended.wait()]
+        tasks: set[asyncio.Future[Any]] = {asyncio.create_task(each) for each in work}
+        remaining = host.clock.wall(self._spec.phases.end) - time.monotonic()
+        try:
+            done, _ = await asyncio.wait(
+                tasks | {self._failure}, timeout=remaining, return_when=asyncio.FIRST_COMPLETED
+            )
+            for first in done:
+                first.result()
+            if self._leaving and controller.leave_all():
+                await asyncio.sleep(_FAREWELL)
+        finally:
+            host.agenda.stop()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._service.links = None
+            await links.close()
+            gc.unfreeze()
+
+    async def _report_progress(self, host: Host, links: Links, start: control_pb2.Start) -> None:
+        """Raises grpc.aio.AioRpcError if the coordinator is away for too long."""
+        tell_up, moves_known = False, start.moves_known
+        shortest, longest = _REPORT_PERIOD
+        period = min(max(shortest, len(start.addresses) / _REPORTS_PER_S), longest)
+        await asyncio.sleep(period * host.index / len(start.addresses))
+        while True:
+            report = progress_of(host)
+            report.host, report.trial, report.moves_known = self._name, self.trial, moves_known
+            if tell_up:
+                report.tells_up = True
+                report.up.extend(host.sessions)
+            reply = await self._asked(partial(self._stub.ReportProgress, report, timeout=_CALL_LIMIT))
+            tell_up = reply.tell_up
+            for move in reply.moves:
+                moves_known += 1
+                if move.host != host.index:
+                    links.move(move.host, move.address)
+            if reply.stop:
+                self._ended.set()
+            await asyncio.sleep(period)
+
+    async def _track(
+        self, left: Sequence[int], joining: Sequence[int], asking: Sequence[int]
+    ) -> tuple[Contacts, Contacts]:
+        request = control_pb2.TrackRequest(
+            host=self._name, trial=self.trial, left=left, joining=joining, asking=asking
+        )
+        reply = await self._asked(partial(self._stub.Track, request, timeout=_CALL_LIMIT))
+        return [list(c.peers) for c in reply.joining], [list(c.peers) for c in reply.asking]
+
+    async def _finish(self, result: control_pb2.HostFidelity) -> str:
+        result.host, result.trial = self._name, self.trial
+        await self._asked(partial(self._stub.Finish, result, timeout=_CALL_LIMIT))
+        return result.error
+
+    async def _asked(self, call: Callable[[], Awaitable[Any]], limit: float | None = None) -> Any:
+        """What the coordinator answers; it is asked again while it is away, for `limit` wall seconds.
+
+        Raises TrialGone, and grpc.aio.AioRpcError when the time is over.
+        """
+        deadline = time.monotonic() + (self._patience if limit is None else limit)
+        while True:
+            try:
+                return await call()
+            except grpc.aio.AioRpcError as error:
+                if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
+                    raise TrialGone(error.details()) from None
+                if error.code() not in AWAY or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_PAUSE)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._failure.done():
+            self._failure.set_exception(error)
+
+
+async def _close(recorder: Recorder) -> str:
+    """Write what is left. Gives the error if that cannot be done."""
+    try:
+        await asyncio.to_thread(recorder.close)
+    except OSError as failure:
+        return _unwritable(failure)
+    return ""
+
+
+def _unwritable(error: OSError) -> str:
+    return f"telemetry cannot be written: {told(error)}"

@@ -1,0 +1,177 @@
+"""A host's program: it takes part in one trial, or in all that the coordinator has."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from emulator.fleet.host.delay_enforcement import Enforcement
+from emulator.fleet.host.member import AWAY, Membership, TrialGone, own_versions
+from emulator.runtime.realtime.streams import OPTIONS, LinksService
+from emulator.telemetry.recorder import SinkFactory
+from emulator.trust.credentials import OPEN, Credentials
+from emulator.trust.interceptor import Door
+from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
+
+_REGISTER_LIMIT = 30.0
+"""Wall seconds in which a host that takes part in one trial must have reached its coordinator."""
+_PATIENCE = 5.0
+"""Wall seconds for which the coordinator of local processes may be away."""
+_LONG_PATIENCE = 180.0
+"""The same where it is restarted when it ends."""
+_CALL_LIMIT = 30.0
+_PAUSE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a host is and what it writes to."""
+
+    name: str
+    coordinator: str
+    """Address of the coordinator."""
+    listen: str
+    """Address to listen on for other hosts; port 0 takes a free one."""
+    telemetry: Path
+    """Folder of OTLP files; with `stay`, each trial has a folder in it."""
+    sink: SinkFactory
+    stay: bool = False
+    """Take part in one trial after the other, and wait for a coordinator that is away."""
+    netem: bool = False
+    """The host may have the kernel delay what it sends."""
+    credentials: Credentials = OPEN
+    """What the host shows to the coordinator and to other hosts, and asks of them."""
+
+
+async def run_host(place: Place) -> str:
+    """Take part until the end. Gives the error that made the host useless, or "".
+
+    Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host,
+    OSError if the address cannot be bound, and whatever a protocol raises.
+    """
+    credentials, start = place.credentials, secrets.token_hex(16)
+    service = LinksService(start)
+    doors = [Door({"": [credentials.token]})] if credentials.token else []
+    server = grpc.aio.server(options=OPTIONS, interceptors=doors)
+    wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
+    port = credentials.listen(server, place.listen)
+    address = f"{place.listen.rpartition(':')[0]}:{port}"
+    await server.start()
+    try:
+        async with Enforcement(address, netem=place.netem) as enforcement:
+            return await _Program(place, address, start, service, enforcement).run()
+    finally:
+        await server.stop(grace=0)
+
+
+class _Program:
+    def __init__(
+        self, place: Place, address: str, start: str, service: LinksService, enforcement: Enforcement
+    ) -> None:
+        """`start` is the token that tells this start of the program from others."""
+        self._place = place
+        self._start = start
+        self._service = service
+        self._enforcement = enforcement
+        self._registration = control_pb2.Registration(
+            host=place.name,
+            address=address,
+            echo_address=enforcement.echo_address,
+            process_id=os.getpid(),
+            start=uuid.uuid4().hex,
+            versions=own_versions(),
+        )
+        self._membership: Membership | None = None
+        self._told_to_go = asyncio.Event()
+
+    async def run(self) -> str:
+        work = asyncio.create_task(self._all_trials() if self._place.stay else self._one_trial())
+        if not self._place.stay:
+            return await work
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._go)
+        told = asyncio.create_task(self._told_to_go.wait())
+        await asyncio.wait({work, told}, return_when=asyncio.FIRST_COMPLETED)
+        if self._membership is None and not work.done():
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            return ""
+        return await work
+
+    def _go(self) -> None:
+        self._told_to_go.set()
+        if self._membership is not None:
+            self._membership.leave()
+
+    async def _one_trial(self) -> str:
+        async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
+            await asyncio.wait_for(channel.channel_ready(), _REGISTER_LIMIT)
+            stub = self._stub(channel)
+            assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
+            return await self._take_part(self._join(stub, await assignment, _PATIENCE))
+
+    async def _all_trials(self) -> str:
+        async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
+            stub = self._stub(channel)
+            while not self._told_to_go.is_set():
+                membership = await self._register(stub)
+                if membership is None:
+                    await self._told_to_go.wait()
+                    break
+                try:
+                    await self._take_part(membership)
+                except TrialGone as why:
+                    print(f"left {membership.trial}: {why}", flush=True)
+                    self._registration.start = uuid.uuid4().hex
+        return ""
+
+    def _stub(self, channel: grpc.aio.Channel) -> Any:
+        showing = self._place.credentials.showing(channel, self._start)
+        return control_pb2_grpc.CoordinatorStub(showing)  # type: ignore[no-untyped-call]
+
+    async def _register(self, stub: Any) -> Membership | None:
+        """The host's part in the next trial, None if there will be none."""
+        said = time.monotonic()
+        while True:
+            try:
+                assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
+                return self._join(stub, await assignment, _LONG_PATIENCE)
+            except grpc.aio.AioRpcError as error:
+                if error.code() is grpc.StatusCode.OUT_OF_RANGE:
+                    return None
+                if error.code() not in AWAY:
+                    raise
+                if time.monotonic() - said > _CALL_LIMIT:
+                    said = time.monotonic()
+                    print(f"waiting for {self._place.coordinator}: {error.details()}", flush=True)
+            await asyncio.sleep(_PAUSE)
+
+    def _join(self, stub: Any, assignment: control_pb2.Assignment, patience: float) -> Membership:
+        place = self._place
+        return Membership(
+            place.name,
+            assignment,
+            stub,
+            self._service,
+            self._enforcement,
+            place.telemetry / assignment.trial if place.stay else place.telemetry,
+            place.sink,
+            patience,
+            place.credentials,
+        )
+
+    async def _take_part(self, membership: Membership) -> str:
+        self._membership = membership
+        try:
+            return await membership.run()
+        finally:
+            self._membership = None

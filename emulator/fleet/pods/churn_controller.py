@@ -1,0 +1,277 @@
+"""The churn controller: ends sessions by deleting pods, at the times that the coordinator gives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from emulator.fleet.coordinator.coordinator import CONTROLLER
+from emulator.fleet.host.clock_offset import measure_clock_offset
+from emulator.fleet.pods.kill_schedule import Deletion, Kill, Outcome, Pace, Pod, PodChurn
+from emulator.fleet.pods.pod_watch import Pods
+from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime.clock import unix_ns
+from emulator.runtime.realtime.self_measurement import told_of
+from emulator.telemetry import names
+from emulator.telemetry.exporter import admitted
+from emulator.telemetry.recorder import Recorder, SinkFactory
+from trellis.v1 import control_pb2
+
+_PODS_IN_SET = 1000
+_KEPT_LIMIT, _KEPT_PERIOD = 10.0, 0.01
+"""Seconds in which the Collector has taken the end of a session, and between two looks whether it has."""
+_CALL_LIMIT = 10.0
+_ANSWER_LIMIT = 30.0
+"""Wall seconds for which the coordinator may keep the controller waiting for a trial."""
+_LOOK_PERIOD = 5.0
+"""Wall seconds between looks whether the trial still runs."""
+_BACK_OFF = (0.5, 5.0)
+"""Wall seconds before the first and between the last attempts to reach the coordinator."""
+_AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+class _TrialOver(Exception):
+    """The coordinator runs this trial no more."""
+
+
+async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace: Pace) -> None:
+    """Replay the kills of each trial in turn, until there will be none any more.
+
+    `stub` is the coordinator's, `prefix` what the names of the `pods` begin with, and `sink` takes the ends
+    of the sessions. Raises PodsDenied, ValueError for a host of another kind, and grpc.aio.AioRpcError for
+    what it is no use to ask again.
+    """
+    known: dict[str, Pod] = {}
+    listed = asyncio.Event()
+    replays: list[_Replay] = []
+
+    def note(name: str, pod: Pod | None) -> None:
+        if pod is None:
+            known.pop(name, None)
+        else:
+            known[name] = pod
+        for replay in replays:
+            replay.see(name, pod)
+
+    async def replay_all() -> None:
+        await listed.wait()
+        while (plan := await _next_plan(stub)) is not None:
+            offset = await _ask_until_answered(lambda: measure_clock_offset(stub, CONTROLLER))
+            replay = _Replay(stub, pods, plan, offset, pod_namer(prefix), pace)
+            for name, pod in known.items():
+                replay.see(name, pod)
+            replays[:] = [replay]
+            await replay.run(admitted(sink, plan.ticket))
+
+    work = [asyncio.create_task(pods.follow(note, listed)), asyncio.create_task(replay_all())]
+    try:
+        done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+
+
+def pod_namer(prefix: str) -> Callable[[str], str]:
+    """From `host-<n>` to the pod's name: sets `<prefix>-0`, `<prefix>-1`, ... of 1,000 pods each."""
+
+    def name(host: str) -> str:
+        kind, _, number = host.rpartition("-")
+        if kind != "host" or not number.isdecimal():
+            raise ValueError(f"{host!r} is not the name of a host in a pod, such as host-17")
+        return f"{prefix}-{int(number) // _PODS_IN_SET}-{int(number) % _PODS_IN_SET}"
+
+    return name
+
+
+async def _next_plan(stub: Any) -> control_pb2.ChurnPlan | None:
+    """The trial that runs, once one does; None if there will be none."""
+    try:
+        plan: control_pb2.ChurnPlan = await _ask_until_answered(
+            lambda: stub.AwaitChurn(control_pb2.ChurnRequest(), timeout=_ANSWER_LIMIT)
+        )
+    except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.OUT_OF_RANGE:
+            return None
+        raise
+    return plan
+
+
+async def _ask_until_answered(ask: Callable[[], Any]) -> Any:
+    """Ask again, less and less often, while the coordinator is away or has nothing to tell."""
+    pause = _BACK_OFF[0]
+    while True:
+        try:
+            return await ask()
+        except grpc.aio.AioRpcError as error:
+            if error.code() not in _AGAIN:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _BACK_OFF[1])
+
+
+class _Replay:
+    """One trial's kills."""
+
+    def __init__(
+        self,
+        stub: Any,
+        pods: Pods,
+        plan: control_pb2.ChurnPlan,
+        offset_ns: int,
+        pod_of: Callable[[str], str],
+        pace: Pace,
+    ) -> None:
+        """`offset_ns` is this program's clock minus the coordinator's."""
+        self._stub = stub
+        self._pods = pods
+        self._plan = plan
+        self._start_ns = plan.start_unix_ns + offset_ns
+        self._churn = PodChurn((self._kill(kill, pod_of(kill.host)) for kill in plan.kills), pace)
+        self._changed = asyncio.Event()
+        self._outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
+        self._late, self._took = Distribution(), Distribution()
+        self._failed = 0
+
+    def see(self, name: str, pod: Pod | None) -> None:
+        """The pod of this name is now so."""
+        self._churn.see(name, pod, _now())
+        self._changed.set()
+
+    async def run(self, sink: SinkFactory) -> None:
+        """Until the trial is over."""
+        plan = self._plan
+        recorder = Recorder(
+            Path(tempfile.gettempdir()),
+            CONTROLLER,
+            experiment=plan.experiment,
+            trial=plan.trial,
+            seed=plan.seed,
+            start_unix_ns=self._start_ns,
+            sink=sink,
+            incarnation=unix_ns(),
+        )
+        _say(f"{plan.trial}: {len(plan.kills)} sessions are to end with their pods")
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._await_end())
+                group.create_task(self._report(recorder))
+                await self._delete_when_due(group)
+        except ExceptionGroup as failures:
+            if not isinstance(failures.exceptions[0], _TrialOver):
+                raise failures.exceptions[0] from None
+            _say(self._summary())
+        finally:
+            try:
+                await asyncio.to_thread(recorder.close)
+            except OSError as error:
+                _say(f"{plan.trial}: {error}")
+
+    async def _delete_when_due(self, group: asyncio.TaskGroup) -> None:
+        churn = self._churn
+        while True:
+            self._changed.clear()
+            now = _now()
+            while (deletion := churn.take(now)) is not None:
+                group.create_task(self._delete(deletion))
+            for outcome in churn.outcomes(now):
+                self._outcomes.put_nowait(outcome)
+            wake_at = churn.wake_at()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if wake_at is None else wake_at - _now()):
+                    await self._changed.wait()
+
+    async def _delete(self, deletion: Deletion) -> None:
+        kill = deletion.kill
+        error = await self._pods.delete(kill.pod, deletion.uid, graceful=kill.graceful)
+        if error:
+            self._churn.refuse(deletion, error)
+        else:
+            self._churn.answer(deletion)
+        self._changed.set()
+
+    async def _report(self, recorder: Recorder) -> None:
+        """Record and tell what became of each kill."""
+        while True:
+            outcome = await self._outcomes.get()
+            kill = outcome.kill
+            asked_s, gone_s = self._trial_s(outcome.asked), -1.0
+            if outcome.gone is None:
+                self._failed += 1
+            else:
+                gone_s = self._trial_s(outcome.gone)
+                self._late.add(outcome.asked - kill.due)
+                self._took.add(outcome.gone - outcome.asked)
+                if not kill.graceful:  # else the peer says so itself
+                    attributes = {names.SESSION: kill.session, names.GRACEFUL: False}
+                    recorder.operation(recorder.begin(), "leave", kill.peer, int(gone_s * 1e9), attributes)
+                    recorder.flush()
+            await _until_kept(recorder)
+            await self._tell(
+                control_pb2.Killed(
+                    peer=kill.peer,
+                    session=kill.session,
+                    host=kill.host,
+                    requested_s=asked_s,
+                    gone_s=gone_s,
+                    error=outcome.error,
+                    trial=self._plan.trial,
+                    written=told_of(recorder.written()._replace(last_word=True)),
+                )
+            )
+
+    async def _tell(self, killed: control_pb2.Killed) -> None:
+        try:
+            await _ask_until_answered(lambda: self._stub.ReportKilled(killed, timeout=_CALL_LIMIT))
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
+                raise
+            raise _TrialOver from error
+
+    async def _await_end(self) -> None:
+        """Raises _TrialOver when the coordinator runs another trial, or none."""
+        own = self._plan.trial, self._plan.start_unix_ns
+        while True:
+            await asyncio.sleep(_LOOK_PERIOD)
+            plan = await _next_plan(self._stub)
+            if plan is None or (plan.trial, plan.start_unix_ns) != own:
+                raise _TrialOver
+
+    def _kill(self, kill: control_pb2.Kill, pod: str) -> Kill:
+        due = self._start_ns * 1e-9 + kill.at_s * self._plan.time_scale
+        return Kill(kill.peer, kill.session, kill.host, pod, due, kill.graceful)
+
+    def _trial_s(self, unix_s: float) -> float:
+        return (unix_s - self._start_ns * 1e-9) / self._plan.time_scale
+
+    def _summary(self) -> str:
+        late, took = (f"{d.quantile(0.99) * 1e3:.0f} ms" for d in (self._late, self._took))
+        return (
+            f"{self._plan.trial}: {len(self._late)} pods are gone, {self._failed} kills failed; "
+            f"99 % were asked for at most {late} late and gone {took} later"
+        )
+
+
+async def _until_kept(recorder: Recorder) -> None:
+    """Wait until the last span is written or lost; after a while it counts as lost, and is told so later."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_KEPT_LIMIT):
+            while recorder.unsettled_spans:
+                await asyncio.sleep(_KEPT_PERIOD)
+
+
+def _now() -> float:
+    return unix_ns() * 1e-9
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

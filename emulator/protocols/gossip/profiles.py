@@ -1,0 +1,68 @@
+"""Profiles: what a peer tells of itself, and how alike two peers are by what they tell."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from emulator.compact.bit_sets import bits
+from trellis.v1.overlay import Profile
+
+_SINGLE: Final = struct.Struct("<f")
+
+
+def make_profile(
+    peer: int, session: int, version: int, identifier: int, rates: Mapping[int, float]
+) -> Profile:
+    """The profile of a peer that subscribes to the topics in `rates` (events/s)."""
+    topics = 0
+    weights: list[float] = []
+    for topic in sorted(rates):
+        topics |= 1 << topic
+        weights.append(_as_told(rates[topic]))
+    if len(set(weights)) == 1:
+        return Profile(peer, session, version, identifier, topics, rate=weights[0])
+    return Profile(peer, session, version, identifier, topics, rates=weights)
+
+
+def newer(one: Profile, other: Profile) -> bool:
+    """Whether `one` replaces `other`, both of the same peer."""
+    if one.session != other.session:
+        return one.session > other.session
+    return one.version > other.version
+
+
+def utility(one: Profile, other: Profile) -> float:
+    """The likeness of two peers' interests, 0 to 1, weighted by publication rates (Vitis, equation 1)."""
+    shared = one.topics & other.topics
+    if shared == 0:
+        return 0.0
+    if not one.rates and not other.rates and one.rate == other.rate:
+        count = shared.bit_count()
+        return count / (one.topics_count() + other.topics_count() - count)
+    rates = rates_of(one)
+    rate = 0.0
+    for topic in bits(shared):
+        rate += rates[topic]
+    union = total_rate(one) + total_rate(other) - rate
+    return rate / union if union > 0 else 0.0
+
+
+def rates_of(profile: Profile) -> dict[int, float]:
+    """The rate of each of the peer's topics, in events/s."""
+    topics = bits(profile.topics)
+    if profile.rates:
+        return dict(zip(topics, profile.rates, strict=True))
+    return dict.fromkeys(topics, profile.rate)
+
+
+def total_rate(profile: Profile) -> float:
+    """The rate of all of the peer's topics together, in events/s."""
+    return sum(profile.rates) if profile.rates else profile.rate * profile.topics_count()
+
+
+def _as_told(rate: float) -> float:
+    """The rate in the precision of a message, so that a peer weighs its own topics as others weigh them."""
+    told: float = _SINGLE.unpack(_SINGLE.pack(rate))[0]
+    return told

@@ -1,0 +1,130 @@
+"""What the leader of a clique does: it numbers views, serialises joins, evens shares out, parts cliques."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from emulator.protocols.overlays.cliques.arrangement import have_grown, split
+from emulator.protocols.overlays.cliques.member_context import Surroundings
+from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.shaping import Tending
+from emulator.protocols.overlays.cliques.view import Rtts, View, even_ends, from_units, pair
+from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueReport, CliqueReportAnswer, CliqueView
+
+_UNEVEN: Final = 1.5
+"""Largest share over the mean above which a leader makes all equal."""
+_REST: Final = 30.0
+"""Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
+
+
+class Leading:
+    """One server, whenever it leads."""
+
+    def __init__(self, surroundings: Surroundings, current: Current) -> None:
+        self._environment = surroundings.environment
+        self._surroundings = surroundings
+        self._current = current
+        self._tending = Tending(surroundings, current)
+        self._all_known = False
+        """Whether the view that this server leads told the RTTs between all members from the start."""
+        self._at_first: Rtts = {}
+        """The RTTs between members when this server first led both, as far as they were known."""
+        surroundings.environment.serve(CliqueJoin, self._on_join)
+        surroundings.environment.serve(CliqueReport, self._on_report)
+
+    def view_changed(self, view: View) -> None:
+        """The clique has another view, whoever leads."""
+        self._all_known = self._current.leads and view.all_known
+        before, self._at_first = self._at_first, {}
+        if self._current.leads:
+            members = set(view.members)
+            for both, rtt in view.rtts.items():
+                if both[0] in members and both[1] in members:
+                    self._at_first[both] = before.get(both, rtt)
+        self._tending.view_changed()
+
+    def beat(self) -> None:
+        """Have others know that the leader is there."""
+        if self._current.led is not None:
+            self._surroundings.directory.beat(self._environment.peer)
+
+    def tend(self) -> None:
+        """See whether the clique is too wide or uneven, or whether another one is near."""
+        view = self._current.view
+        self._surroundings.directory.expire(None if view is None else view.leader)
+        led, parameters = self._current.led, self._surroundings.parameters
+        if led is None or parameters.formed == "hac" or self._tending.resting:
+            return
+        quiet = self._environment.now - self._current.changed_at > parameters.tending
+        if quiet and not self._tending.locked and self._split(led):
+            return
+        if quiet and not self._tending.locked and led.largest_share() > _UNEVEN:
+            self._current.publish(led.evened(led.number + 1), [led])
+            return
+        # Two leaders that propose to each other at once would both refuse, again and again if in step.
+        delay = self._environment.random.random() * parameters.tending / 2
+        self._environment.set_timer(delay, self._tending.tend)
+
+    def go_on_without(self, gone: Collection[int]) -> None:
+        """This server, which leads or is the oldest that is left, numbers a view without some members."""
+        view = self._current.view
+        assert view is not None
+        new = view
+        for peer in gone:
+            new = new.without(peer, view.number + 1)
+        new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
+        self._current.publish(new, [view])
+        self._tending.rest(_REST)
+        self._surroundings.directory.hurry(new.record())
+
+    def _split(self, view: View) -> bool:
+        """Part a clique whose members are too far from each other by now; whether it was parted.
+
+        One that is wide because a small one joined it is left as it is: the parts would exchange members
+        until one were too small again, and so on for ever.
+        """
+        surroundings = self._surroundings
+        if not have_grown(view.members, self._at_first, view.rtts, surroundings.bounds):
+            return False
+        parts = split(view.members, view.rtts, surroundings.bounds, surroundings.parameters.minimum)
+        for members in parts or ():
+            order = [peer for peer in view.members if peer in members]
+            new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
+            self._current.publish(new, [view])
+            surroundings.directory.put(new.record())
+        return parts is not None
+
+    def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:
+        current = self._current.led
+        if current is None:
+            return CliqueView(CliqueRecord())
+        view, bounds = current, self._surroundings.bounds
+        if sender in view.members:
+            view = view.without(sender, view.number + 1) if len(view.members) > 1 else view
+        rtts = {peer: from_units(u) for peer, u in zip(join.members, join.rtts, strict=True)}
+        fits = len(view.members) < bounds.size and all(
+            rtts.get(peer, float("inf")) <= bounds.diameter for peer in view.members
+        )
+        if not fits or self._tending.locked:
+            return view.message()
+        between = {pair(sender, peer): rtt for peer, rtt in rtts.items()}
+        new = view.joined(sender, max(join.since, view.since[view.leader] + 1e-3), between, view.number + 1)
+        self._current.publish(new, [current])
+        return new.message()
+
+    def _on_report(self, sender: int, report: CliqueReport) -> CliqueReportAnswer:
+        """A member tells what it measured."""
+        view = self._current.led
+        if view is None or sender not in view.members:
+            return CliqueReportAnswer(False)
+        for peer, units in zip(report.members, report.rtts, strict=True):
+            if peer in view.members:
+                view.rtts[pair(sender, peer)] = from_units(units)
+        if report.view < view.number:
+            self._environment.send(sender, view.message())
+        elif not self._all_known and view.all_known:
+            self._current.publish(
+                View(view.number + 1, view.members, view.since, view.ends, view.rtts), [view]
+            )
+        return CliqueReportAnswer(True)

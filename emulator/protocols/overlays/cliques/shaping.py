@@ -1,0 +1,255 @@
+"""What a leader does for its clique's shape: merge with a near one, or exchange members with it.
+
+The leader that proposes has the other one keep its view meanwhile, has the members of both measure each
+other, and sends the views that come out of it to all members. A member takes a view that replaces the one
+that it has.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from emulator.contract.protocol import Message, Timer
+from emulator.protocols.overlays.cliques.arrangement import UNKNOWN, rearrange
+from emulator.protocols.overlays.cliques.member_context import Surroundings
+from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.view import (
+    Rtts,
+    View,
+    even_ends,
+    from_units,
+    pair,
+    to_units,
+    view_in,
+)
+from trellis.v1.cliques import (
+    CliqueConsent,
+    CliqueMeasure,
+    CliqueMeasurement,
+    CliqueProposal,
+    CliqueRecord,
+    CliqueRelease,
+)
+
+_LOCK: Final = 12.0
+"""Seconds for which a leader that consented keeps its view."""
+_PATIENCE_OF_SMALL: Final = 20.0
+"""Seconds after which a clique below the minimum no longer looks for one that it fits."""
+_NEIGHBOURS: Final = 8
+"""Nearest cliques that are proposed to, in turn."""
+
+
+class _Survey:
+    """How far the members of two cliques are from each other, as far as it is known."""
+
+    __slots__ = ("leader", "own", "rtts", "theirs", "waiting")
+
+    def __init__(self, leader: int, own: View, theirs: View) -> None:
+        self.leader = leader
+        self.own = own
+        self.theirs = theirs
+        self.rtts: Rtts = own.rtts | theirs.rtts
+        self.waiting = set(own.members)
+
+
+class Tending:
+    """The proposals of one leader, made and answered."""
+
+    def __init__(self, surroundings: Surroundings, current: Current) -> None:
+        self._environment = environment = surroundings.environment
+        self._parameters = surroundings.parameters
+        self._bounds = surroundings.bounds
+        self._directory = surroundings.directory
+        self._measuring = surroundings.measuring
+        self._current = current
+        self._locked_until = 0.0
+        self._locked_by = environment.peer
+        """The leader that this one consented to."""
+        self._changed_at = environment.now
+        self._rests_until = 0.0
+        self._proposing = False
+        self._however_far = False
+        self._survey: _Survey | None = None
+        self._timer: Timer | None = None
+        self._seen: dict[int, tuple[int, int]] = {}
+        """The views (own, other) with which a proposal to a leader came to nothing."""
+        environment.serve(CliqueProposal, self._on_proposal)
+        environment.handle(CliqueRelease, self._on_release)
+        environment.handle(CliqueMeasure, self._on_measure)
+        environment.handle(CliqueMeasurement, self._on_measurement)
+
+    @property
+    def locked(self) -> bool:
+        """Whether the view has to stay as it is."""
+        return self._proposing or self._environment.now < self._locked_until
+
+    @property
+    def resting(self) -> bool:
+        return self._environment.now < self._rests_until
+
+    def rest(self, seconds: float) -> None:
+        """Neither propose nor consent for so long."""
+        self._rests_until = self._environment.now + seconds
+
+    def view_changed(self) -> None:
+        """As was proposed, or because a member is gone: then the proposer must not go by the view before."""
+        if self._environment.now < self._locked_until:
+            self._environment.send(self._locked_by, CliqueRelease())
+        self._locked_until = 0.0
+        self._changed_at = self._environment.now
+
+    def tend(self) -> None:
+        """Propose to a near clique."""
+        view = self._current.led
+        if view is None or self.locked:
+            return
+        others = [r for r in self._directory.records.values() if r.leader != view.leader]
+        if others:
+            most = self._parameters.probes
+            if len(others) > most:
+                others = self._environment.random.sample(others, most)
+            leaders = {record.leader: record for record in others}
+            self._measuring.ping_all(leaders, lambda rtts: self._propose(leaders, rtts))
+
+    def _propose(self, leaders: dict[int, CliqueRecord], rtts: dict[int, float]) -> None:
+        view = self._current.led
+        if view is None or self.locked:
+            return
+        near = sorted(rtts, key=lambda leader: rtts[leader])
+        new = [
+            leader
+            for leader in near[:_NEIGHBOURS]
+            if self._seen.get(leader) != (view.number, leaders[leader].view)
+        ]
+        self._however_far = False
+        small = len(view.members) < self._parameters.minimum
+        if small and (not new or self._environment.now - self._changed_at > _PATIENCE_OF_SMALL):
+            # Nothing fits: better a wide clique than one that is too small.
+            room = self._parameters.size - len(view.members)
+            new = [leader for leader in near if len(leaders[leader].members) <= room][:1]
+            self._however_far = True
+        if not new:
+            return
+        other = new[0] if self._environment.random.random() < 0.5 else self._environment.random.choice(new)
+        self._proposing = True
+        self._environment.request(
+            other,
+            CliqueProposal(view.record()),
+            self._parameters.patience,
+            partial(self._consented, other, view),
+            self._give_up,
+        )
+
+    def _give_up(self) -> None:
+        self._proposing = False
+
+    def _consented(self, leader: int, view: View, answer: Message) -> None:
+        assert isinstance(answer, CliqueConsent)
+        own = self._current.led
+        theirs = None if answer.view is None else view_in(answer.view)
+        if theirs is None or own is None or own.number != view.number:
+            self._proposing = False
+            return
+        self._survey = _Survey(leader, own, theirs)
+        for member in own.members:
+            if member == self._environment.peer:
+                self._measuring.ping_all(theirs.members, partial(self._take, member))
+            else:
+                self._environment.send(member, CliqueMeasure(list(theirs.members)))
+        self._timer = self._environment.set_timer(3 * self._parameters.patience, self._decide)
+
+    def _take(self, member: int, measured: dict[int, float]) -> None:
+        """A member of this clique has measured those of the other one."""
+        survey = self._survey
+        if survey is not None and member in survey.waiting:
+            survey.waiting.discard(member)
+            for peer, rtt in measured.items():
+                survey.rtts[pair(member, peer)] = rtt
+            if not survey.waiting:
+                self._decide()
+
+    def _end_survey(self) -> _Survey | None:
+        survey, self._survey = self._survey, None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._proposing = False
+        return survey
+
+    def _decide(self) -> None:
+        survey = self._end_survey()
+        if survey is None:
+            return
+        leader, own, theirs, rtts = survey.leader, survey.own, survey.theirs, survey.rtts
+        now = self._current.led
+        both = set(own.members) & set(theirs.members)
+        if now is None or now.number != own.number or both:
+            # Who is in both by these views will be missed by one of them.
+            self._environment.send(leader, CliqueRelease())
+            return
+        made = rearrange(own.members, theirs.members, rtts, self._bounds, self._however_far)
+        if made is None:
+            self._seen[leader] = own.number, theirs.number
+            self._environment.send(leader, CliqueRelease())
+            return
+        since = own.since | theirs.since
+        number = max(own.number, theirs.number) + 1
+        for members in made:
+            order = ordered(members, own, theirs)
+            ends = even_ends(len(order))
+            if len(made) == 1:
+                merged = merge(own, theirs, number)
+                order, ends = merged.members, merged.ends
+            inside = {}
+            for place, peer in enumerate(order):
+                for other in order[:place]:
+                    inside[pair(peer, other)] = rtts.get(pair(peer, other), UNKNOWN)
+            # Where both go on, each leader's clique is there under its number, or is replaced by the other.
+            gone = [own.leader, theirs.leader] if len(made) == 1 else []
+            view = View(number, order, since, ends, inside, gone)
+            self._current.publish(view, [own, theirs], [own.leader, theirs.leader])
+
+    def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
+        view = self._current.led
+        if view is None or self.locked or proposal.record is None:
+            return CliqueConsent(None)
+        if self.resting and len(proposal.record.members) >= self._parameters.minimum:
+            return CliqueConsent(None)
+        self._locked_until = self._environment.now + _LOCK
+        self._locked_by = sender
+        return CliqueConsent(view.message())
+
+    def _on_release(self, sender: int, release: CliqueRelease) -> None:
+        """The other one goes by its view no more: it proposed, or it consented."""
+        if sender == self._locked_by:
+            self._locked_until = 0.0
+        if self._survey is not None and self._survey.leader == sender:
+            self._end_survey()
+
+    def _on_measure(self, sender: int, measure: CliqueMeasure) -> None:
+        """The leader asks how far some servers are."""
+
+        def answer(rtts: dict[int, float]) -> None:
+            units = [to_units(rtt) for rtt in rtts.values()]
+            self._environment.send(sender, CliqueMeasurement(list(rtts), units))
+
+        self._measuring.ping_all(measure.peers, answer)
+
+    def _on_measurement(self, sender: int, answer: CliqueMeasurement) -> None:
+        measured = zip(answer.peers, answer.rtts, strict=True)
+        self._take(sender, {peer: from_units(units) for peer, units in measured})
+
+
+def merge(one: View, two: View, number: int) -> View:
+    """Both in one: members of the smaller get halves of the largest shares, so the others keep most zones."""
+    larger, smaller = (one, two) if len(one.members) >= len(two.members) else (two, one)
+    for peer in smaller.members:
+        larger = larger.joined(peer, smaller.since[peer], {}, number)
+    return larger
+
+
+def ordered(members: list[int], one: View, two: View) -> list[int]:
+    """Members of two cliques in the order of the shares that they had: few zones change hands."""
+    places = [*one.members, *two.members]
+    return sorted(members, key=places.index)

@@ -1,0 +1,46 @@
+"""Routing without acknowledgements: each peer sends a message on to its next hop, until there is none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.contract.protocol import Environment, Overlay
+from emulator.messages.message import Message
+from trellis.v1.overlay import Contact, Routed
+
+_MOST_HOPS: Final = 1000
+"""A message that has gone this far runs in a circle: routes are being mended."""
+
+
+class HopByHop:
+    """One peer's part."""
+
+    def __init__(self, environment: Environment, overlay: Overlay) -> None:
+        """`overlay` knows the next hop and the applications."""
+        self._environment = environment
+        self._overlay = overlay
+        environment.handle(Routed, self._on_routed)
+
+    def route(self, key: int, message: Message) -> None:
+        """Send this peer's own message towards the key."""
+        own = Contact(self._environment.peer, self._overlay.identifier)
+        self.pass_on(Routed(key, own, 0, message))
+
+    def pass_on(self, routed: Routed) -> None:
+        """Hand the message over here if there is no next hop, or send it there if the application agrees."""
+        key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
+        if message is None or origin is None or hops >= _MOST_HOPS:
+            return
+        application = self._overlay.application_of(message)
+        hop = self._overlay.next_hop(key)
+        if hop is None:
+            application.deliver(key, message, origin, hops)
+        elif application.forward(key, message, hop.peer, hops):
+            self._environment.send(hop.peer, Routed(key, origin, hops + 1, message))
+            self.sent(hop.peer, routed)
+
+    def sent(self, peer: int, routed: Routed) -> None:
+        """Note that what came as `routed` has been sent to `peer`."""
+
+    def _on_routed(self, sender: int, routed: Routed) -> None:
+        self.pass_on(routed)

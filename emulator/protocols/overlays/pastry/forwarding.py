@@ -1,0 +1,198 @@
+"""Hop by hop, with acknowledgements and around hops that do not answer (DSN 2004, reliable routing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from emulator.compact.number_sets import LARGEST, NumberSet
+from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.protocols.overlays.pastry.parameters import PastryParameters
+from emulator.protocols.overlays.pastry.routing_state import RoutingState
+from trellis.v1.overlay import Routed
+from trellis.v1.pastry import HopAck, JoinRequest
+
+_MOST_HOPS: Final = 100
+"""Ends what would go round for ever between peers that disagree."""
+_HELD: Final = 256
+"""Messages that a joining peer keeps until it may be their root."""
+_HOLD: Final = 30.0
+"""Seconds for which it keeps each at most."""
+_MEMORY: Final = 30.0
+"""Seconds for which a peer knows what it handled, at least."""
+_SESSION: Final = 1 << 20
+"""Numbers of messages that a session has for itself."""
+_TAKEN: Final = HopAck()
+_REFUSED: Final = HopAck(refused=True)
+
+
+class _Passage:
+    """A message on its way to the next hop, which has not acknowledged it."""
+
+    __slots__ = ("avoided", "hop", "key", "message", "routed", "sent", "timer", "tries")
+
+    def __init__(self, routed: Routed, message: Message, hop: int, avoided: list[int]) -> None:
+        self.routed = routed
+        self.message = message
+        self.key = routed.key
+        self.hop = hop
+        self.avoided = avoided
+        self.tries = 0
+        self.sent = 0.0
+        self.timer: Timer | None = None
+
+
+class Forwarding:
+    """Messages on their way through this peer."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: PastryParameters,
+        state: RoutingState,
+        *,
+        forward: Callable[[int, Message, int, Contact, int], bool],
+        deliver: Callable[[int, Message, Contact, int], None],
+        suspect: Callable[[int], None],
+    ) -> None:
+        """`forward(key, message, next hop, origin, hops)` is asked whether the message may go on.
+
+        `deliver(key, message, origin, hops)` takes it at its root, `suspect` is told a hop that was silent.
+        """
+        self._environment = environment
+        self._longest = parameters.probe_timeout
+        self._root_retransmissions = parameters.root_retransmissions
+        self._state = state
+        self._forward = forward
+        self._deliver = deliver
+        self._suspect = suspect
+        # A peer that comes back may not repeat the numbers of its last session.
+        self._sequence = environment.session * _SESSION
+        self._passages: dict[_Passage, None] = {}
+        self._held: dict[Timer, None] = {}
+        self._handled = NumberSet()
+        self._handled_before = NumberSet()
+        self._turned = environment.now
+        environment.serve(Routed, self._on_routed)
+
+    def route(self, key: int, message: Message) -> None:
+        """Send a message of this peer's own."""
+        self._pass_on(self._envelope(key, message), message)
+
+    def route_through(self, hop: int, key: int, message: Message) -> None:
+        """Send a message of this peer's own with a given first hop."""
+        envelope = _with_hops(self._envelope(key, message), 1)
+        self._send(_Passage(envelope, message, hop, [self._state.peer]))
+
+    def release(self) -> None:
+        """This peer is ready: route what it kept."""
+        for timer in self._held:
+            timer.hasten()
+        self._held.clear()
+
+    def lost(self, peer: int) -> None:
+        """The peer is gone: route what it has not acknowledged around it."""
+        for passage in self._passages:
+            if passage.hop == peer and passage.timer is not None:
+                passage.timer.hasten()
+
+    def _envelope(self, key: int, message: Message) -> Routed:
+        self._sequence += 1
+        return Routed(key=key, origin=self._state.me, message=message, sequence=self._sequence)
+
+    def _on_routed(self, sender: int, routed: Routed) -> HopAck:
+        self._state.hear(sender)
+        message = routed.message
+        assert message is not None
+        # Two peers that are both joining would otherwise wait for each other.
+        refused = not self._state.ready and isinstance(message, JoinRequest)
+        if not refused and not self._is_repeated(routed, routed.hops):
+            self._pass_on(routed, message)
+        return _REFUSED if refused else _TAKEN
+
+    def _pass_on(self, routed: Routed, message: Message) -> None:
+        origin = routed.origin
+        assert origin is not None
+        # Others may still know the joining peer from an earlier session.
+        avoided = [origin.peer] if isinstance(message, JoinRequest) else []
+        hop = self._state.next_hop(routed.key, avoided)
+        if hop is None:
+            self._arrive(routed, message, routed.hops)
+        elif routed.hops < _MOST_HOPS and self._forward(routed.key, message, hop.peer, origin, routed.hops):
+            self._send(_Passage(_with_hops(routed, routed.hops + 1), message, hop.peer, avoided))
+
+    def _arrive(self, routed: Routed, message: Message, hops: int) -> None:
+        """This peer is the closest to the key, after so many hops."""
+        if not self._state.ready:
+            if len(self._held) < _HELD and not isinstance(message, JoinRequest):
+                back = _with_hops(routed, hops)
+                hold = self._environment.set_timer(_HOLD, lambda: self._let_go(hold, back, message))
+                self._held[hold] = None
+        elif not self._is_repeated(routed, 0xFF):
+            assert routed.origin is not None
+            self._deliver(routed.key, message, routed.origin, hops)
+
+    def _let_go(self, hold: Timer, routed: Routed, message: Message) -> None:
+        self._held.pop(hold, None)
+        if self._state.ready:
+            self._pass_on(routed, message)
+
+    def _send(self, passage: _Passage) -> None:
+        self._passages[passage] = None
+        passage.sent = self._environment.now
+        timeout = self._state.round_trips.timeout(passage.hop) * 2**passage.tries
+        passage.timer = self._environment.request(
+            passage.hop,
+            passage.routed,
+            min(timeout, self._longest),
+            lambda ack: self._on_ack(passage, ack),
+            lambda: self._overdue(passage),
+        )
+
+    def _on_ack(self, passage: _Passage, ack: Message) -> None:
+        assert isinstance(ack, HopAck)
+        del self._passages[passage]
+        self._state.hear(passage.hop)
+        if not passage.tries:
+            self._state.round_trips.sample(passage.hop, self._environment.now - passage.sent)
+        if ack.refused:
+            self._go_around(passage)
+
+    def _overdue(self, passage: _Passage) -> None:
+        del self._passages[passage]
+        hop = passage.hop
+        if self._state.heard(hop) <= passage.sent:
+            self._suspect(hop)
+        is_root = self._state.is_root(hop, passage.key, passage.avoided)
+        if is_root and passage.tries < self._root_retransmissions:
+            passage.tries += 1
+            self._send(passage)
+        else:
+            self._go_around(passage)
+
+    def _go_around(self, passage: _Passage) -> None:
+        passage.avoided.append(passage.hop)
+        hop = self._state.next_hop(passage.key, passage.avoided)
+        if hop is None:
+            self._arrive(passage.routed, passage.message, passage.routed.hops - 1)
+            return
+        passage.hop = hop.peer
+        passage.tries = 0
+        self._send(passage)
+
+    def _is_repeated(self, routed: Routed, hops: int) -> bool:
+        """Whether this peer handled the message before with so many hops, 255 of them for its delivery."""
+        now = self._environment.now
+        if now - self._turned > _MEMORY:
+            self._handled_before = self._handled
+            self._handled = NumberSet()
+            self._turned = now
+        assert routed.origin is not None
+        number = (routed.origin.peer << 40 | routed.sequence << 8 | hops) & LARGEST
+        return number in self._handled_before or not self._handled.add(number)
+
+
+def _with_hops(routed: Routed, hops: int) -> Routed:
+    return Routed(
+        key=routed.key, origin=routed.origin, hops=hops, message=routed.message, sequence=routed.sequence
+    )

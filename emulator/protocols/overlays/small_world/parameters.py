@@ -1,0 +1,29 @@
+"""What the small-world overlay can be told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.files.quantities import Duration
+
+
+class SmallWorldParameters(BaseModel):
+    """What all systems over this overlay share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    routing_table: int = Field(15, ge=3, description="neighbours of a peer, ring neighbours included")
+    small_world_draw: Literal["distance", "anew", "candidates"] = Field(
+        "distance",
+        description="how a small-world link is drawn: a random distance, fixed or drawn anew at each "
+        "selection (then equally good friends are taken at random too), or among the known peers",
+    )
+    view: int = Field(20, ge=2, description="peers in the Newscast view")
+    period: Duration = Field(1.0, gt=0, description="length of a gossip round")
+    stale_after: int = Field(5, ge=2, description="rounds of silence after which a neighbour is dropped")
+
+
+class SmallWorldRingParameters(SmallWorldParameters):
+    """All neighbours but the two on the ring are small-world links."""

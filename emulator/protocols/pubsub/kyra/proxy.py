@@ -1,0 +1,81 @@
+"""The subscriptions of other servers that this one is the proxy of: they lie in its pieces."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from emulator.protocols.pubsub.content.space import Box
+from emulator.protocols.pubsub.content.streams import Inflow
+from emulator.protocols.pubsub.kyra.delayed_release import Lingering
+from emulator.protocols.pubsub.kyra.movement import PIECES
+from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.tree_membership import Places
+from emulator.protocols.pubsub.kyra.zone_assignment import Holdings
+from trellis.v1.filters import FilterAnswer, FilterUpdate
+
+
+class Proxy:
+    """What mates have moved here in one epoch."""
+
+    def __init__(self, site: Site, holdings: Holdings, places: Places) -> None:
+        self._site = site
+        self._holdings = holdings
+        self._places = places
+        self._lingering = Lingering(site.environment)
+        self._moved: dict[tuple[int, int], tuple[Inflow, dict[Box, None]]] = {}
+        """By mate and piece, in the order in which they came: every run has the same."""
+
+    def on_update(self, mate: int, update: FilterUpdate) -> FilterAnswer:
+        """A mate moves its subscriptions in a piece here."""
+        number = update.tree - PIECES
+        held = self._holdings.holder(number) == self._site.peer
+        tree = self._places.tree(self._holdings.tree_of(number)) if held else None
+        if tree is None:
+            return FilterAnswer(False)
+        inflow, boxes = self._moved.setdefault((mate, number), (Inflow(), {}))
+
+        def add(box: Box) -> None:
+            for covered in [other for other in boxes if box.covers(other) and other != box]:
+                del boxes[covered]
+                tree.routes.remove_own(mate, covered)
+            boxes[box] = None
+            tree.routes.add_own(mate, box)
+
+        def remove(box: Box) -> None:
+            boxes.pop(box, None)
+            tree.routes.remove_own(mate, box)
+
+        def clear() -> None:
+            for box in list(boxes):
+                remove(box)
+
+        return FilterAnswer(inflow.take(update, clear, add, remove))
+
+    def sort(self) -> None:
+        """What came from servers that left the clique, or is in others' pieces, goes on a little longer."""
+        for mate, number in self._moved:
+            if mate in self._holdings.mates and self._holdings.holder(number) == self._site.peer:
+                self._lingering.keep((mate, number))
+            else:
+                self._lingering.give_up((mate, number), partial(self._end, mate, number))
+
+    def has_heard_all(self, number: int) -> bool:
+        """Whether each mate has told what it wants in a piece."""
+        moved = [self._moved.get((mate, number)) for mate in self._holdings.mates]
+        return all(each is not None and each[0].heard for each in moved)
+
+    @property
+    def entries(self) -> int:
+        """Subscriptions that this server is the proxy of."""
+        return sum(len(boxes) for _, boxes in self._moved.values())
+
+    def stop(self) -> None:
+        """The epoch is over."""
+        self._lingering.stop()
+
+    def _end(self, mate: int, number: int) -> None:
+        _, boxes = self._moved.pop((mate, number))
+        tree = self._places.tree(self._holdings.tree_of(number))
+        if tree is not None:
+            for box in boxes:
+                tree.routes.remove_own(mate, box)

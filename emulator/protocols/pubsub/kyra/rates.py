@@ -1,0 +1,126 @@
+"""How the first leader learns where events fall, and all others of the zones that it draws.
+
+Each server tells its leader the values of events that were published there, and leaders tell the first leader
+of all. The answer brings the newest epoch to those who do not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.contract.protocol import Environment, Message
+from emulator.protocols.overlays.cliques.overlay import Cliques
+from emulator.protocols.pubsub.content.space import EventSpace, Values
+from emulator.protocols.pubsub.kyra.drawing import SAMPLES, Drawing
+from emulator.protocols.pubsub.kyra.epoch import STEP, Epoch, epoch_in
+from emulator.protocols.pubsub.kyra.parameters import KyraParameters
+from trellis.v1.kyra import KyraEpochNews, KyraRates
+
+
+class Rates:
+    """One server's part in it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: KyraParameters,
+        space: EventSpace,
+        cliques: Cliques,
+        newest: Callable[[], Epoch | None],
+        begin: Callable[[Epoch], None],
+    ) -> None:
+        """`newest()` is the epoch that was drawn last; `begin(epoch)` hears of a newer one."""
+        self._environment = environment
+        self._parameters = parameters
+        self._space = space
+        self._cliques = cliques
+        self._newest = newest
+        self._begin = begin
+        self._seen: list[Values] = []
+        """Published here, or told by others and not yet told on."""
+        self._drawing = Drawing(environment, parameters, space, cliques, newest)
+        environment.serve(KyraRates, self._on_rates)
+        environment.handle(KyraEpochNews, self._on_news)
+
+    def start(self) -> None:
+        """Report from time to time."""
+        if self._parameters.zones == "rates":
+            self._environment.every(self._parameters.report, self.report)
+
+    def note(self, values: Values) -> None:
+        """An event was published here."""
+        if self._parameters.zones == "rates" and len(self._seen) < SAMPLES:
+            self._seen.append(values)
+
+    def note_change(self) -> None:
+        """A clique is another one than before."""
+        self._drawing.note_change()
+
+    def report(self) -> None:
+        """Tell whoever is next, or judge."""
+        view = self._cliques.view
+        if view is None:
+            return
+        me = self._environment.peer
+        if view.leader != me:
+            self._tell(view.leader)
+            return
+        first = min(self._cliques.directory.records, default=me)
+        if first != me:
+            self._tell(first)
+        else:
+            seen, self._seen = self._seen, []
+            drawn = self._drawing.judge(seen)
+            if drawn is not None:
+                self._begin(drawn)
+                self.spread(drawn)
+
+    def spread(self, epoch: Epoch) -> None:
+        """A leader passes news on: to its mates, and the one that drew the epoch to the other leaders."""
+        me, view = self._environment.peer, self._cliques.view
+        if view is None or view.leader != me:
+            return
+        others = set(self._cliques.mates)
+        if epoch.number % STEP == me % STEP:
+            others.update(self._cliques.directory.records)
+        news = KyraEpochNews(epoch.message())
+        for peer in sorted(others - {me}):
+            self._environment.send(peer, news)
+
+    def _tell(self, peer: int) -> None:
+        told, self._seen = self._seen, []
+        self._ask(peer, told)
+
+    def _ask(self, peer: int, told: list[Values]) -> None:
+        epoch = self._newest()
+        flat = [value for values in told for value in values]
+        rates = KyraRates(0 if epoch is None else epoch.number, len(told), flat)
+        self._environment.request(
+            peer, rates, self._parameters.patience, self._told, lambda: self._keep(told)
+        )
+
+    def _keep(self, told: list[Values]) -> None:
+        self._seen = (told + self._seen)[:SAMPLES]
+
+    def _told(self, answer: Message) -> None:
+        assert isinstance(answer, KyraEpochNews)
+        self._on_news(-1, answer)
+
+    def _on_news(self, sender: int, news: KyraEpochNews) -> None:
+        newest = self._newest()
+        if news.epoch is not None and (newest is None or news.epoch.number > newest.number):
+            epoch = epoch_in(news.epoch)
+            self._begin(epoch)
+            self.spread(epoch)
+
+    def _on_rates(self, sender: int, rates: KyraRates) -> KyraEpochNews:
+        width = len(self._space.names)
+        values = rates.values
+        self._seen += [values[place : place + width] for place in range(0, len(values), width)]
+        self._seen = self._seen[-SAMPLES:]
+        epoch = self._newest()
+        known = 0 if epoch is None else epoch.number
+        if rates.epoch > known:
+            # Two drew zones before they knew of each other: ask for those that are newer.
+            self._ask(sender, [])
+        return KyraEpochNews(None if epoch is None or known <= rates.epoch else epoch.message())

@@ -1,0 +1,38 @@
+"""What all epochs at one server share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.contract.protocol import Environment
+from emulator.protocols.overlays.cliques.measuring import Measuring
+from emulator.protocols.pubsub.content.interests import Interests
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.content.trees import FilterTrees
+from emulator.protocols.pubsub.shared.recent import Recent
+
+_DOWN: Final = 20.0
+"""Seconds for which a server that was unreachable is not asked to be a root."""
+
+
+class Site:
+    """One server: its world, its clients, and the trees that it is on."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        space: EventSpace,
+        trees: FilterTrees,
+        measuring: Measuring,
+        patience: float,
+    ) -> None:
+        """A request without an answer has failed after `patience` seconds."""
+        self.environment = environment
+        self.peer = environment.peer
+        self.space = space
+        self.trees = trees
+        self.measuring = measuring
+        self.patience = patience
+        self.interests = Interests(space)
+        self.down = Recent(environment, _DOWN)
+        """Servers that are known to be down, or not to be on a tree: (epoch, tree, peer)."""

@@ -1,0 +1,260 @@
+"""Kyra at one server, which stands for its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from emulator.contract.protocol import Environment, Event, Interest, PubSub
+from emulator.protocols.overlays.cliques.overlay import Cliques
+from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.content.system import content_system
+from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
+from emulator.protocols.pubsub.kyra.epoch import Epoch, epoch_of
+from emulator.protocols.pubsub.kyra.epoch_state import Plane
+from emulator.protocols.pubsub.kyra.movement import PIECES
+from emulator.protocols.pubsub.kyra.parameters import KyraParameters
+from emulator.protocols.pubsub.kyra.rates import Rates
+from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.spreading import ways
+from emulator.protocols.pubsub.shared.recent import Recent
+from trellis.v1.cliques import CliqueRecord
+from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
+from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraLeaving, KyraProbe, KyraZoneEvent
+
+_GATHERING: Final = 0.3
+"""Seconds that a change of cliques waits for others."""
+_WAIT: Final = 0.5
+_WAITS: Final = 40
+"""How long an event waits for a clique and zones, and how often."""
+_PREPARING: Final = 0.2
+"""Seconds between two looks whether this server is ready for the events of a zone that it got."""
+_TURNS: Final = 4
+"""Servers in a row that pass an event on at once, because its zone is another one's."""
+
+
+class Kyra(PubSub):
+    """One server."""
+
+    def __init__(self, environment: Environment, parameters: KyraParameters) -> None:
+        super().__init__(environment)
+        self.space = EventSpace.of(parameters.attributes)
+        self._parameters = parameters
+        self.cliques = Cliques(environment.channel("cliques"), parameters.cliques)
+        self.cliques.listen(self)
+        self.trees = FilterTrees(
+            environment, self.space, parameters.beat, parameters.patience, self._on_tree_event
+        )
+        self._site = Site(environment, self.space, self.trees, self.cliques.measuring, parameters.patience)
+        self.planes: list[Plane] = []
+        """The oldest epoch first."""
+        self._rates = Rates(environment, parameters, self.space, self.cliques, self._newest, self._begin)
+        self._seen = Recent(environment, parameters.memory)
+        self._delivered = Recent(environment, parameters.memory)
+        self._updating = False
+        environment.serve(FilterUpdate, self._on_update)
+        environment.serve(KyraProbe, self._on_probe)
+        environment.handle(KyraLeaving, self._on_leaving)
+        environment.handle(KyraZoneEvent, self._on_zone_event)
+        environment.handle(KyraDelivery, self._on_delivery)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        if self._parameters.layout is not None:
+            self._begin(epoch_of(self._parameters.layout, self.space))
+        self.cliques.start(contacts)
+        self._rates.start()
+
+    def stop(self, graceful: bool) -> None:
+        self.trees.stop(graceful)
+        self.cliques.stop(graceful)
+
+    def subscribe(self, interest: Interest) -> None:
+        box = self.space.box(interest)
+        number = self._site.interests.add(box)
+        for plane in self.planes:
+            plane.add(number, box)
+
+    def unsubscribe(self, interest: Interest) -> None:
+        box = self.space.box(interest)
+        number = self._site.interests.remove(box)
+        if number is not None:
+            for plane in self.planes:
+                plane.remove(number)
+
+    def publish(self, event: Event) -> None:
+        placed = self.space.place(event)
+        self._rates.note(placed.values)
+        self._publish(placed, _WAITS)
+
+    def on_unreachable(self, peer: int) -> None:
+        self.trees.lose(peer)
+        for plane in self.planes:
+            plane.places.lose(peer)
+
+    def gauges(self) -> dict[str, float]:
+        plane = self._active()
+        trees = list(self.trees.trees.values())
+        proxied = sum(each.proxy.entries for each in self.planes)
+        return {
+            "table_entries": float(sum(len(tree.routes.table) for tree in trees) + proxied),
+            "table_searches": float(self.trees.searches),
+            "table_comparisons": float(self.trees.compared),
+            "proxy_entries": float(proxied),
+            "trees_joined": float(len(trees)),
+            "trees": float(plane.epoch.trees if plane is not None else 0),
+            "epoch": float(plane.epoch.number if plane is not None else 0),
+            "tree_settled": float(plane is not None and plane.settled),
+        }
+
+    def neighbours(self) -> Mapping[str, Sequence[int]]:
+        return self.trees.parents()
+
+    # Cliques and epochs
+
+    def clique_changed(self) -> None:
+        self._update_soon()
+        if not self.planes:
+            # The leader may know zones.
+            self._rates.report()
+
+    def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
+        for plane in self.planes:
+            plane.places.note_clique(before, now)
+        self._rates.note_change()
+        self._update_soon()
+
+    def _update_soon(self) -> None:
+        if not self._updating:
+            self._updating = True
+            self.environment.set_timer(_GATHERING, self._update)
+
+    def _update(self) -> None:
+        self._updating = False
+        for plane in self.planes:
+            plane.update(self.cliques.view)
+            plane.places.grow()
+
+    def _newest(self) -> Epoch | None:
+        return self.planes[-1].epoch if self.planes else None
+
+    def _begin(self, epoch: Epoch) -> None:
+        """Prepare for an epoch; the ones before end some time after it has begun."""
+        plane = Plane(self._site, epoch, self._parameters.layout if epoch.number == 1 else None)
+        self.planes.append(plane)
+        for record in self.cliques.directory.records.values():
+            plane.places.note_clique(None, record)
+        self._update_soon()
+        rest = max(0.0, epoch.begins - self.environment.now) + 2 * self._parameters.notice
+        if len(self.planes) > 1:
+            self.environment.set_timer(rest, partial(self._end_before, plane))
+
+    def _end_before(self, plane: Plane) -> None:
+        while self.planes and self.planes[0] is not plane and plane in self.planes:
+            self.planes.pop(0).stop()
+
+    def _plane(self, epoch: int) -> Plane | None:
+        return next((plane for plane in self.planes if plane.epoch.number == epoch), None)
+
+    def _active(self) -> Plane | None:
+        """The newest epoch that has begun."""
+        now = self.environment.now
+        return next((plane for plane in reversed(self.planes) if plane.epoch.begins <= now), None)
+
+    # Subscriptions and trees
+
+    def _on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
+        if update.tree < PIECES:
+            return self.trees.on_update(sender, update)
+        plane = self._plane(update.epoch)
+        return FilterAnswer(False) if plane is None else plane.proxy.on_update(sender, update)
+
+    def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
+        plane = self._plane(probe.epoch)
+        growth = None if plane is None else plane.places.growth(probe.tree)
+        return KyraDistance(False) if growth is None else growth.on_probe()
+
+    # Events
+
+    def _publish(self, event: PlacedEvent, patience: int) -> None:
+        plane = self._active()
+        if plane is not None and plane.holder(event.values) is not None:
+            self._to_zone(plane, event, 0, 0, self.environment.peer)
+        elif patience:
+            self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
+
+    def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
+        """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
+        me, holder, had = self.environment.peer, plane.holder(event.values), plane.movement.had(event.values)
+        if holder == me:
+            tree = plane.prepared(event.values)
+            if tree is not None:
+                self._route(tree, event, hops, None)
+            else:
+                again = partial(self._to_zone, plane, event, hops, 0, sender)
+                self.environment.set_timer(_PREPARING, again)
+        elif had is not None and holder in (None, sender):
+            # The new holder does not know yet that it is one.
+            self._route(had, event, hops, None)
+        elif holder is not None and turns < _TURNS:
+            self.environment.send(holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
+
+    def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
+        plane = self._plane(message.epoch)
+        assert message.event is not None
+        if plane is not None:
+            self._to_zone(plane, message.event, message.hops, message.turns + 1, sender)
+
+    def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
+        plane = self._plane(leaving.epoch)
+        if plane is not None:
+            plane.places.on_leaving(leaving.tree, sender)
+
+    def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
+        self._route(tree, event, hops, sender)
+
+    def _route(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int | None) -> None:
+        """On along the tree, and to the servers of this clique that want the event."""
+        if not self._seen.add((event.event, tree.table)):
+            return
+        neighbours, originals = self.trees.search(tree, event.values, sender)
+        self.trees.forward(tree, event, hops, neighbours)
+        me = self.environment.peer
+        if me in originals:
+            originals.remove(me)
+            self._deliver(event, hops)
+        self._spread(event, hops, originals)
+
+    def _spread(self, event: PlacedEvent, hops: int, targets: list[int]) -> None:
+        if not targets:
+            return
+        view = self.cliques.view
+        if self._parameters.spread == "direct" or view is None:
+            message = KyraDelivery(event, hops + 1)
+            for target in targets:
+                self.environment.send(target, message)
+            return
+        for target, others in ways(view, self.environment.peer, targets).items():
+            self.environment.send(target, KyraDelivery(event, hops + 1, others))
+
+    def _on_delivery(self, sender: int, message: KyraDelivery) -> None:
+        assert message.event is not None
+        self._deliver(message.event, message.hops)
+        self._spread(message.event, message.hops, message.others)
+
+    def _deliver(self, event: PlacedEvent, hops: int) -> None:
+        """Hand it over if somebody here wants it, once."""
+        if self._site.interests.want(event.values) and self._delivered.add(event.event):
+            self.environment.deliver(self.space.event(event, hops))
+
+
+KYRA: Final = content_system(
+    "kyra",
+    "Kyra: server cliques and partitioned routing trees",
+    "F. Cao, J. P. Singh: Efficient event routing in content-based publish-subscribe service networks, "
+    "INFOCOM 2004",
+    KyraParameters,
+    Kyra,
+    "emulator.layouts.kyra:lay_out_kyra",
+    "emulator.layouts.kyra:misfits",
+)

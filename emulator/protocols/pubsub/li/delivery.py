@@ -1,0 +1,59 @@
+"""Delivery: a leaf sends an event straight to the subscriber until that acknowledges it (section 3.4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from emulator.contract.protocol import Environment, Message
+from emulator.protocols.pubsub.li.parameters import LiParameters
+from emulator.protocols.pubsub.li.post import Post
+from emulator.protocols.pubsub.shared.recent import Recent
+from trellis.v1.content import EventContent, EventDelivery, EventDeliveryAck
+
+_TRIES: Final = 4
+"""Sends of an event to a subscriber that does not answer."""
+
+
+class Deliveries:
+    """The events that one peer brings to subscribers.
+
+    A subscriber that answered no try is sent each later event once, until it answers again; what is stored
+    for it stays until it ends.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        post: Post,
+        parameters: LiParameters,
+        unwanted: Callable[[int, Sequence[int]], None],
+    ) -> None:
+        """`unwanted(subscriber, sids)` hears of subscriptions that the subscriber says it does not have."""
+        self._environment = environment
+        self._post = post
+        self._patience = parameters.patience
+        self._unwanted = unwanted
+        self._silent = Recent(environment, parameters.renewal)
+        """Subscribers that did not answer lately."""
+
+    def deliver(self, subscriber: int, content: EventContent, sids: list[int], hops: int) -> None:
+        """Send the event, which has travelled `hops`, for these of the subscriber's subscriptions."""
+        arrives = hops if subscriber == self._environment.peer else hops + 1
+        tries = 1 if subscriber in self._silent else _TRIES
+        self._try(subscriber, EventDelivery(content, sids, arrives), tries)
+
+    def _try(self, subscriber: int, delivery: EventDelivery, tries: int) -> None:
+        def acknowledged(ack: Message) -> None:
+            assert isinstance(ack, EventDeliveryAck)
+            self._silent.discard(subscriber)
+            if ack.unwanted:
+                self._unwanted(subscriber, ack.unwanted)
+
+        def failed() -> None:
+            if tries > 1:
+                self._try(subscriber, delivery, tries - 1)
+            else:
+                self._silent.add(subscriber)
+
+        self._post.request(subscriber, delivery, self._patience, acknowledged, failed)

@@ -1,0 +1,91 @@
+"""A peer's way to its place on the interest ring, the first time and whenever it takes another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from emulator.contract.identifiers import BITS, hash_of_peer
+from emulator.contract.protocol import Environment
+from emulator.protocols.overlays.oscar.overlay import Oscar
+from emulator.protocols.pubsub.magnet.membership import InterestMembership
+from emulator.protocols.pubsub.magnet.placement import most_similar
+from trellis.v1.overlay import Profile
+
+_AGAIN: Final = 1.0
+"""Seconds after which a peer that found no place at the hash of its name looks for one again."""
+
+
+class Seat:
+    """Algorithm 1, run again without those that do not answer."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        ring: Oscar,
+        membership: InterestMembership,
+        profile: Callable[[], Profile],
+        settled: Callable[[], None],
+    ) -> None:
+        """`settled` is called each time that the peer stands at another place."""
+        self._environment = environment
+        self._ring = ring
+        self._membership = membership
+        self._profile = profile
+        self._settled = settled
+        self.under_way = False
+        self.taken = 0
+        """Places that this peer has had."""
+        self._excluded: set[int] = set()
+        self._contacts: Sequence[int] = ()
+
+    def take(self, contacts: Sequence[int]) -> None:
+        """Go behind the most similar peer; with an empty view, to the hash of this peer's name.
+
+        `contacts` are asked in the second case. A peer stays where it is if the most similar one is its
+        predecessor, or if it knows nobody.
+        """
+        self._excluded.clear()
+        self._contacts = contacts
+        self._try()
+
+    def take_hashed(self, contacts: Sequence[int]) -> None:
+        """Go to the hash of this peer's name, and nowhere else."""
+        self._settle_at_hash(contacts, None)
+
+    def _settle_at_hash(self, contacts: Sequence[int], failed: Callable[[], None] | None) -> None:
+        self.under_way = True
+        # The first bits of the wider identifier are the hash: the place is as uniform as in a hashed ring.
+        place = hash_of_peer(self._environment.peer) << (self._ring.space.bits - BITS)
+        self._ring.settle_at(place, contacts, self._arrived, failed)
+
+    def _try(self) -> None:
+        view = self._membership.known()
+        similar = most_similar(self._profile(), view, self._excluded, self._environment.random)
+        if similar is None:
+            self.under_way = False
+            if not self._ring.ready:
+                self._settle_at_hash(self._contacts, self._try_later)
+            return
+        before = self._ring.ring.predecessor
+        if self._ring.ready and before is not None and before.peer == similar.peer:
+            self.under_way = False
+            return
+        self.under_way = True
+        self._ring.settle_behind(similar.peer, self._arrived, lambda: self._exclude(similar.peer))
+
+    def _try_later(self) -> None:
+        """Run the algorithm once more: by then there may be views, and contacts that are on the ring."""
+        self._environment.set_timer(
+            _AGAIN,
+            lambda: self._environment.find_contacts(lambda found: self.take(found or self._contacts)),
+        )
+
+    def _exclude(self, peer: int) -> None:
+        self._excluded.add(peer)
+        self._try()
+
+    def _arrived(self) -> None:
+        self.under_way = False
+        self.taken += 1
+        self._settled()

@@ -1,0 +1,229 @@
+"""The upkeep of the trees: heartbeats, neighbours that are silent or leave, routes and homes that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from emulator.compact.bit_sets import bits
+from emulator.contract.identifiers import hash_of_topic
+from emulator.contract.protocol import Contact, Environment, Overlay, Timer
+from emulator.protocols.overlays.oscar.overlay import Oscar
+from emulator.protocols.pubsub.magnet.branch import Branch
+from emulator.protocols.pubsub.magnet.branches import Branches
+from emulator.protocols.pubsub.magnet.kept_events import KeptEvents
+from emulator.protocols.pubsub.magnet.link import MagnetLink
+from emulator.protocols.pubsub.magnet.parameters import MagnetParameters
+from trellis.v1.magnet import RingTreeHeartbeat, TreePart
+
+
+class Upkeep:
+    """One peer's part: it keeps what the joins have made."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        ring: Oscar,
+        control: Overlay,
+        parameters: MagnetParameters,
+        wanted: Collection[int],
+        branches: Branches,
+        kept: KeptEvents,
+        end_for: Callable[[Branch, Contact], int | None],
+        join: Callable[[int], None],
+        seek: Callable[[int, Contact], None],
+        prune: Callable[[Iterable[int]], None],
+    ) -> None:
+        """`end_for` is the end of a child's interval, None for a child that no greedy path leads to.
+
+        `join` asks for a way to this peer in a tree, `seek` for one to a child that is off the paths, and
+        `prune` leaves those in which nobody needs this peer.
+        """
+        self._environment = environment
+        self._ring = ring
+        self._control = control
+        self._wanted = wanted
+        self._branches = branches
+        self._kept = kept
+        self._end_for = end_for
+        self._join = join
+        self._seek = seek
+        self._prune = prune
+        self._patience = parameters.join_timeout
+        self._telling: Timer | None = None
+        """Runs while there are children off the paths."""
+        self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
+        self._routes_version = -1
+        self._control_version = -1
+        self._homes_checked = 0.0
+        """The time at which this peer was last seen to be the home of what it is the home of (s)."""
+        environment.handle(TreePart, self._on_part)
+        environment.handle(RingTreeHeartbeat, self._on_beat)
+
+    def beat(self) -> None:
+        """Give up the silent, hold homes and children against the routes, and send the heartbeats."""
+        now = self._environment.now
+        oldest = now - self._lifetime
+        links = self._branches.links
+        for peer in links.silent_since(oldest):
+            self.give_up(peer)
+        self.check_homes()
+        self._kept.forget_before(oldest)
+        if self._routes_version != self._ring.routes_version:
+            self._routes_version = self._ring.routes_version
+            for topic, branch in list(self._branches.by_topic.items()):
+                if branch.children:
+                    self._compare(topic)
+            self._prune(list(self._branches.by_topic))
+        for peer, link in list(links.by_peer.items()):
+            self._send_beat(peer, link)
+
+    def give_up(self, peer: int) -> None:
+        """Do without a neighbour in trees."""
+        link = self._branches.links.by_peer.get(peer)
+        if link is None:
+            return
+        children, parents = bits(link.below), bits(link.above)
+        for topic in children:
+            self._branches.end_child(topic, peer)
+        for topic in parents:
+            self._lose_parent(topic)
+        self._prune(children)
+
+    def check_homes(self) -> None:
+        """Where the control overlay has a closer peer now, this one is the home no more."""
+        if self._control_version != self._control.routes_version:
+            self._control_version = self._control.routes_version
+            for topic, branch in list(self._branches.by_topic.items()):
+                if branch.is_home and self._control.next_hop(hash_of_topic(topic)) is not None:
+                    branch.is_home = False
+                    self._branches.lost_since.setdefault(topic, self._homes_checked)
+                    self._lose_parent(topic)
+            for topic in list(self._kept.early):
+                if self._control.next_hop(hash_of_topic(topic)) is not None:
+                    self._kept.early.discard(topic)
+                    for event in self._kept.since(topic, 0.0):
+                        self._control.route(hash_of_topic(topic), event)
+        self._homes_checked = self._environment.now
+
+    def bound(self, topics: Iterable[int]) -> None:
+        """Hold the children in these trees against the routes, and tell at once whose interval has changed.
+
+        A child gets one heartbeat, whatever the number of trees: they change together, with the routes.
+        """
+        changed: dict[int, None] = {}
+        for topic in topics:
+            changed |= dict.fromkeys(self._compare(topic))
+        links = self._branches.links.by_peer
+        for child in changed:
+            if child in links:
+                self._send_beat(child, links[child])
+
+    def _compare(self, topic: int) -> list[int]:
+        """The children whose intervals have changed. Another way is sought for those that are off the paths.
+
+        They stay children, and get events, until it is found; then they leave.
+        """
+        branch = self._branches.by_topic[topic]
+        links = self._branches.links.by_peer
+        changed = []
+        gone = []
+        for child, told in branch.children.items():
+            end = self._end_for(branch, Contact(child, links[child].identifier))
+            if end is None:
+                gone.append(child)
+            elif end != told:
+                changed.append((child, end))
+        for child, end in changed:
+            branch.children[child] = end
+            links[child].change()
+        before = self._branches.astray.pop(topic, {})
+        if gone:
+            until = self._environment.now + self._patience
+            self._branches.astray[topic] = {child: before.get(child, until) for child in gone}
+            if self._telling is None:
+                self._telling = self._environment.set_timer(self._patience, self._tell_astray)
+            for child in gone:
+                if child not in before:
+                    self._seek(topic, Contact(child, links[child].identifier))
+        return [child for child, _ in changed]
+
+    def _tell_astray(self) -> None:
+        """Tell the children that no way was found to in time; they ask for themselves.
+
+        They get events until they say that they have left, and are told again until then: messages get lost.
+        """
+        now = self._environment.now
+        told: dict[int, int] = {}
+        for topic, of in self._branches.astray.items():
+            for child, until in of.items():
+                if until <= now:
+                    told[child] = told.get(child, 0) | 1 << topic
+                    of[child] = now + self._patience
+        due = [until for of in self._branches.astray.values() for until in of.values()]
+        self._telling = self._environment.set_timer(min(due) - now, self._tell_astray) if due else None
+        for child, dropped in told.items():
+            self._environment.send(child, TreePart(0, dropped))
+
+    def _lose_parent(self, topic: int) -> None:
+        """Ask for another way to this peer, if it is needed in the tree."""
+        branch = self._branches.by_topic[topic]
+        link = self._branches.links.by_peer.get(branch.parent)
+        if link is not None:
+            self._branches.lost_since.setdefault(topic, link.heard)
+        self._branches.end_parent(topic)
+        if topic in self._wanted or branch.children:
+            self._join(topic)
+        else:
+            self._prune([topic])
+
+    def _send_beat(self, peer: int, link: MagnetLink) -> None:
+        bounds: dict[int, int] = {}
+        if not link.composed:
+            for topic in bits(link.below):
+                end = self._branches.by_topic[topic].children[peer]
+                bounds[end] = bounds.get(end, 0) | 1 << topic
+        self._environment.send(peer, link.beat(bounds))
+
+    def _on_part(self, sender: int, message: TreePart) -> None:
+        left, dropped = bits(message.left), bits(message.dropped)
+        for topic in left:
+            self._branches.end_child(topic, sender)
+        self._prune(left)
+        link = self._branches.links.by_peer.get(sender)
+        if link is not None:
+            for topic in dropped:
+                if link.above >> topic & 1:
+                    self._lose_parent(topic)
+
+    def _on_beat(self, sender: int, message: RingTreeHeartbeat) -> None:
+        """Take up what the neighbour says of the trees that the two share, and answer where it is wrong.
+
+        A parent that does not name this peer is lost. A child is, if two heartbeats in a row do not name this
+        peer as its parent: the first may have been sent before it came.
+        """
+        link = self._branches.links.to(sender)
+        link.heard = self._environment.now
+        if link.repeats(message) and not link.unnamed:
+            return
+        refused = message.parents & ~link.below
+        gone = link.below & ~message.parents & link.unnamed
+        link.unnamed = link.below & ~message.parents & ~gone
+        offered, left = 0, 0
+        changed = []
+        for bound in message.children:
+            offered |= bound.topics
+            left |= bound.topics & ~link.above
+            for topic in bits(bound.topics & link.above):
+                branch = self._branches.by_topic[topic]
+                if branch.end != bound.end:
+                    branch.end = bound.end
+                    changed.append(topic)
+        self.bound(changed)
+        if refused or left:
+            self._environment.send(sender, TreePart(left, refused))
+        for topic in bits(gone):
+            self._branches.end_child(topic, sender)
+        self._prune(bits(gone))
+        for topic in bits(link.above & ~offered):
+            self._lose_parent(topic)
+        self._branches.links.drop_if_bare(sender)

@@ -1,0 +1,156 @@
+"""Full knowledge: a directory at one peer, which tells everybody of all peers with a common topic.
+
+It is a device of experiments that ask what gossip costs. Peers learn from it by messages alone, and it is
+down when its peer is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from emulator.compact.bit_sets import bits
+from emulator.contract.protocol import Environment
+from emulator.messages.message import Message
+from emulator.protocols.pubsub.opt.knowledge import Knowledge
+from trellis.v1.opt import DirectoryQuery, TopicDirectoryAnswer
+from trellis.v1.overlay import Profile
+
+
+class Directory:
+    """The server's part: all peers that have asked lately, and what has changed since when."""
+
+    def __init__(self, lifetime: float) -> None:
+        """A peer that does not ask for `lifetime` seconds is gone."""
+        self._lifetime = lifetime
+        self._serial = 0
+        self._profiles: dict[int, Profile] = {}
+        self._asked: dict[int, float] = {}
+        """When each peer asked last (s of trial time), the longest ago first."""
+        self._came: dict[int, list[tuple[int, int]]] = {}
+        """(serial number, peer) of those that came to each topic, ascending."""
+        self._gone: list[tuple[int, int]] = []
+        """(serial number, peer) of those that are gone, ascending."""
+
+    def answer(self, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer | None:
+        """Take the asker up, and tell it what is new; `now` in seconds."""
+        asker = query.profile
+        if asker is None:
+            return None
+        self._drop_silent(now)
+        self._asked.pop(asker.peer, None)
+        self._asked[asker.peer] = now
+        if self._profiles.get(asker.peer) != asker:
+            self._serial += 1
+            self._profiles[asker.peer] = asker
+            for topic in bits(asker.topics):
+                self._came.setdefault(topic, []).append((self._serial, asker.peer))
+        news: dict[int, Profile] = {}
+        for topic in bits(asker.topics):
+            for serial, peer in reversed(self._came[topic]):
+                if serial <= query.since:
+                    break
+                profile = self._profiles.get(peer)
+                if profile is not None and peer != asker.peer:
+                    news[peer] = profile
+        gone = [peer for serial, peer in self._gone if serial > query.since and peer not in self._profiles]
+        return TopicDirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
+
+    def _drop_silent(self, now: float) -> None:
+        while self._asked:
+            peer = next(iter(self._asked))
+            if self._asked[peer] >= now - self._lifetime:
+                break
+            del self._asked[peer], self._profiles[peer]
+            self._serial += 1
+            self._gone.append((self._serial, peer))
+
+
+class FullKnowledge(Knowledge):
+    """The client's part, and the directory itself at the peer that keeps it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        own: Callable[[], Profile],
+        *,
+        directory: int,
+        lifetime: float,
+        timeout: float,
+    ) -> None:
+        """`directory` is the peer that keeps it, `timeout` of a question in seconds."""
+        super().__init__()
+        self._environment = environment
+        self._own = own
+        self._keeper = directory
+        self._timeout = timeout
+        self._serial = 0
+        self._known: dict[int, Profile] = {}
+        self._waits = False
+        if environment.peer == directory:
+            self._directory = Directory(lifetime)
+            environment.serve(DirectoryQuery, self._on_query)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self.learn(_do_nothing)
+
+    def stop(self, graceful: bool) -> None:
+        self._known.clear()
+
+    def learn(self, then: Callable[[], None]) -> None:
+        """Ask the directory; who chose before the answer would choose among those who came earlier alone."""
+        if self._waits:
+            return
+        query = DirectoryQuery(self._own(), self._serial)
+        if self._environment.peer == self._keeper:
+            answer = self._directory.answer(query, self._environment.now)
+            assert answer is not None
+            self._take_over(answer)
+            then()
+            return
+        self._waits = True
+        self._environment.request(
+            self._keeper,
+            query,
+            self._timeout,
+            lambda reply: self._on_answer(reply, then),
+            lambda: self._on_silence(then),
+        )
+
+    def candidates(self) -> Collection[Profile]:
+        return self._known.values()
+
+    def forget(self, peer: int) -> None:
+        self._known.pop(peer, None)
+        self.changes += 1
+
+    def describe(self) -> None:
+        """Ask for everything, because other topics are new to this peer."""
+        self._serial = 0
+        self._known = {}
+        self.changes += 1
+
+    def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
+        return self._directory.answer(query, self._environment.now)
+
+    def _on_answer(self, reply: Message, then: Callable[[], None]) -> None:
+        self._waits = False
+        if isinstance(reply, TopicDirectoryAnswer):
+            self._take_over(reply)
+        then()
+
+    def _on_silence(self, then: Callable[[], None]) -> None:
+        self._waits = False
+        then()
+
+    def _take_over(self, answer: TopicDirectoryAnswer) -> None:
+        self._serial = answer.serial
+        if answer.profiles or answer.gone:
+            self.changes += 1
+        for peer in answer.gone:
+            self._known.pop(peer, None)
+        for profile in answer.profiles:
+            self._known[profile.peer] = profile
+
+
+def _do_nothing() -> None:
+    """Before the first round nobody seeks links."""

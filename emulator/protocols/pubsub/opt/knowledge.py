@@ -1,0 +1,128 @@
+"""What an OPT peer knows of others: peers that share a topic with it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.protocol import Environment
+from emulator.protocols.gossip.newscast import Newscast
+from emulator.protocols.gossip.profiles import newer
+from trellis.v1.opt import InterestExchange
+from trellis.v1.overlay import Profile
+
+_TOLD: Final = 50
+"""Profiles in an exchange, at most."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Knowledge(ABC):
+    """Where candidates for neighbours come from."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        """How often other candidates than before became known, or some were forgotten."""
+
+    @abstractmethod
+    def start(self, contacts: Sequence[int]) -> None:
+        """Begin to learn, with the help of a random few live peers."""
+
+    @abstractmethod
+    def stop(self, graceful: bool) -> None:
+        """Forget what was learnt, and learn no more."""
+
+    @abstractmethod
+    def learn(self, then: Callable[[], None]) -> None:
+        """Do a round, and go on with `then` once what can be learnt at once is known."""
+
+    @abstractmethod
+    def candidates(self) -> Collection[Profile]:
+        """The known peers with a common topic."""
+
+    @abstractmethod
+    def forget(self, peer: int) -> None:
+        """The peer is gone, or said to be."""
+
+    @abstractmethod
+    def describe(self) -> None:
+        """This peer's own topics have changed."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class GossipKnowledge(Knowledge):
+    """Peers are found by Newscast; those that share topics tell each other whom else they know.
+
+    Of the known peers with a common topic the last ones that were told of are kept.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        own: Callable[[], Profile],
+        *,
+        view_size: int,
+        period: float,
+        most: int,
+    ) -> None:
+        """`most` peers are remembered; `period` of Newscast's rounds in seconds."""
+        super().__init__()
+        self._environment = environment
+        self._own = own
+        self._most = most
+        self._known: dict[int, Profile] = {}
+        self._newscast = Newscast(environment.channel("newscast"), own, view_size=view_size, period=period)
+        environment.handle(InterestExchange, self._on_exchange)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self._newscast.start(contacts)
+
+    def stop(self, graceful: bool) -> None:
+        self._newscast.stop(graceful)
+        self._known.clear()
+
+    def learn(self, then: Callable[[], None]) -> None:
+        for profile in self._newscast.view().profiles:
+            self._note(profile)
+        if self._known:
+            partner = self._environment.random.choice(list(self._known.values()))
+            self._environment.send(partner.peer, self._exchange(partner.topics, partner.peer, reply=False))
+        then()
+
+    def candidates(self) -> Collection[Profile]:
+        return self._known.values()
+
+    def forget(self, peer: int) -> None:
+        self._known.pop(peer, None)
+        self.changes += 1
+
+    def describe(self) -> None:
+        self.changes += 1
+        own = self._own().topics
+        self._known = {peer: each for peer, each in self._known.items() if each.topics & own}
+
+    def _note(self, profile: Profile) -> None:
+        if profile.peer == self._environment.peer or not profile.topics & self._own().topics:
+            return
+        known = self._known.pop(profile.peer, None)
+        if known is None or newer(profile, known):
+            known = profile
+            self.changes += 1
+        self._known[profile.peer] = known
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+
+    def _exchange(self, topics: int, partner: int, *, reply: bool) -> InterestExchange:
+        """This peer itself and known peers that share one of the partner's topics."""
+        shared = [each for each in self._known.values() if each.topics & topics and each.peer != partner]
+        if len(shared) > _TOLD:
+            shared = self._environment.random.sample(shared, _TOLD)
+        return InterestExchange(reply, [self._own(), *shared])
+
+    def _on_exchange(self, sender: int, message: InterestExchange) -> None:
+        if not message.reply and message.profiles:
+            self._environment.send(sender, self._exchange(message.profiles[0].topics, sender, reply=True))
+        for profile in message.profiles:
+            self._note(profile)

@@ -1,0 +1,223 @@
+"""Quasar: publish/subscribe by gradients and directed walks (Wong, Guha, IPTPS 2008), over any membership."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+
+from emulator.contract.protocol import (
+    Application,
+    Contact,
+    Environment,
+    Event,
+    Interest,
+    Membership,
+    PubSub,
+)
+from emulator.contract.system import MembershipKind, OverlayKind, System
+from emulator.protocols.pubsub.quasar.bloom import hashing_of
+from emulator.protocols.pubsub.quasar.gradients import Gradients
+from emulator.protocols.pubsub.quasar.parameters import QuasarParameters, parameters_over
+from emulator.protocols.pubsub.quasar.routing import choose_branches, find_gradient, has_group
+from emulator.protocols.pubsub.shared.recent import Newest
+from emulator.protocols.pubsub.shared.topics import topic_interest
+from trellis.v1.quasar import QuasarEvent
+
+_PAPER: Final = "Wong, Guha: Quasar, IPTPS 2008"
+_REMEMBERED_EVENTS: Final = 10_000
+_PATIENCE: Final = 10
+"""Seconds for which a publication waits for the first neighbour."""
+_NOBODY: Final = -1
+
+
+class Quasar(PubSub):
+    """One peer."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: QuasarParameters,
+        create: Callable[[Environment], Membership],
+    ) -> None:
+        """`create` makes this peer's part of the overlay from the environment of its channel."""
+        super().__init__(environment)
+        self._topics: set[int] = set()
+        self._depth = parameters.depth
+        self._period = parameters.period
+        self._branch = parameters.branch
+        self._returns = parameters.returns
+        self._ttl = parameters.ttl
+        self._relays_drop = parameters.drop_duplicates == "all"
+        self._negates = parameters.negation
+        self._negates_stale = parameters.negation and parameters.negate_stale
+        self._hashing = hashing_of(parameters.filter_bytes, parameters.hashes)
+        self._overlay = create(environment.channel("overlay"))
+        self._overlay.add_listener(self)
+        self._gradients = Gradients(
+            environment,
+            self._overlay,
+            self._hashing,
+            self._topics,
+            parameters.known_filters,
+            depth=parameters.depth,
+            level_bytes=parameters.filter_bytes,
+            freshness=parameters.freshness,
+        )
+        self._seen = Newest(_REMEMBERED_EVENTS)
+        """Events that this peer published or was delivered, and those that it relayed if relays drop them."""
+        self._directed = [0] * parameters.depth
+        """Copies that came here by a gradient, by its level at the peer before."""
+        self._astray = [0] * parameters.depth
+        """Those of them for which the gradient does not go on here: it is false or stale."""
+        self._recovered = [0] * parameters.depth
+        """Those of them for which there was another gradient here."""
+        environment.handle(QuasarEvent, self._route)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self._overlay.start(contacts)
+        self.environment.every(self._period, self._gradients.update)
+
+    def stop(self, graceful: bool) -> None:
+        self._overlay.stop(graceful)
+        self._gradients.clear()
+
+    def on_unreachable(self, peer: int) -> None:
+        self._gradients.forget(peer)
+
+    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
+        """Gradients reach over new links at once."""
+        if joined:
+            self._gradients.neighbour_came(contact.peer)
+        else:
+            self._gradients.neighbour_went(contact.peer)
+
+    def subscribe(self, interest: Interest) -> None:
+        self._topics.add(topic_interest(interest).topic)
+
+    def unsubscribe(self, interest: Interest) -> None:
+        self._topics.discard(topic_interest(interest).topic)
+
+    def publish(self, event: Event) -> None:
+        if event.topic is None:
+            raise TypeError("this system knows topics; the event has none")
+        self._publish(event, event.topic, _PATIENCE)
+
+    def gauges(self) -> dict[str, float]:
+        counts = {"directed": self._directed, "astray": self._astray, "recovered": self._recovered}
+        found = self._gradients.gauges()
+        for name, numbers in counts.items():
+            for level, number in enumerate(numbers):
+                found[f"{name}_{level}"] = float(number)
+        return found
+
+    def _publish(self, event: Event, topic: int, patience: int) -> None:
+        """Send the event in several directions; a peer that has no neighbour yet waits."""
+        if not self._gradients.links and patience:
+            self.environment.set_timer(1.0, lambda: self._publish(event, topic, patience - 1))
+            return
+        self._seen.add(event.number)
+        own = [self.environment.peer]
+        copy = QuasarEvent(event.number, topic, event.publisher, 1, event.payload, own, self._ttl)
+        self._spread(copy, _NOBODY)
+
+    def _route(self, sender: int, message: QuasarEvent) -> None:
+        """Algorithm 2."""
+        is_member = message.topic in self._topics
+        level = message.directed - 1
+        if 0 <= level < self._depth:
+            self._directed[level] += 1
+        if message.event in self._seen:
+            return
+        if is_member:
+            self._seen.add(message.event)
+            self._deliver(message)
+            negated = [*message.negated, self.environment.peer]
+            self._spread(_copy(message, negated, message.ttl, 0), sender)
+            return
+        if self._relays_drop:
+            self._seen.add(message.event)
+        if message.ttl > 1:
+            self._pass_on(sender, message, level)
+
+    def _pass_on(self, sender: int, message: QuasarEvent, followed: int) -> None:
+        """Lines 10 to 23; the copy came by a gradient of level `followed`, -1 for none."""
+        group = self._hashing.of_group(message.topic)
+        surroundings = self._gradients.surroundings()
+        negated = message.negated
+        is_astray = 0 <= followed < self._depth and not has_group(surroundings, followed, group)
+        if is_astray:
+            self._astray[followed] += 1
+            if self._negates_stale:
+                negated = [*negated, self.environment.peer]
+        if not surroundings:
+            return
+        wells = [self._hashing.of_peer(peer) for peer in negated] if self._negates else []
+        barred = self._barred(negated)
+        pulling = [each for each in surroundings if each[0] not in barred]
+        next_hop, level = find_gradient(pulling, self._depth, group, wells)
+        if next_hop < 0:
+            next_hop = self._step_at_random(sender, barred)
+        elif is_astray:
+            self._recovered[followed] += 1
+        self.environment.send(next_hop, _copy(message, negated, message.ttl - 1, level + 1))
+
+    def _spread(self, copy: QuasarEvent, sender: int) -> None:
+        """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
+        neighbours = self._onward(sender, self._barred(copy.negated))
+        for peer in choose_branches(neighbours, self._branch, self.environment.random):
+            self.environment.send(peer, copy)
+
+    def _step_at_random(self, sender: int, barred: Collection[int]) -> int:
+        """Line 22; from a dead end a copy goes to any neighbour, barred ones and the sender too."""
+        choices = self._onward(sender, barred) or list(self._gradients.links)
+        return self.environment.random.choice(choices)
+
+    def _onward(self, sender: int, barred: Collection[int]) -> list[int]:
+        """The neighbours that may be chosen where Algorithm 2 leaves the choice open."""
+        return [
+            peer for peer in self._gradients.links if peer not in barred and (self._returns or peer != sender)
+        ]
+
+    def _barred(self, negated: list[int]) -> list[int]:
+        """The peers that no copy goes to if copies do not return: all that are named in PUB.
+
+        Those are its publishers and, by section 3.4, the peers where a gradient was found stale.
+        """
+        return negated if self._negates and not self._returns else []
+
+    def _deliver(self, message: QuasarEvent) -> None:
+        self.environment.deliver(
+            Event(
+                message.event,
+                message.publisher,
+                message.topic,
+                payload=message.payload,
+                hops=message.hops,
+            )
+        )
+
+
+def _copy(message: QuasarEvent, negated: list[int], ttl: int, directed: int) -> QuasarEvent:
+    """The message as it arrives one hop further; a message that was sent is never changed."""
+    return QuasarEvent(
+        message.event,
+        message.topic,
+        message.publisher,
+        message.hops + 1,
+        message.payload,
+        negated,
+        ttl,
+        directed,
+    )
+
+
+def over(kind: OverlayKind | MembershipKind) -> System:
+    """The system that is Quasar over memberships of this kind."""
+
+    def create(environment: Environment, parameters: Any) -> Application:
+        return Quasar(environment, parameters, lambda part: kind.create(part, parameters.overlay))
+
+    below = kind.title.partition(",")[0].replace("The ", "the ", 1).replace("A ", "a ", 1)
+    return System(
+        f"quasar-{kind.name}", f"Quasar over {below}", _PAPER, parameters_over(kind.parameters), create
+    )

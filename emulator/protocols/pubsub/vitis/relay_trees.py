@@ -1,0 +1,164 @@
+"""Relay paths towards rendezvous nodes (Vitis, section III.B), kept as Scribe keeps its trees.
+
+A peer that wants a topic's events asks the next hop towards hash(t) to relay the topic; that peer
+asks its own next hop, up to the rendezvous node. The paper leaves open how long relay state lives:
+each request makes a link for `lifetime` at both its ends, and is repeated each round by everyone on
+the path, so a path heals where it broke and fades where nobody needs it.
+"""
+
+from __future__ import annotations
+
+from emulator.compact.bit_sets import bit_set, bits
+from emulator.contract.identifiers import hash_of_topic
+from emulator.contract.protocol import Environment, Overlay
+from trellis.v1.pubsub import RelayRequest
+
+
+class _RelayLink:
+    """One of two peers asks the other to relay topics."""
+
+    __slots__ = ("ends", "peer", "request")
+
+    def __init__(self, peer: int, request: RelayRequest, ends: float) -> None:
+        self.peer = peer
+        """The other end."""
+        self.request = request
+        """All that is asked over the link."""
+        self.ends = ends
+        """The time at which the link ends unless it is renewed (s of trial time)."""
+
+
+class RelayTrees:
+    """This peer's part in the relay paths of all topics.
+
+    A peer's request tells all the topics that it asks the receiver for. In a network at rest it is
+    the same each round, and renewing a link is comparing two sets. Sets of topics are bit sets.
+    """
+
+    def __init__(self, environment: Environment, overlay: Overlay, lifetime: float) -> None:
+        """`lifetime` of a relay link without renewal, in seconds."""
+        self._environment = environment
+        self._overlay = overlay
+        self._lifetime = lifetime
+        self._below: dict[int, _RelayLink] = {}
+        """The links to those that ask this peer now."""
+        self._above: dict[int, _RelayLink] = {}
+        """The links to those that this peer asks now."""
+        self._fading: list[_RelayLink] = []
+        """Requests over links in either direction that are not repeated any more."""
+        self._asked = 0
+        """The topics that this peer wants or relays; all but those that it is the rendezvous node of are
+        asked of a peer above."""
+        self._routes_version = -1
+        environment.handle(RelayRequest, self._on_request)
+
+    def clear(self) -> None:
+        """Forget all paths."""
+        self._below.clear()
+        self._above.clear()
+        self._fading.clear()
+        self._asked = 0
+
+    def refresh(self, wanted: int) -> None:
+        """A round: ask again for the topics that this peer wants itself, a bit set, or relays for others."""
+        now = self._environment.now
+        self._drop_ended(now)
+        topics = wanted | self.relayed()
+        if topics != self._asked or self._routes_version != self._overlay.routes_version:
+            self._choose_above(topics)
+        ends = now + self._lifetime
+        for hop, link in self._above.items():
+            link.ends = ends
+            self._environment.send(hop, link.request)
+
+    def relayed(self) -> int:
+        """The topics that this peer relays for others, a bit set."""
+        relayed = 0
+        for link in self._below.values():
+            relayed |= link.request.topics
+        return relayed
+
+    def links(self, topic: int) -> set[int]:
+        """The peers next to this one on the topic's relay paths."""
+        now = self._environment.now
+        bit = 1 << topic
+        linked: set[int] = set()
+        for link in [*self._below.values(), *self._above.values(), *self._fading]:
+            if link.request.topics & bit and link.ends >= now:
+                linked.add(link.peer)
+        return linked
+
+    def on_unreachable(self, peer: int) -> None:
+        """Take another next hop at once for the topics that were relayed through `peer`."""
+        self._fading = [link for link in self._fading if link.peer != peer]
+        self._below.pop(peer, None)
+        above = self._above.pop(peer, None)
+        if above is not None:
+            self._ask_more(above.request.topics)
+
+    def _on_request(self, sender: int, message: RelayRequest) -> None:
+        ends = self._environment.now + self._lifetime
+        topics = message.topics
+        link = self._below.get(sender)
+        if link is None:
+            self._below[sender] = _RelayLink(sender, message, ends)
+        elif message.addition:
+            link.request = RelayRequest(link.request.topics | topics)
+            link.ends = ends
+        elif topics == link.request.topics:
+            link.ends = ends
+            return
+        else:
+            self._fade(link, topics)
+            link.request = message
+            link.ends = ends
+        self._ask_more(topics & ~self._asked)
+
+    def _choose_above(self, topics: int) -> None:
+        """Look for the way up of all topics anew."""
+        self._routes_version = self._overlay.routes_version
+        self._asked = topics
+        former, self._above = self._above, {}
+        for hop, asked in self._next_hops(topics).items():
+            self._above[hop] = _RelayLink(hop, RelayRequest(asked), self._environment.now)
+        for hop, link in former.items():
+            remaining = self._above.get(hop)
+            self._fade(link, 0 if remaining is None else remaining.request.topics)
+
+    def _ask_more(self, topics: int) -> None:
+        """Ask for these topics at once; the next rounds' requests include them."""
+        if not topics:
+            return
+        self._asked |= topics
+        ends = self._environment.now + self._lifetime
+        for hop, asked in self._next_hops(topics).items():
+            link = self._above.get(hop)
+            if link is None:
+                self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
+            else:
+                link.request = RelayRequest(link.request.topics | asked)
+                link.ends = ends
+            self._environment.send(hop, RelayRequest(asked, addition=True))
+
+    def _next_hops(self, topics: int) -> dict[int, int]:
+        """The topics by the next hop towards their rendezvous nodes, without those that end here."""
+        by_hop: dict[int, list[int]] = {}
+        for topic in bits(topics):
+            hop = self._overlay.next_hop(hash_of_topic(topic))
+            if hop is not None:
+                by_hop.setdefault(hop.peer, []).append(topic)
+        return {hop: bit_set(asked) for hop, asked in by_hop.items()}
+
+    def _fade(self, link: _RelayLink, topics: int) -> None:
+        """Only these topics are asked over the link from now on; the others live for `lifetime` more."""
+        former = link.request.topics & ~topics
+        if former:
+            ends = self._environment.now + self._lifetime
+            self._fading.append(_RelayLink(link.peer, RelayRequest(former), ends))
+
+    def _drop_ended(self, now: float) -> None:
+        ended = [peer for peer, link in self._below.items() if link.ends < now]
+        for peer in ended:
+            del self._below[peer]
+        if self._fading:
+            self._fading = [link for link in self._fading if link.ends >= now]

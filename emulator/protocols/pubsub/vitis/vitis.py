@@ -1,0 +1,86 @@
+"""Vitis: gossip clusters and rendezvous routing (Rahimian et al., IPDPS 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from emulator.contract.protocol import Environment
+from emulator.contract.system import System
+from emulator.protocols.overlays.small_world.overlay import Link
+from emulator.protocols.pubsub.vitis.gateways import GatewayElection
+from emulator.protocols.pubsub.vitis.parameters import VitisParameters
+from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
+from trellis.v1.overlay import Contact
+from trellis.v1.pubsub import Proposals
+
+
+class Vitis(RendezvousPubSub):
+    """One peer: it floods events in its clusters and relays between them."""
+
+    def __init__(self, environment: Environment, parameters: VitisParameters) -> None:
+        super().__init__(environment, parameters, parameters.routing_table - 2 - parameters.friends)
+        self._both = parameters.links == "both"
+        self._tells_relayed = parameters.notify_relays == "neighbours"
+        own = Contact(environment.peer, self._overlay.identifier)
+        self._election = GatewayElection(own, self._overlay.space, parameters.gateway_hops)
+        self._links_version = -1
+        """The overlay's, when the last election was held."""
+        self._gateway_topics = 0
+        self._relayed = 0
+        """The topics that neighbours are told that this peer relays."""
+        self._proposed = Proposals()
+
+    def gauges(self) -> dict[str, float]:
+        return super().gauges() | {"gateway_topics": float(self._gateway_topics.bit_count())}
+
+    def _round(self) -> None:
+        """Algorithm 5, with the lookups of its line 21."""
+        self._update_proposals()
+        self._relays.refresh(self._gateway_topics)
+
+    def _proposals(self) -> Proposals | None:
+        if self._election.profile is not self._overlay.profile:
+            self._update_proposals()
+        return self._proposed
+
+    def _update_proposals(self) -> None:
+        """Hold an election if anything that it hangs on has changed since the last one."""
+        profile = self._overlay.profile
+        changed = False
+        if profile is not self._election.profile or self._links_version != self._overlay.links_version:
+            self._links_version = self._overlay.links_version
+            changed = self._election.elect(profile, self._links())
+        if self._tells_relayed and self._relayed != self._relays.relayed():
+            self._relayed = self._relays.relayed()
+            changed = True
+        if changed:
+            self._gateway_topics = self._election.gateway_topics()
+            self._proposed = self._election.proposals(self._relayed)
+
+    def _links(self) -> Sequence[Link]:
+        return self._overlay.links() if self._both else list(self._overlay.table.values())
+
+    def _targets(self, topic: int) -> Iterable[int]:
+        """Section III.C: the interested neighbours, and the neighbours on the topic's relay paths."""
+        targets = self._relays.links(topic)
+        bit = 1 << topic
+        for link in self._links():
+            if link.profile.topics & bit or (self._tells_relayed and _relays(link, bit)):
+                targets.add(link.peer)
+        return targets
+
+
+def _relays(link: Link, topics: int) -> bool:
+    """Whether the peer has said that it relays one of the topics, a bit set."""
+    said = link.said
+    return said is not None and said.proposals is not None and said.proposals.relayed & topics != 0
+
+
+VITIS: Final = System(
+    name="vitis",
+    title="Vitis, gossip clusters with rendezvous routing",
+    paper="Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011",
+    parameters=VitisParameters,
+    create=Vitis,
+)

@@ -1,0 +1,286 @@
+"""A peer while it is up, in every runtime: its channels, handlers and pending requests."""
+
+from __future__ import annotations
+
+import random
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.protocol import Application, Component, Environment, M, Outcome, Timer
+from emulator.messages.message import Message
+from emulator.telemetry.message_counts import ChannelTallies
+from emulator.telemetry.recorder import Recorder
+
+Handler = Callable[[int, Message], None]
+Answer = Callable[[int, Message], Message | None]
+
+
+class _Handling:
+    """What a channel does with the messages of a class: handle them, or answer them if they are requests."""
+
+    __slots__ = ("answer", "channel", "elsewhere", "handler")
+
+    def __init__(
+        self, channel: Channel, handler: Handler | None, answer: Answer | None, elsewhere: _Handling | None
+    ) -> None:
+        self.channel = channel
+        self.handler = handler
+        self.answer = answer
+        self.elsewhere = elsewhere
+        """What another channel of the peer does with them, if one does."""
+
+
+class NoHandler(LookupError):
+    """A message came for which the peer has no handler on its channel."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Life(ABC):
+    """One peer from a start to the next end."""
+
+    def __init__(self, peer: int, session: int, rng: random.Random, role: str = "peer") -> None:
+        self.peer = peer
+        self.session = session
+        self.random = rng
+        self.role = role
+        self.channels: dict[str, Channel] = {}
+        self.requests: dict[int, PendingRequest] = {}
+        self._handling: dict[type[Message], _Handling] = {}
+        """Of all channels."""
+        # A reply to an earlier life's request finds no request of this life.
+        self._last_request = session << 32
+
+    @property
+    def protocol(self) -> Application:
+        """The component of the root channel. Raises RuntimeError before there is one."""
+        component = self.root.component
+        if not isinstance(component, Application):
+            raise RuntimeError(f"peer {self.peer} has no protocol yet")
+        return component
+
+    @property
+    def root(self) -> Channel:
+        """The channel of the peer's protocol as a whole."""
+        root = self.channels.get("")
+        return self.open("") if root is None else root
+
+    def open(self, name: str) -> Channel:
+        """Make a channel. Raises ValueError if there is one of that name."""
+        if name in self.channels:
+            raise ValueError(f"two components have the channel {name!r}")
+        channel = self.channels[name] = Channel(self, name)
+        return channel
+
+    def components(self) -> list[tuple[str, Component]]:
+        """The components with their channels' names, the parts before what is made of them."""
+        found: list[tuple[str, Component]] = []
+        for name, channel in self.channels.items():
+            component = channel.component
+            if component is not None:
+                found.append((name, component))
+        found.reverse()
+        return found
+
+    def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
+        """Handle a message. Raises NoHandler."""
+        if request < 0:
+            pending = self.requests.pop(-request, None)
+            if pending is not None:
+                pending.answer(message)
+            return
+        handling = self._handling_of(type(message), channel_name)
+        if handling is None:
+            raise NoHandler(f"peer {self.peer} does not know {message.NAME} on channel {channel_name!r}")
+        if request == 0:
+            if handling.handler is None:
+                raise NoHandler(f"no handler for {message.NAME} on channel {channel_name!r}")
+            handling.handler(sender, message)
+        else:
+            if handling.answer is None:
+                raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
+            reply = handling.answer(sender, message)
+            if reply is not None:
+                self.transmit(handling.channel, sender, reply, -request)
+
+    def register(
+        self, channel: Channel, kind: type[Message], handler: Handler | None, answer: Answer | None
+    ) -> None:
+        """Have a channel handle or answer the messages of a class. Raises ValueError if it does already."""
+        if self._handling_of(kind, channel.name) is not None:
+            raise ValueError(f"{kind.NAME} has two handlers on channel {channel.name!r}")
+        self._handling[kind] = _Handling(channel, handler, answer, self._handling.get(kind))
+
+    def _handling_of(self, kind: type[Message], channel_name: str) -> _Handling | None:
+        handling = self._handling.get(kind)
+        while handling is not None and handling.channel.name != channel_name:
+            handling = handling.elsewhere
+        return handling
+
+    def notice_unreachable(self, peer: int, request: int) -> None:
+        """A message to `peer` reached nobody; it was the request of that number, if not 0."""
+        for _, component in self.components():
+            component.on_unreachable(peer)
+        pending = self.requests.get(request)
+        if pending is not None:
+            pending.hasten()
+
+    def begin_request(self, pending: PendingRequest) -> int:
+        """Keep the request until it has ended; its number."""
+        self._last_request += 1
+        self.requests[self._last_request] = pending
+        return self._last_request
+
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since the trial began."""
+
+    @abstractmethod
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        """Send. `request` numbers a request, its negative the reply to it; 0 is neither."""
+
+    @abstractmethod
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """As `Environment.set_timer`."""
+
+    @abstractmethod
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        """As `Environment.every`."""
+
+    @abstractmethod
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        """As `Environment.find_contacts`."""
+
+    @abstractmethod
+    def deliver(self, outcome: Outcome) -> None:
+        """As `Environment.deliver`."""
+
+    @abstractmethod
+    def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        """As `Environment.take_identifier`."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Channel(Environment):
+    """The environment of one component of one peer."""
+
+    def __init__(self, life: Life, name: str) -> None:
+        self.life = life
+        self.name = name
+        """The names from the root to here, joined by slashes; empty at the root."""
+        self.peer = life.peer
+        self.session = life.session
+        self.role = life.role
+        self.random = life.random
+        self.component: Component | None = None
+        self._tallies: ChannelTallies | None = None
+        self._place = 0
+        """The peer's in the tallies."""
+
+    @property
+    def now(self) -> float:
+        return self.life.now()
+
+    def channel(self, name: str) -> Channel:
+        return self.life.open(sys.intern(f"{self.name}/{name}") if self.name else name)
+
+    def attach(self, component: Component) -> None:
+        if self.component is not None:
+            raise ValueError(f"two components have the channel {self.name!r}")
+        self.component = component
+
+    def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
+        self.life.register(self, kind, handler, None)  # type: ignore[arg-type]
+
+    def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
+        self.life.register(self, kind, None, answer)  # type: ignore[arg-type]
+
+    def send(self, peer: int, message: Message) -> None:
+        self.life.transmit(self, peer, message, 0)
+
+    def request(
+        self,
+        peer: int,
+        message: Message,
+        timeout: float,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+    ) -> Timer:
+        pending = PendingRequest(self.life, replied, failed, timeout)
+        self.life.transmit(self, peer, message, pending.number)
+        return pending
+
+    def count(self, message: Message, traced: bool, recorder: Recorder) -> None:
+        """Count a message that is sent in an operation (`traced`) or in none."""
+        tallies = self._tallies
+        if tallies is None:
+            tallies = self._tallies = recorder.tallies.on(self.name)
+            self._place = recorder.tallies.place(self.peer)
+        tallies.count(self._place, message, traced)
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        return self.life.set_timer(delay, callback)
+
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        return self.life.every(period, callback)
+
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        self.life.find_contacts(callback)
+
+    def deliver(self, outcome: Outcome) -> None:
+        self.life.deliver(outcome)
+
+    def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
+        self.life.take_identifier(self, identifier, space)
+
+    def report_gone(self, peer: int) -> None:
+        self.life.notice_unreachable(peer, 0)
+
+
+class PendingRequest(Timer):
+    """A request that waits for its reply.
+
+    It forgets whom to call when it is over: who asked often keeps the request, and on the virtual clock
+    nobody looks for objects that only keep each other.
+    """
+
+    def __init__(
+        self,
+        life: Life,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+        timeout: float,
+    ) -> None:
+        self._replied: Callable[[Message], None] | None = replied
+        self._failed: Callable[[], None] | None = failed
+        self._life = life
+        self.number = life.begin_request(self)
+        self._timer = life.set_timer(timeout, self._overdue)
+
+    def cancel(self) -> None:
+        self._life.requests.pop(self.number, None)
+        self._end()
+
+    def hasten(self) -> None:
+        self._timer.hasten()
+
+    def answer(self, message: Message) -> None:
+        """The reply is there."""
+        replied = self._replied
+        self._end()
+        if replied is not None:
+            replied(message)
+
+    def _overdue(self) -> None:
+        if self._life.requests.pop(self.number, None) is not None:
+            failed = self._failed
+            self._end()
+            if failed is not None:
+                failed()
+
+    def _end(self) -> None:
+        self._timer.cancel()
+        self._replied = self._failed = None

@@ -1,0 +1,304 @@
+"""The real-time runtime: the peers of one host, their clock, timers and messages.
+
+The sending host enforces the one-way delay: a message waits in the agenda until it is due, then goes to the
+receiving peer by reference, or to its host over a link.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
+from typing import Final
+
+from emulator.contract.protocol import Installation, Outcome
+from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
+from emulator.network.links import Network
+from emulator.runtime.peer_channels import Channel, NoHandler
+from emulator.runtime.realtime.agenda import Agenda
+from emulator.runtime.realtime.clock import TrialClock
+from emulator.runtime.realtime.decoding import A_PEER, Decoder
+from emulator.runtime.realtime.passage import PROBE, Parcel, Passage, read_context
+from emulator.runtime.realtime.session import Session, Surroundings
+from emulator.telemetry import names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+from trellis.v1 import control_pb2, wire_pb2
+
+GATHERING: Final = 0.008
+"""Wall seconds for which a batch of messages to one host is gathered."""
+_WAITING_LIMIT = 500_000
+"""Messages and timers of a host that may wait at a time; messages beyond are dropped and counted."""
+_PROBE_LIMIT: Final = 100_000
+"""Probes that a host keeps."""
+_NAME_LIMIT: Final = 200
+"""Characters of a channel's name or a message type's."""
+_TIME_LIMIT: Final = 1 << 62
+"""Nanoseconds of trial time that an envelope may tell; with the trial's start they fit into 64 bits."""
+_TRACE_ID_BYTES: Final = 16
+
+
+class Wire(ABC):
+    """Takes messages to other hosts."""
+
+    @abstractmethod
+    def offer(self, host: int, passage: Passage) -> None:
+        """Send without waiting; what cannot be sent goes to `Host.give_up` or is counted as dropped."""
+
+
+class Host(Surroundings):
+    """The peers of one process and the messages between them and others."""
+
+    def __init__(
+        self,
+        index: int,
+        host_of: Sequence[int],
+        network: Network,
+        clock: TrialClock,
+        recorder: Recorder,
+        random: Random,
+        failed: Callable[[Exception], None],
+        in_kernel: bool = False,
+    ) -> None:
+        """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol.
+
+        With `in_kernel`, the kernel delays what goes to other hosts.
+        """
+        self.index = index
+        self.host_of = host_of
+        self.network = network
+        self.clock = clock
+        self.recorder = recorder
+        self.agenda = Agenda(clock, failed)
+        self.wire: Wire | None = None
+        self.find_contacts = _no_contacts
+        self.sessions: dict[int, Session] = {}
+        """The peers of this host that are up."""
+        self.context: TraceContext | None = None
+        self.recovery: TraceContext | None = None
+        self.sent = self.sent_to_other_hosts = self.bounced = 0
+        self.joined = self.published = self.lookups = self.delivered = 0
+        self.dropped: Counter[str] = Counter()
+        """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
+        self.probes: list[control_pb2.Probe] = []
+        self._head_start = GATHERING / 2 / clock.scale
+        """Trial seconds that a message to another host leaves early: batches are late by as much."""
+        self._in_kernel = in_kernel
+        self._random = random
+        self._failed = failed
+        self._decoder = Decoder(A_PEER * sum(host == index for host in host_of))
+        self._parcel: Parcel | None = None
+        """The parcel of the message that was sent last."""
+        self._recovered = -1, -1
+        """The event and topic of the last recovery."""
+        self._handling = False
+        """A message with a span is being handled."""
+        self._marked: Outcome | None = None
+        """The first outcome that handling it handed to the application."""
+
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        sender = channel.peer
+        context = self.context
+        if context is None and message.kind() <= NOTIFICATION:
+            context = self._recovery(sender, message)
+        channel.count(message, context is not None, self.recorder)
+        self.sent += 1
+        delay = self.network.delay(sender, peer, self._random)
+        if delay is None:
+            return
+        if len(self.agenda) >= _WAITING_LIMIT:
+            self.dropped["delay line full"] += 1
+            return
+        parcel = self._parcel
+        if parcel is None or parcel.message is not message:
+            parcel = self._parcel = Parcel(message)
+        now = self.clock.now()
+        due = now + delay
+        self._take(
+            Passage(sender, peer, parcel, channel.name, request, int(now * 1e9), int(due * 1e9), context), due
+        )
+
+    def hand_over(self, peer: int, outcome: Outcome) -> None:
+        self.delivered += not isinstance(outcome, Installation)
+        if self._handling and self._marked is None:
+            self._marked = outcome
+        else:
+            self.recorder.delivery(self.context, peer, self.clock.now_ns(), outcome)
+
+    def probe(self, sender: int, receiver: int) -> None:
+        """Measure the way from a peer of this host to another peer; nothing of it reaches a protocol."""
+        now = self.clock.now()
+        due = now + self.network.one_way(sender, receiver)
+        self._take(Passage(sender, receiver, None, "", 0, int(now * 1e9), int(due * 1e9), None), due)
+
+    def receive(self, batch: wire_pb2.Batch) -> None:
+        """Handle what another host sent."""
+        try:
+            for envelope in batch.envelopes:
+                fault = self._fault_of(envelope)
+                if fault:
+                    self.dropped[fault] += 1
+                else:
+                    self._open(envelope)
+        except Exception as error:
+            self.agenda.stop()
+            self._failed(error)
+
+    def give_up(self, passages: Sequence[Passage]) -> None:
+        """The receivers' host cannot be reached: their senders learn it after the network's time-out."""
+        for passage in passages:
+            if passage.parcel is not None:
+                self._report_unreachable(passage)
+
+    def _take(self, passage: Passage, due: float) -> None:
+        """Put a message into the delay line."""
+        if self.host_of[passage.receiver] == self.index:
+            self.agenda.add(due, self._arrive, passage)
+        elif self._in_kernel:
+            base = self.network.one_way(passage.sender, passage.receiver)
+            self.agenda.add(due - base, self._depart, passage)
+        else:
+            self.agenda.add(due - self._head_start, self._depart, passage)
+
+    def _depart(self, passage: Passage) -> None:
+        self.sent_to_other_hosts += 1
+        if passage.parcel is not None:
+            passage.parcel.payload()  # a message that cannot be encoded is its protocol's error, and stops it
+        if self.wire is not None:
+            self.wire.offer(self.host_of[passage.receiver], passage)
+
+    def _arrive(self, passage: Passage) -> None:
+        parcel = passage.parcel
+        if parcel is None:
+            self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
+            return
+        session = self.sessions.get(passage.receiver)
+        if session is None:
+            self._report_unreachable(passage)
+        else:
+            self._handle(session, parcel.message, passage)
+
+    def _fault_of(self, envelope: wire_pb2.Envelope) -> str:
+        """Why an envelope cannot be used, or ""."""
+        sender, own = envelope.sender, self.index
+        if sender >= len(self.host_of) or (self.host_of[sender] == own) is not envelope.bounced:
+            return "unknown sender"
+        if len(envelope.type) > _NAME_LIMIT or len(envelope.channel) > _NAME_LIMIT:
+            return "a name too long"
+        if envelope.sent_ns >= _TIME_LIMIT or envelope.due_ns >= _TIME_LIMIT:
+            return "a time out of range"
+        if envelope.HasField("trace") and len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
+            return "no trace's identifier"
+        return ""
+
+    def _open(self, envelope: wire_pb2.Envelope) -> None:
+        kind = envelope.type
+        passage = Passage(
+            envelope.sender,
+            envelope.receiver,
+            None,
+            envelope.channel,
+            envelope.request,
+            envelope.sent_ns,
+            envelope.due_ns,
+            read_context(envelope),
+        )
+        if envelope.bounced:
+            self._report_unreachable(passage)
+        elif kind == PROBE:
+            self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
+        elif (session := self.sessions.get(passage.receiver)) is None:
+            self.bounced += 1
+            passage.bounced = True
+            if self.wire is not None:
+                self.wire.offer(self.host_of[passage.sender], passage)
+        else:
+            try:
+                message = self._decoder.decode(kind, envelope.payload)
+            except KeyError:
+                self._drop_unheard(kind, passage.channel)
+            except (MalformedMessage, RecursionError):
+                self.dropped[f"{kind} cannot be decoded"] += 1
+            else:
+                self._handle(session, message, passage)
+
+    def _handle(self, session: Session, message: Message, passage: Passage) -> None:
+        sent_in = passage.context
+        if sent_in is None:
+            try:
+                session.receive(passage.channel, passage.sender, message, passage.request)
+            except NoHandler:
+                self._drop_unheard(message.NAME, passage.channel)
+            self.recovery = None
+            return
+        recorder, topic = self.recorder, sent_in.topic
+        here = TraceContext(
+            sent_in.trace_id, recorder.next_span_id(), sent_in.depth + 1, topic, sent_in.event
+        )
+        interested = topic in session.topics
+        self.context = here
+        self._handling, self._marked = True, None
+        try:
+            session.receive(passage.channel, passage.sender, message, passage.request)
+        except NoHandler:
+            self._drop_unheard(message.NAME, passage.channel)
+            return
+        finally:
+            self.context = None
+            self._handling = False
+        recorder.hop(
+            here,
+            sent_in.span_id,
+            message,
+            passage.channel,
+            passage.sender,
+            session.peer,
+            passage.sent_ns,
+            self.clock.now_ns(),
+            interested,
+            self._marked,
+        )
+
+    def _drop_unheard(self, kind: str, channel: str) -> None:
+        self.dropped[f"no handler for {kind} on channel {channel!r}"] += 1
+
+    def _recovery(self, peer: int, message: Message) -> TraceContext:
+        """The trace of an event's message that is sent outside of any operation.
+
+        What a peer sends of one event and topic in one call shares a trace; nothing else belongs to it.
+        """
+        topic = message.topic_number()
+        about = message.event_number(), topic
+        context = self.recovery
+        if context is None or about != self._recovered:
+            context = self.recovery = self.recorder.begin(topic if topic >= 0 else None)
+            self._recovered = about
+            self.recorder.operation(context, names.RECOVERY, peer, self.clock.now_ns(), {})
+        return context
+
+    def _report_unreachable(self, passage: Passage) -> None:
+        """Tell the sender, if it is still in the session in which it sent."""
+        session = self.sessions.get(passage.sender)
+        if session is None or session.started_ns > passage.sent_ns:
+            return
+        due = passage.sent_ns * 1e-9 + self.network.unreachable_after
+        tell = partial(session.notice_unreachable, passage.receiver, passage.request)
+        self.agenda.add(max(due, self.clock.now()), session.resume, passage.context, tell)
+
+    def _keep_probe(self, sender: int, sent_ns: int, due_ns: int) -> None:
+        if len(self.probes) < _PROBE_LIMIT:
+            self.probes.append(
+                control_pb2.Probe(
+                    sending_host=self.host_of[sender],
+                    sent_ns=sent_ns,
+                    due_ns=due_ns,
+                    received_ns=self.clock.now_ns(),
+                )
+            )
+
+
+def _no_contacts(peer: int, callback: Callable[[Sequence[int]], None]) -> None:
+    """Tell of nobody."""
+    callback(())

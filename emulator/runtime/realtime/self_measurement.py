@@ -1,0 +1,132 @@
+"""The observer of a host: it measures the host while that runs, and tells of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from random import Random
+
+import psutil
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.run.telemetry_totals import Written
+from emulator.runtime.distribution import Distribution
+from emulator.runtime.realtime.controller import Controller
+from emulator.runtime.realtime.host import Host
+from trellis.v1 import control_pb2
+
+_PROBE_PERIOD = 0.05
+"""Trial seconds between probes from one host, at least."""
+_PROBES_PER_S = 100
+"""Of all hosts together, at most, in trial time: like messages, they are fewer where time is stretched."""
+_RECORD_PERIOD = 0.05
+"""Wall seconds between the records of a snapshot."""
+
+
+class Observer:
+    """Sends probes and writes metrics, by the host's agenda."""
+
+    def __init__(self, host: Host, spec: TrialSpec, random: Random) -> None:
+        self._host = host
+        self._spec = spec
+        self._random = random
+        self._cpu_before = 0.0
+        self._probe_period = max(_PROBE_PERIOD, (max(host.host_of) + 1) / _PROBES_PER_S)
+        self._own_peers = [peer for peer, index in enumerate(host.host_of) if index == host.index]
+
+    def follow(self) -> None:
+        """Put the measurements of the whole trial on the agenda."""
+        self._cpu_before = time.process_time()
+        agenda, phases = self._host.agenda, self._spec.phases
+        agenda.add(phases.measure_start, self._write_snapshot)
+        agenda.add(phases.measure_end, self._write_snapshot)
+        agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
+        if self._own_peers:
+            agenda.add(self._random.random() * self._probe_period, self._probe)
+
+    def observe_end(self) -> None:
+        """Write the metrics of the whole trial."""
+        host = self._host
+        host.recorder.write_interval(host.clock.now_ns(), len(host.sessions), host.dropped.total())
+
+    def fidelity(self, controller: Controller) -> control_pb2.HostFidelity:
+        """Sum up what the emulation did at this host, at the end of the trial."""
+        host = self._host
+        return control_pb2.HostFidelity(
+            timer_lateness=_encode(host.agenda.lateness),
+            session_error=_encode(controller.session_error),
+            loop_stall_s=host.agenda.longest_stall,
+            dropped=dict(host.dropped),
+            lost_spans=host.recorder.lost_spans,
+            sent=host.sent,
+            sent_to_other_hosts=host.sent_to_other_hosts,
+            bounced=host.bounced,
+            operations_missed=controller.operations_missed,
+            probes=host.probes,
+            cpu_s=time.process_time() - self._cpu_before,
+            memory_bytes=psutil.Process().memory_info().rss,
+            written=told_of(host.recorder.written()),
+        )
+
+    def _probe(self) -> None:
+        host = self._host
+        sender, receiver = self._random.choice(self._own_peers), self._random.randrange(len(host.host_of))
+        if sender != receiver:
+            host.probe(sender, receiver)
+        host.agenda.add(host.clock.now() + self._probe_period, self._probe)
+
+    def _write_interval(self) -> None:
+        """What is written is not lost with a host that is killed."""
+        self._host.recorder.flush()
+        self.observe_end()
+        host = self._host
+        host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
+
+    def _write_snapshot(self) -> None:
+        host = self._host
+        up = sorted(host.sessions)
+        peers = ((peer, host.sessions[peer].components()) for peer in up if peer in host.sessions)
+        self._write_records(host.recorder.write_snapshot(host.clock.now_ns(), peers))
+
+    def _write_records(self, records: Iterator[None]) -> None:
+        """One record now, the next one after the messages that fall due meanwhile."""
+        if next(records, self) is None:
+            agenda, clock = self._host.agenda, self._host.clock
+            agenda.add(clock.now() + _RECORD_PERIOD / clock.scale, self._write_records, records)
+
+
+def progress_of(host: Host) -> control_pb2.HostProgress:
+    """The progress of the host."""
+    return control_pb2.HostProgress(
+        peers_up=len(host.sessions),
+        published=host.published,
+        delivered=host.delivered,
+        sent=host.sent,
+        dropped=host.dropped.total(),
+        lost_spans=host.recorder.lost_spans,
+        lookups=host.lookups,
+        joined=host.joined,
+        timer_lateness_max_s=host.agenda.lateness.maximum,
+        written=told_of(host.recorder.written()),
+    )
+
+
+def told_of(written: Written) -> control_pb2.Written:
+    """As the coordinator is told."""
+    return control_pb2.Written(
+        start=written.start,
+        spans=written.spans,
+        points=written.points,
+        lost_spans=written.lost_spans,
+        lost_points=written.lost_points,
+        last_word=written.last_word,
+    )
+
+
+def _encode(distribution: Distribution) -> control_pb2.Distribution:
+    pairs = list(distribution.counts())
+    return control_pb2.Distribution(
+        buckets=[bucket for bucket, _ in pairs],
+        counts=[count for _, count in pairs],
+        maximum_s=distribution.maximum,
+    )

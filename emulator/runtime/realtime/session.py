@@ -1,0 +1,214 @@
+"""One peer in real time while it is up."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from random import Random
+
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.protocol import Event, Interest, LookupService, Outcome, PubSub, Timer, TopicInterest
+from emulator.messages.message import Message
+from emulator.runtime.peer_channels import Channel, Life
+from emulator.runtime.realtime.agenda import Agenda
+from emulator.runtime.realtime.clock import TrialClock
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+
+
+class Surroundings(ABC):
+    """The host of a session, as far as the session needs it."""
+
+    clock: TrialClock
+    agenda: Agenda
+    recorder: Recorder
+    context: TraceContext | None
+    """The operation that is being handled."""
+    recovery: TraceContext | None
+    """The trace of what the call being made sends of events outside of any operation."""
+    find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
+    """Asks the bootstrap service on behalf of a peer that is up."""
+
+    @abstractmethod
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        """Put a message on its way."""
+
+    @abstractmethod
+    def hand_over(self, peer: int, outcome: Outcome) -> None:
+        """Record a delivery at a peer."""
+
+
+class Session(Life):
+    """A peer's place at its host from one start to the next end."""
+
+    def __init__(
+        self,
+        host: Surroundings,
+        peer: int,
+        session: int,
+        rng: Random,
+        role: str = "peer",
+        planned: int | None = None,
+    ) -> None:
+        """`planned` is the session's number in the plan; it is less than `session` once the host has been
+        started again in the middle of a session."""
+        super().__init__(peer, session, rng, role)
+        self.planned = session if planned is None else planned
+        self.alive = True
+        self.started_ns = host.clock.now_ns()
+        self.interests: set[int] = set()
+        """Numbers in the plan of what the peer subscribes to now."""
+        self.topics: set[int] = set()
+        """Topics among these."""
+        self._host = host
+
+    @property
+    def pubsub(self) -> PubSub:
+        """The peer's protocol if it is asked for events. Raises TypeError if it is not."""
+        protocol = self.protocol
+        if not isinstance(protocol, PubSub):
+            raise TypeError(f"{type(protocol).__name__} is no publish/subscribe system")
+        return protocol
+
+    @property
+    def lookups(self) -> LookupService:
+        """The peer's protocol if it is asked for keys. Raises TypeError if it is not."""
+        protocol = self.protocol
+        if not isinstance(protocol, LookupService):
+            raise TypeError(f"{type(protocol).__name__} takes no lookups")
+        return protocol
+
+    def now(self) -> float:
+        return self._host.clock.now()
+
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        if self.alive:
+            self._host.transmit(channel, peer, message, request)
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        timer = _Once(self, callback, self._host.context)
+        if delay != math.inf:
+            self.schedule(self.now() + delay, timer.fire)
+        return timer
+
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        return _Periodic(self, period, callback)
+
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        context = self._host.context
+        self._host.find_contacts(
+            self.peer, lambda contacts: self.resume(context, partial(callback, contacts))
+        )
+
+    def deliver(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Event) and outcome.publisher == self.peer:
+            return
+        self._host.hand_over(self.peer, outcome)
+
+    def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        host = self._host
+        host.recorder.take_identifier(self.peer, channel.name, host.clock.now_ns(), identifier, space.name)
+
+    def subscribe(self, number: int, interest: Interest) -> None:
+        """Have the protocol subscribe to what has this number in the plan."""
+        self.interests.add(number)
+        if isinstance(interest, TopicInterest):
+            self.topics.add(interest.topic)
+        self.pubsub.subscribe(interest)
+
+    def unsubscribe(self, number: int, interest: Interest) -> None:
+        """Have the protocol take a subscription back."""
+        self.interests.discard(number)
+        if isinstance(interest, TopicInterest):
+            self.topics.discard(interest.topic)
+        self.pubsub.unsubscribe(interest)
+
+    def operate(
+        self,
+        operation: str,
+        attributes: Mapping[str, int | bool],
+        call: Callable[[], None],
+        topic: int | None = None,
+        event: int = -1,
+    ) -> None:
+        """Make the call in a trace of its own."""
+        host = self._host
+        context, at_ns = host.recorder.begin(topic, event), host.clock.now_ns()
+        self.resume(context, call)
+        host.recorder.operation(context, operation, self.peer, at_ns, attributes)
+
+    def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
+        """Make a call in the operation that it belongs to, unless the session has ended."""
+        if not self.alive:
+            return
+        host = self._host
+        host.context = context
+        try:
+            call()
+        finally:
+            host.context = host.recovery = None
+
+    def stop(self) -> None:
+        """Let the peer take its leave."""
+        self.protocol.stop(graceful=True)
+
+    def end(self) -> None:
+        """Make no timer's call and send nothing from now on."""
+        self.alive = False
+
+    def schedule(self, due: float, call: Callable[[], None]) -> None:
+        """Have the host make the call at trial time `due`."""
+        self._host.agenda.add(due, call)
+
+
+class _Once(Timer):
+    __slots__ = ("_callback", "_context", "_session")
+
+    def __init__(self, session: Session, callback: Callable[[], None], context: TraceContext | None) -> None:
+        self._session = session
+        self._callback: Callable[[], None] | None = callback
+        self._context = context
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def hasten(self) -> None:
+        if self._callback is not None:
+            self._session.schedule(self._session.now(), self.fire)
+
+    def fire(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            self._session.resume(self._context, callback)
+
+
+class _Periodic(Timer):
+    __slots__ = ("_callback", "_due", "_period", "_session")
+
+    def __init__(self, session: Session, period: float, callback: Callable[[], None]) -> None:
+        self._session = session
+        self._period = period
+        self._callback: Callable[[], None] | None = callback
+        self._due = session.now() + session.random.random() * period
+        session.schedule(self._due, self._fire)
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def hasten(self) -> None:
+        """Make a call at once, beside the periodic ones."""
+        self._session.schedule(self._session.now(), self._call)
+
+    def _call(self) -> None:
+        if self._callback is not None:
+            self._session.resume(None, self._callback)
+
+    def _fire(self) -> None:
+        session = self._session
+        self._call()
+        if self._callback is not None and session.alive:
+            # A host that is too slow skips calls rather than making them in a burst.
+            self._due = max(self._due + self._period, session.now())
+            session.schedule(self._due, self._fire)

@@ -1,0 +1,309 @@
+"""Links between hosts: a gRPC stream between two that talk to each other, in micro-batches.
+
+Whoever has something to send first opens the stream, and the other one answers over it: a stream costs
+more to open than hundreds of messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from emulator.runtime.realtime.host import GATHERING, Host, Wire
+from emulator.runtime.realtime.passage import Passage
+from emulator.trust.credentials import OPEN, Credentials
+from emulator.trust.proof import digest, prove
+from trellis.v1 import wire_pb2, wire_pb2_grpc
+
+_BATCH_LIMIT = 2000
+"""Envelopes in a batch."""
+_QUEUE_LIMIT = 20_000
+"""Envelopes that may wait for one link; more are dropped and counted."""
+_BACK_OFF = (0.1, 5.0)
+"""Wall seconds until the first and between the last attempts to reach a host again."""
+_CONNECT_LIMIT = 20.0
+"""Wall seconds for a host that does not even refuse."""
+_IDLE = 30.0
+"""Wall seconds without anything sent either way after which a stream is closed; an open one takes 150 KiB."""
+
+Stream = Any
+"""gRPC's: `await write(batch)` raises one of `_BROKEN` if the other host is gone."""
+
+_BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
+"""The exceptions that writing to a stream raises when it has ended."""
+
+OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.max_receive_message_length", 256 << 20),
+    ("grpc.max_send_message_length", 256 << 20),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.so_reuseport", 0),
+    ("grpc.initial_reconnect_backoff_ms", 250),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+]
+"""The options of every server and channel between hosts and coordinator."""
+
+
+def _ready(host: int, address: str) -> None:
+    """The way to a host needs no preparation."""
+
+
+async def _connect(channel: grpc.aio.Channel) -> None:
+    """Wait until the channel is connected. Raises ConnectionError as soon as an attempt has failed."""
+    state = channel.get_state(try_to_connect=True)
+    while state is not grpc.ChannelConnectivity.READY:
+        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
+            raise ConnectionError("the host does not listen")
+        await channel.wait_for_state_change(state)
+        state = channel.get_state(try_to_connect=True)
+
+
+class _Link:
+    """The way to one host: its stream to this one if it has opened one, or else a stream of its own.
+
+    A stream is opened when it is needed and closed when nobody has used it for a while.
+    """
+
+    def __init__(self, host: Host, address: str, credentials: Credentials) -> None:
+        self._host = host
+        self._address = address
+        self._credentials = credentials
+        self._queue: list[Passage] = []
+        self._wanted = asyncio.Event()
+        self._accepted: Stream | None = None
+        self._answering = asyncio.Lock()
+        self._heard = False
+        self._up = True
+        self._attempt: asyncio.Timeout | None = None
+        self._back_off = _BACK_OFF[0]
+        self._task: asyncio.Task[None] | None = None
+
+    def offer(self, passage: Passage) -> None:
+        if not self._up:
+            self._host.give_up([passage])
+        elif len(self._queue) >= _QUEUE_LIMIT:
+            self._host.dropped["link full"] += 1
+        else:
+            self._queue.append(passage)
+            self._wanted.set()
+            if self._task is None:
+                self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def accept(self, stream: Stream) -> None:
+        """The other host has opened this stream: an attempt to reach it where it was before ends now."""
+        self._accepted = stream
+        self._up = True
+        if self._attempt is not None and not self._attempt.expired():
+            self._attempt.reschedule(asyncio.get_running_loop().time())
+
+    async def release(self, stream: Stream) -> None:
+        """The other host closes its stream; a batch that is being written is still written."""
+        if self._accepted is stream:
+            self._accepted = None
+        async with self._answering:
+            pass
+
+    def stop(self) -> asyncio.Task[None] | None:
+        """Stop sending and forget the envelopes that wait. Returns the task to wait for, if any."""
+        if self._task is not None:
+            self._task.cancel()
+        return self._task
+
+    def retire(self) -> None:
+        """Forget the envelopes that wait: the host is elsewhere now, and nobody would get them."""
+        self.stop()
+        self._host.give_up(self._queue)
+
+    async def _run(self) -> None:
+        """Send until there is nothing to send."""
+        while self._queue:
+            if self._accepted is not None:
+                await self._answer()
+            else:
+                await self._call()
+        self._task = None
+
+    async def _answer(self) -> None:
+        """Send what waits over the other host's stream."""
+        await asyncio.sleep(GATHERING)
+        async with self._answering:
+            while self._queue and (stream := self._accepted) is not None:
+                try:
+                    await self._write(stream)
+                except _BROKEN:
+                    if self._accepted is stream:
+                        self._accepted = None
+
+    async def _call(self) -> None:
+        """Open a stream and send until nobody uses it any more.
+
+        After a failure nothing is tried for a while, and then only when there is something to send: many
+        hosts that look for each other without need keep a busy machine busy.
+        """
+        async with self._credentials.open(self._address, OPTIONS) as channel:
+            try:
+                await self._reach(channel)
+                self._back_off = _BACK_OFF[0]
+                stub = wire_pb2_grpc.LinksStub(self._credentials.showing(channel))  # type: ignore[no-untyped-call]
+                await self._send_all(stub.Exchange())
+                return
+            except (*_BROKEN, ConnectionError, TimeoutError):
+                if self._accepted is not None:
+                    self._give_up_overdue()
+                    return
+                self._up = False
+                queue, self._queue = self._queue, []
+                self._host.give_up(queue)
+        self._wanted.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._back_off):
+                await self._wanted.wait()  # something can be sent again only once the host has called
+        self._back_off = min(self._back_off * 2, _BACK_OFF[1])
+        self._up = True
+
+    async def _reach(self, channel: grpc.aio.Channel) -> None:
+        """Connect. Raises ConnectionError, or TimeoutError if it takes long or `accept` ends the attempt."""
+        try:
+            # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
+            async with asyncio.timeout(_CONNECT_LIMIT) as self._attempt:
+                await _connect(channel)
+        finally:
+            self._attempt = None
+
+    def _give_up_overdue(self) -> None:
+        """Give up what was sent to the host's former start: it has waited for longer than a time-out."""
+        oldest_ns = (self._host.clock.now() - self._host.network.unreachable_after) * 1e9
+        self._host.give_up([passage for passage in self._queue if passage.due_ns < oldest_ns])
+        self._queue = [passage for passage in self._queue if passage.due_ns >= oldest_ns]
+
+    async def _send_all(self, call: Any) -> None:
+        """Wait until neither host has sent anything for `_IDLE` seconds."""
+        reading = asyncio.create_task(self._read(call))
+        try:
+            while await self._is_used():
+                await asyncio.sleep(GATHERING)
+                while self._queue:
+                    await self._write(call)
+                self._wanted.clear()
+            await call.done_writing()
+            async with asyncio.timeout(_CONNECT_LIMIT):
+                await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _is_used(self) -> bool:
+        """Wait for something to send; False if neither host had anything for `_IDLE` seconds."""
+        while True:
+            self._heard = False
+            try:
+                async with asyncio.timeout(_IDLE):
+                    await self._wanted.wait()
+            except TimeoutError:
+                if self._heard:
+                    continue
+                return False
+            return True
+
+    async def _read(self, call: Any) -> None:
+        """Take what the other host answers over a stream of this one."""
+        async for batch in call:
+            self._heard = True
+            self._host.receive(batch)
+
+    async def _write(self, stream: Stream) -> None:
+        """Send what waits, or a part of it."""
+        passages = self._queue[:_BATCH_LIMIT]
+        batch = wire_pb2.Batch(host=self._host.index)
+        for passage in passages:
+            passage.add_to(batch)
+        await stream.write(batch)
+        del self._queue[: len(passages)]
+
+
+class Links(Wire):
+    """All links of a host to others."""
+
+    def __init__(
+        self,
+        host: Host,
+        addresses: Sequence[str],
+        prepare: Callable[[int, str], None] = _ready,
+        credentials: Credentials = OPEN,
+    ) -> None:
+        """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is used.
+
+        Becomes the host's wire. Needs a running event loop when something is sent.
+        """
+        self._host = host
+        self._addresses = list(addresses)
+        self._prepare = prepare
+        self._credentials = credentials
+        self._links: dict[int, _Link] = {}
+        host.wire = self
+
+    def offer(self, host: int, passage: Passage) -> None:
+        self._link(host).offer(passage)
+
+    def accept(self, host: int, stream: Stream) -> _Link | None:
+        """Find the link to the host that has opened this stream; None if there is no such host."""
+        if host >= len(self._addresses):
+            return None
+        link = self._link(host)
+        link.accept(stream)
+        return link
+
+    def receive(self, batch: wire_pb2.Batch) -> None:
+        """Handle what another host sent."""
+        self._host.receive(batch)
+
+    def move(self, host: int, address: str) -> None:
+        """The host has come back at this address."""
+        self._addresses[host] = address
+        if (link := self._links.pop(host, None)) is not None:
+            link.retire()
+
+    async def close(self) -> None:
+        """Close all; nothing is sent any more."""
+        tasks = [task for link in self._links.values() if (task := link.stop()) is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _link(self, host: int) -> _Link:
+        link = self._links.get(host)
+        if link is None:
+            address = self._addresses[host]
+            self._prepare(host, address)
+            link = self._links[host] = _Link(self._host, address, self._credentials)
+        return link
+
+
+class LinksService(wire_pb2_grpc.LinksServicer):
+    """Receives the batches of other hosts for the trial that is on."""
+
+    def __init__(self, start: str = "") -> None:
+        """`start` is the token of this start of the host's program."""
+        self.links: Links | None = None
+        """The links that take batches; without them a batch is thrown away."""
+        self._digest = digest(start)
+
+    async def Prove(self, request: wire_pb2.Question, context: Any) -> wire_pb2.Proof:
+        """Show the coordinator that this start of the program lives."""
+        return wire_pb2.Proof(proof=prove(self._digest, request.question))
+
+    async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
+        """Handle what another host sends; what this one has for it goes the same way."""
+        link: _Link | None = None
+        try:
+            async for batch in request_iterator:
+                if (links := self.links) is None:
+                    continue
+                if link is None:
+                    link = links.accept(batch.host, context)
+                links.receive(batch)
+        finally:
+            if link is not None:
+                await link.release(context)

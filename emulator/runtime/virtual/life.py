@@ -1,0 +1,122 @@
+"""One peer on the virtual clock while it is up."""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.protocol import Event, Outcome, Timer
+from emulator.messages.message import Message
+from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.context import TraceContext
+
+_CONTACTS_DELAY = 0.1
+"""Seconds until the bootstrap service answers a peer that asks again."""
+
+
+class VirtualTimer(Timer):
+    """A pending call, of a peer in one life or of nobody."""
+
+    __slots__ = ("callback", "context", "life", "period")
+
+    def __init__(
+        self,
+        callback: Callable[[], None],
+        context: TraceContext | None,
+        life: VirtualLife | None = None,
+        period: float = 0.0,
+    ) -> None:
+        self.callback: Callable[[], None] | None = callback
+        self.context = context
+        self.life = life
+        self.period = period
+
+    def cancel(self) -> None:
+        self.callback = None
+
+    def hasten(self) -> None:
+        """Make the call at once; a periodic one, beside the later ones."""
+        if self.callback is not None and self.life is not None:
+            timer = VirtualTimer(self._call, None, self.life) if self.period else self
+            self.life.world.schedule(0.0, timer)
+
+    def _call(self) -> None:
+        if self.callback is not None:
+            self.callback()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Surroundings(ABC):
+    """The world of a life, as far as the life needs it."""
+
+    time: float
+    """Seconds since the trial began."""
+    context: TraceContext | None
+    """The operation that is being handled."""
+
+    @abstractmethod
+    def schedule(self, delay: float, timer: VirtualTimer) -> None:
+        """Make the timer's call in `delay` seconds."""
+
+    @abstractmethod
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        """Put a message on its way."""
+
+    @abstractmethod
+    def contacts(self, peer: int) -> list[int]:
+        """A random few live peers, as a tracker would tell."""
+
+    @abstractmethod
+    def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
+        """Record a delivery."""
+
+    @abstractmethod
+    def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
+        """Record that a peer has taken an identifier."""
+
+
+class VirtualLife(Life):
+    """A peer's place in the world from a join to the next leave."""
+
+    def __init__(
+        self, world: Surroundings, peer: int, session: int, rng: random.Random, role: str = "peer"
+    ) -> None:
+        super().__init__(peer, session, rng, role)
+        self.world = world
+        self.alive = True
+        self.topics: set[int] = set()
+        """Topics that the peer subscribes to."""
+
+    def now(self) -> float:
+        return self.world.time
+
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        if self.alive:
+            self.world.transmit(channel, peer, message, request)
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback, self.world.context, self)
+        if delay != math.inf:
+            self.world.schedule(delay, timer)
+        return timer
+
+    def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback, None, self, period)
+        self.world.schedule(self.random.random() * period, timer)
+        return timer
+
+    def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
+        self.set_timer(_CONTACTS_DELAY, lambda: callback(self.world.contacts(self.peer)))
+
+    def deliver(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Event) and outcome.publisher == self.peer:
+            return
+        self.world.hand_over(self, outcome)
+
+    def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        self.world.record_identifier(channel, identifier, space.name)

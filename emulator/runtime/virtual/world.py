@@ -1,0 +1,334 @@
+"""A world on a virtual clock: its peers, its links, and the loop that drives them.
+
+A discrete-event loop over binary heaps. Messages are passed by reference and charged their encoded
+size. No wall clock decides anything: the same plan and seed give the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.protocol import Installation, LookupService, Outcome, PubSub, TopicInterest
+from emulator.contract.random_streams import stream
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import Plan
+from emulator.messages.message import NOTIFICATION, Message
+from emulator.network.links import Network
+from emulator.runtime.peer_channels import Channel
+from emulator.runtime.plan_script import script_of
+from emulator.runtime.script import Join, Leave, LookUp, Publish, Step, Subscribe, Unsubscribe
+from emulator.runtime.tracker import Tracker
+from emulator.runtime.virtual.event_queue import Entry, EventQueue
+from emulator.runtime.virtual.life import Surroundings, VirtualLife, VirtualTimer
+from emulator.telemetry import names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+
+
+class _Arrival(Entry):
+    """A message that reaches a peer."""
+
+    __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
+
+    def __init__(
+        self,
+        at: float,
+        order: int,
+        receiver: int,
+        message: Message,
+        channel: Channel,
+        request: int,
+        sent: float,
+        context: TraceContext | None,
+    ) -> None:
+        self.at = at
+        self.order = order
+        self.receiver = receiver
+        self.message = message
+        self.channel = channel
+        """The sender's."""
+        self.request = request
+        self.sent = sent
+        self.context = context
+
+
+class Call(Entry):
+    """A timer that falls due."""
+
+    __slots__ = ("timer",)
+
+    def __init__(self, at: float, order: int, timer: VirtualTimer) -> None:
+        self.at = at
+        self.order = order
+        self.timer = timer
+
+    def is_void(self) -> bool:
+        return self.timer.callback is None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class VirtualWorld(Surroundings):
+    """The clock, the links and the peers of one trial."""
+
+    def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
+        self.time = 0.0
+        self.context: TraceContext | None = None
+        self.messages = 0
+        self.published = 0
+        self.lookups = 0
+        self.delivered = 0
+        self.handled = 0
+        self.ended = 0
+        """Sessions."""
+        self._queue = EventQueue()
+        self._order = 0
+        self._marked: Outcome | None = None
+        self._handling = False
+        self._last_recovery: TraceContext | None = None
+        self._recovered = 0.0, -1, -1, -1
+        """The time, peer, event and topic of the last recovery."""
+        self._network = network
+        self._network_random = stream(spec.seed, "network", "jitter and loss")
+        self._plain_network = not network.jitter and not network.loss
+        self._recorder = recorder
+        self._system = SYSTEMS[spec.system.name]
+        self._parameters = self._system.parameters.model_validate(spec.system.parameters)
+        self._tracker = Tracker(stream(spec.seed, "bootstrap"))
+        self._random = [stream(spec.seed, "peer", number) for number in range(spec.peers)]
+        self._lives: list[VirtualLife | None] = [None] * spec.peers
+        self._script = script_of(plan, spec.phases.end)
+        for step in self._script.steps:
+            self.call_at(step.at, partial(self._act, step))
+
+    @property
+    def peers_up(self) -> int:
+        return len(self._tracker)
+
+    def contacts(self, peer: int) -> list[int]:
+        return self._tracker.contacts(peer)
+
+    def call_at(self, at: float, call: Callable[[], None]) -> None:
+        """Make a call that belongs to no peer."""
+        self._push(at, VirtualTimer(call, None))
+
+    def schedule(self, delay: float, timer: VirtualTimer) -> None:
+        self._push(self.time + delay, timer)
+
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        context = self.context
+        if context is None and message.kind() <= NOTIFICATION:
+            context = self._recovery(channel.peer, message)
+        channel.count(message, context is not None, self._recorder)
+        self.messages += 1
+        if self._plain_network:
+            delay = self._network.one_way(channel.peer, peer)
+        else:
+            drawn = self._network.delay(channel.peer, peer, self._network_random)
+            if drawn is None:
+                return
+            delay = drawn
+        self._order += 1
+        now = self.time
+        self._queue.push(_Arrival(now + delay, self._order, peer, message, channel, request, now, context))
+
+    def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
+        self.delivered += not isinstance(outcome, Installation)
+        if self._handling and self._marked is None:
+            self._marked = outcome
+        else:
+            self._recorder.delivery(self.context, life.peer, self._ns(), outcome)
+
+    def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
+        self._recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
+
+    def run_until(self, end: float) -> None:
+        """Handle everything that is due up to trial time `end`. Raises NoHandler for a protocol's mistake."""
+        queue = self._queue
+        while True:
+            entry = queue.pop(end)
+            if entry is None:
+                break
+            self.time = entry.at
+            self.handled += 1
+            if isinstance(entry, _Arrival):
+                self._arrive(entry)
+            elif isinstance(entry, Call):
+                self._fire(entry.timer)
+        self.time = end
+
+    def snapshot(self) -> None:
+        """Record counters, states and links of the peers that are up."""
+        up = ((number, self._lives[number]) for number in sorted(self._tracker))
+        peers = ((number, life.components()) for number, life in up if life is not None)
+        for _ in self._recorder.write_snapshot(self._ns(), peers):
+            pass
+
+    def interval(self) -> None:
+        """Record the totals of the whole world."""
+        self._recorder.write_interval(self._ns(), self.peers_up, 0)
+
+    def _push(self, at: float, timer: VirtualTimer) -> None:
+        self._order += 1
+        self._queue.push(Call(at, self._order, timer))
+
+    def _ns(self) -> int:
+        return int(self.time * 1e9)
+
+    def _fire(self, timer: VirtualTimer) -> None:
+        callback, life = timer.callback, timer.life
+        if callback is None or (life is not None and not life.alive):
+            return
+        if not timer.period:
+            timer.callback = None
+        self.context = timer.context
+        callback()
+        self.context = None
+        if timer.period and timer.callback is not None and life is not None and life.alive:
+            self._push(self.time + timer.period, timer)
+
+    def _arrive(self, arrival: _Arrival) -> None:
+        receiver = self._lives[arrival.receiver]
+        context = arrival.context
+        if receiver is None:
+            self._bounce(arrival)
+        elif context is None:
+            channel = arrival.channel
+            receiver.receive(channel.name, channel.peer, arrival.message, arrival.request)
+            self.context = None
+        else:
+            self._handle_traced(arrival, receiver, context)
+
+    def _handle_traced(self, arrival: _Arrival, receiver: VirtualLife, context: TraceContext) -> None:
+        message, channel = arrival.message, arrival.channel
+        inner = TraceContext(
+            context.trace_id, self._recorder.next_span_id(), context.depth + 1, context.topic, context.event
+        )
+        self.context = inner
+        self._begin_handling()
+        receiver.receive(channel.name, channel.peer, message, arrival.request)
+        self.context = None
+        self._recorder.hop(
+            inner,
+            context.span_id,
+            message,
+            channel.name,
+            channel.peer,
+            receiver.peer,
+            int(arrival.sent * 1e9),
+            self._ns(),
+            context.topic is not None and context.topic in receiver.topics,
+            self._end_handling(),
+        )
+
+    def _begin_handling(self) -> None:
+        self._handling = True
+        self._marked = None
+
+    def _end_handling(self) -> Outcome | None:
+        """Return what handling first handed to the application, to be marked on the message's span."""
+        self._handling = False
+        return self._marked
+
+    def _recovery(self, peer: int, message: Message) -> TraceContext:
+        """The trace of an event's message that is sent outside of any operation.
+
+        What a peer sends of one event and topic at one time shares a trace; nothing else belongs to it.
+        """
+        topic = message.topic_number()
+        about = self.time, peer, message.event_number(), topic
+        context = self._last_recovery
+        if context is None or about != self._recovered:
+            context = self._last_recovery = self._recorder.begin(topic if topic >= 0 else None)
+            self._recovered = about
+            self._recorder.operation(context, names.RECOVERY, peer, self._ns(), {})
+        return context
+
+    def _bounce(self, arrival: _Arrival) -> None:
+        """The receiver is down: its sender learns so after the network's time-out."""
+        sender = arrival.channel.life
+        assert isinstance(sender, VirtualLife)
+        if sender.alive:
+            tell = partial(sender.notice_unreachable, arrival.receiver, arrival.request)
+            at = max(self.time, arrival.sent + self._network.unreachable_after)
+            self._push(at, VirtualTimer(tell, arrival.context, sender))
+
+    def _act(self, step: Step) -> None:
+        if isinstance(step.action, Join):
+            self._join(step.peer, step.action)
+            return
+        life = self._lives[step.peer]
+        if life is None:
+            return
+        protocol = life.protocol
+        match step.action:
+            case Leave():
+                self._leave(life, step.action)
+            case Subscribe() | Unsubscribe():
+                self._change_interest(life, step.action)
+            case Publish(event) if isinstance(protocol, PubSub):
+                attributes: dict[str, int | bool] = {names.EVENT: event.number}
+                if event.topic is not None:
+                    attributes[names.INTERESTED] = event.topic in life.topics
+                self.published += 1
+                publish = partial(protocol.publish, event)
+                self._operate(life, "publish", attributes, publish, event.topic, event.number)
+            case LookUp(number, key) if isinstance(protocol, LookupService):
+                self.lookups += 1
+                self._operate(life, "lookup", {names.LOOKUP: number}, partial(protocol.lookup, number, key))
+
+    def _operate(
+        self,
+        life: VirtualLife,
+        operation: str,
+        attributes: Mapping[str, int | bool],
+        call: Callable[[], None],
+        topic: int | None = None,
+        event: int = -1,
+    ) -> None:
+        """Make the call in a trace of its own."""
+        context = self.context = self._recorder.begin(topic, event)
+        call()
+        self.context = None
+        self._recorder.operation(context, operation, life.peer, self._ns(), attributes)
+
+    def _join(self, peer: int, action: Join) -> None:
+        life = VirtualLife(self, peer, action.session, self._random[peer], self._script.role(peer))
+        protocol = self._system.create(life.root, self._parameters)
+        for _, interest in self._script.interests(peer, self.time):
+            assert isinstance(protocol, PubSub)
+            protocol.subscribe(interest)
+            if isinstance(interest, TopicInterest):
+                life.topics.add(interest.topic)
+        contacts = self.contacts(peer)
+        self._lives[peer] = life
+        self._tracker.add(peer)
+        self._operate(life, "join", {names.SESSION: action.session}, partial(protocol.start, contacts))
+
+    def _leave(self, life: VirtualLife, action: Leave) -> None:
+        attributes = {names.SESSION: action.session, names.GRACEFUL: action.graceful}
+        stop = partial(life.protocol.stop, graceful=True) if action.graceful else _crash
+        self._operate(life, "leave", attributes, stop)
+        life.alive = False
+        self._lives[life.peer] = None
+        self._tracker.remove(life.peer)
+        self.ended += 1
+
+    def _change_interest(self, life: VirtualLife, action: Subscribe | Unsubscribe) -> None:
+        protocol, interest = life.protocol, action.interest
+        assert isinstance(protocol, PubSub)
+        topic = interest.topic if isinstance(interest, TopicInterest) else None
+        if isinstance(action, Subscribe):
+            operation, note, change = "subscribe", life.topics.add, protocol.subscribe
+        else:
+            operation, note, change = "unsubscribe", life.topics.discard, protocol.unsubscribe
+        if topic is not None:
+            note(topic)
+        self._operate(life, operation, {names.INTEREST: action.number}, partial(change, interest), topic)
+
+
+def _crash() -> None:
+    """Do nothing: a peer that crashes sends no word."""

@@ -1,0 +1,214 @@
+"""Spans and metrics to an OpenTelemetry Collector by OTLP/gRPC, from a thread of its own.
+
+A recorder's message is sent as it is: `TracesData` and `ExportTraceServiceRequest` are the same on the wire,
+and so are those of metrics. Whoever reads what the Collector wrote must expect a message twice: a Collector
+that dies after writing it and before answering is sent it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from emulator.telemetry.endpoint import open_channel
+from emulator.telemetry.otlp_files import Sink
+from emulator.telemetry.recorder import SinkFactory
+from emulator.trust.credentials import Certificates, bearer
+
+METHODS = {
+    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+}
+"""The gRPC method of each signal."""
+_CONTENT = {"traces": "spans", "metrics": "data points"}
+_OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
+"""gRPC itself would wait for up to two minutes before it looks for a Collector that was away."""
+_PASSING = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.ABORTED,
+    grpc.StatusCode.CANCELLED,
+)
+"""The gRPC codes after which OTLP lets a sender try again."""
+_QUEUED_BYTES = 8 << 20
+_DEADLINE = 20.0
+"""Seconds that the Collector has to answer one request."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 4.0
+"""Seconds between two attempts: doubled each time."""
+_PATIENCE = 120.0
+"""Seconds after which a message that the Collector keeps refusing is given up for those behind it."""
+_CLOSING = 30.0
+"""Seconds that `close` waits for what is still queued."""
+
+
+class ExportError(OSError):
+    """The Collector did not take everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """Makes the sinks of a recorder that exports to a Collector: `Recorder(..., sink=Exporter(endpoint))`."""
+
+    endpoint: str
+    """http://HOST:PORT or https://HOST:PORT."""
+    closing: float = _CLOSING
+    """Seconds that closing a sink may take."""
+    hold: float = 0.0
+    """Seconds that a message waits in an idle sink, so that not all hosts send at the same moment."""
+    ticket: str = field(default="", repr=False)
+    """What is shown with each request; see `emulator/trust/tickets.py`."""
+    certificates: Certificates | None = None
+    """For an endpoint https://..., if it is the release's own."""
+
+    def __call__(self, path: Path) -> GrpcSink:
+        """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
+
+        Raises BadEndpoint.
+        """
+        return GrpcSink(
+            self.endpoint,
+            path.stem.split("-")[-2],
+            closing=self.closing,
+            hold=self.hold,
+            ticket=self.ticket,
+            certificates=self.certificates,
+        )
+
+
+def admitted(sink: SinkFactory, ticket: str) -> SinkFactory:
+    """The same sinks for a trial for which the coordinator gave this ticket; files need none."""
+    return replace(sink, ticket=ticket) if isinstance(sink, Exporter) else sink
+
+
+class GrpcSink(Sink):
+    """Sends each message in a background thread, through a queue of at most `queued_bytes`.
+
+    A Collector that is away or overloaded is asked again for `patience` seconds. Messages that find the queue
+    full, are refused for good, given up, or left at the end are counted in `lost`.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        signal: str,
+        *,
+        closing: float = _CLOSING,
+        patience: float = _PATIENCE,
+        queued_bytes: int = _QUEUED_BYTES,
+        hold: float = 0.0,
+        ticket: str = "",
+        certificates: Certificates | None = None,
+    ) -> None:
+        """`signal` is "traces" or "metrics". Raises BadEndpoint."""
+        self._signal = signal
+        self._endpoint = endpoint
+        self._closing = closing
+        self._patience = patience
+        self._room = queued_bytes
+        self._hold = hold
+        self._channel = open_channel(endpoint, _OPTIONS, certificates)
+        self._metadata = bearer(ticket)
+        # Without serializers bytes go out, and come back, as they are.
+        self._export: Callable[..., bytes] = self._channel.unary_unary(METHODS[signal], None, None)
+        self.kept = 0
+        self.lost = 0
+        self._lost_messages = 0
+        self._reason = ""
+        self._queue: deque[tuple[bytes, int]] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._abandoned = threading.Event()
+        self._thread = threading.Thread(target=self._drain, name=f"otlp {signal}", daemon=True)
+        self._thread.start()
+
+    def write(self, message: bytes, count: int) -> None:
+        with self._changed:
+            if self._closed or len(message) > self._room:
+                self._lose(count, "the queue was full")
+                return
+            self._room -= len(message)
+            self._queue.append((message, count))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Wait for the rest, `closing` seconds at most. Raises ExportError if anything was lost."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join(self._closing)
+        self._abandoned.set()
+        self._channel.close()  # ends the call that is under way, if any
+        self._thread.join()
+        if self._reason:
+            raise ExportError(
+                f"{self._endpoint} did not take {self._lost_messages} requests of {self._signal} "
+                f"({self.lost} {_CONTENT[self._signal]}): {self._reason}"
+            )
+
+    def _drain(self) -> None:
+        self._open()
+        while True:
+            with self._changed:
+                if not self._queue:
+                    self._changed.wait_for(lambda: self._queue or self._closed)
+                    self._changed.wait_for(lambda: self._closed, self._hold)
+                if not self._queue:
+                    return
+                message, count = self._queue.popleft()
+            self._send(message, count)
+            with self._changed:
+                self._room += len(message)
+
+    def _open(self) -> None:
+        """Find the Collector before there is something for it: an empty request counts for nothing."""
+        with self._changed:
+            if self._changed.wait_for(lambda: self._closed, self._hold):
+                return
+        with contextlib.suppress(grpc.RpcError, ValueError):
+            self._export(b"", timeout=_DEADLINE, metadata=self._metadata)
+
+    def _send(self, message: bytes, count: int) -> None:
+        """Send one message until it is taken, refused for good, or given up."""
+        give_up = time.monotonic() + self._patience
+        pause = _FIRST_PAUSE
+        reason = "no time was left"
+        while time.monotonic() < give_up and not self._abandoned.is_set():
+            try:
+                reply = self._export(message, timeout=_DEADLINE, metadata=self._metadata)
+            except grpc.RpcError as error:
+                reason = f"{error.code().name}: {error.details()}"
+                if error.code() not in _PASSING:
+                    break
+                self._abandoned.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except ValueError:  # the channel was closed a moment ago
+                break
+            else:
+                self._count_taken(count, reply)
+                return
+        with self._changed:
+            self._lose(count, reason)
+
+    def _count_taken(self, count: int, reply: bytes) -> None:
+        """The replies of both signals have the same fields."""
+        partial = ExportTraceServiceResponse.FromString(reply).partial_success
+        rejected = min(partial.rejected_spans, count)
+        with self._changed:
+            self.kept += count - rejected
+            self.lost += rejected
+            if rejected:
+                self._reason = self._reason or f"it rejected a part: {partial.error_message}"
+
+    def _lose(self, count: int, reason: str) -> None:
+        self.lost += count
+        self._lost_messages += 1
+        self._reason = self._reason or reason

@@ -1,0 +1,77 @@
+"""Files that a Collector wrote may hold a message more than once, whole or in part.
+
+A sender that got no answer sends its message again. If the Collector had written it, the same record is there
+twice; if it was killed while it wrote, there is the beginning of a record, and later the whole of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.telemetry.otlp_files import Cut, scan_records
+
+_RECOGNIZED_BYTES = 256
+"""Records may begin alike for as long as their senders and their first spans are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of a file without repetitions of what is in an earlier place."""
+
+    path: Path
+    records: list[tuple[int, int]]
+    """(offset, length) of frames, bytes."""
+    cuts: list[Cut]
+    """Stretches that are no whole record, here or elsewhere."""
+
+
+def scan_once(paths: Iterable[Path]) -> list[Contents]:
+    """The records of one trial's files of one signal, each once, in the order of files and offsets."""
+    found = [Contents(path, *scan_records(path)) for path in paths]
+    alike: dict[int, list[tuple[Path, int]]] = defaultdict(list)
+    for contents in found:
+        for offset, length in contents.records:
+            alike[length].append((contents.path, offset))
+    again = _repeated(alike)
+    return [
+        Contents(
+            contents.path,
+            [record for record in contents.records if (contents.path, record[0]) not in again],
+            [cut for cut in contents.cuts if not _is_whole_elsewhere(cut, alike)],
+        )
+        for contents in found
+    ]
+
+
+def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]:
+    """The places where frames begin whose content is also in an earlier place."""
+    again = set()
+    for length, places in alike.items():
+        seen = set()
+        for path, offset in places if len(places) > 1 else ():
+            digest = hashlib.blake2b(_bytes(path, offset, length)).digest()
+            if digest in seen:
+                again.add((path, offset))
+            seen.add(digest)
+    return again
+
+
+def _is_whole_elsewhere(cut: Cut, alike: dict[int, list[tuple[Path, int]]]) -> bool:
+    """True if the stretch that was cut off is the beginning of a whole record."""
+    if cut.lost_bytes < _RECOGNIZED_BYTES:
+        return False
+    beginning = _bytes(cut.path, cut.offset, cut.lost_bytes)
+    length = int.from_bytes(beginning[:4], "big")
+    return any(
+        _bytes(path, offset - 4, len(beginning)) == beginning for path, offset in alike.get(length, ())
+    )
+
+
+def _bytes(path: Path, offset: int, length: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(length)

@@ -1,0 +1,151 @@
+"""How far a run is: what the results service tells of a run directory, and the command shows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.provenance import differences, listed
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
+from emulator.runtime.progress import Progress
+from emulator.trials.trial import FINISHED
+
+ENDED = (*FINISHED, "failed")
+"""States of a trial that will not run again by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStanding:
+    """One trial; `state` is as in `status.json`, "planned" also for one that has no directory yet."""
+
+    trial: str
+    state: str = "planned"
+    reasons: tuple[str, ...] = ()
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All trials of a run in their order, and what has been made of them."""
+
+    experiment: str = ""
+    """Its name; "" until there is a run directory."""
+    trials: tuple[TrialStanding, ...] = ()
+    analyzed: bool = False
+    """Whether there is a summary of the trials as they are now."""
+    reported: bool = False
+    problem: str = ""
+    """Why the run directory cannot be read."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Trials by state."""
+        return dict(Counter(trial.state for trial in self.trials))
+
+    @property
+    def ended(self) -> bool:
+        """Whether every trial has ended, well or not."""
+        return bool(self.trials) and all(trial.state in ENDED for trial in self.trials)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self) | {"counts": self.counts, "ended": self.ended})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Standing:
+        """Raises ValueError if that is not what `to_json` writes."""
+        try:
+            fields: dict[str, Any] = json.loads(text)
+            told = tuple(_trial(**trial) for trial in fields["trials"])
+            names = ("experiment", "analyzed", "reported", "problem")
+            return cls(trials=told, **{name: fields[name] for name in names})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"is not the standing of a run: {error}") from None
+
+
+class Reader:
+    """Reads the standing of one run again and again; what has not changed on disk is not read again."""
+
+    def __init__(self, run: RunDirectory, wanted: Path | None = None) -> None:
+        """`wanted` is the file of the experiment that the run has to be of, if it matters."""
+        self._run = run
+        self._wanted = wanted
+        self.refusal = ""
+        """Why the run is none that is wanted."""
+        self._name = ""
+        self._trials: tuple[str, ...] = ()
+        self._experiment_stamp: object = None
+        self._known: dict[str, tuple[object, TrialStanding]] = {}
+
+    def read(self) -> Standing:
+        """The standing now; a run directory that is not there yet is an empty one."""
+        run = self._run
+        try:
+            if (stamp := _stamp(run.experiment)) != self._experiment_stamp:
+                self._name, self._trials, self.refusal = "", (), ""
+                if stamp:
+                    self._read_experiment()
+                self._experiment_stamp = stamp
+            if self.refusal:
+                return Standing(problem=self.refusal)
+            standings = tuple(self._read_trial(run.trial(name)) for name in self._trials)
+        except (OSError, ExperimentError, ValueError) as error:
+            return Standing(experiment=self._name, problem=f"{error}")
+        newest = max((_written(run.trial(name).status) for name in self._trials), default=0)
+        summary, report = _written(run.summary), _written(run.report)
+        analyzed = summary >= newest > 0
+        return Standing(self._name, standings, analyzed, reported=analyzed and report >= summary)
+
+    def _read_experiment(self) -> None:
+        """Raises ExperimentError."""
+        spec = load(self._run.experiment, check_files=False)
+        if self._wanted is not None:
+            asked = load(self._wanted, check_files=False)
+            if asked != spec:
+                found = differences(spec.model_dump(mode="json"), asked.model_dump(mode="json"), added=True)
+                self.refusal = (
+                    f"the volume holds the run of another experiment than this release's: {listed(found)}. "
+                    "Install this one under another name, or delete the volume claim first"
+                )
+                return
+        self._name, self._trials = spec.name, tuple(trial.name for trial in trials(spec))
+
+    def _read_trial(self, directory: TrialDirectory) -> TrialStanding:
+        stamp = _stamp(directory.status)
+        known = self._known.get(directory.name)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        status = directory.read_status()
+        standing = _trial(
+            directory.name, status.get("state", "planned"), status.get("reasons"), status.get("progress")
+        )
+        self._known[directory.name] = stamp, standing
+        return standing
+
+
+def _trial(
+    trial: str, state: str, reasons: list[str] | None = None, progress: dict[str, Any] | None = None
+) -> TrialStanding:
+    return TrialStanding(trial, state, tuple(reasons or ()), Progress(**progress) if progress else None)
+
+
+def _stamp(path: Path) -> object:
+    """Differs between two versions of a file; None if it is not there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _written(path: Path) -> int:
+    """When the file was written, unix ns; 0 if it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,413 @@
+"""The command `trellis`."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from emulator.compiler.finder import WHY_INTERPRETED
+from trellis.command import options as pods
+from trellis.command.exits import (
+    INVALID,
+    VALID,
+    UserError,
+    endings,
+    err,
+    last_resort,
+    readable,
+    resumable,
+    say_error,
+)
+from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
+from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
+from trellis.command.outcome import out, say_summary, say_verdict
+from trellis.command.releases import commands
+
+if TYPE_CHECKING:
+    from analysis.early_start import EarlySpark
+    from emulator.experiment.file.spec import ExperimentSpec
+    from emulator.experiment.run.directory import RunDirectory
+    from trellis.command.terminal import Screen
+
+app = typer.Typer(
+    help="Runs peer-to-peer overlays and publish/subscribe systems as real programs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(commands)
+
+_TARGET = "An experiment file (of a package: package:name.yaml), or a run directory."
+Target = Annotated[Path, typer.Argument(metavar="FILE", help=_TARGET)]
+Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as peers=2000. Repeatable."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run directories are made.")]
+
+
+@app.command()
+def run(
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help=f"{_TARGET.rstrip('.')} to resume."),
+    ] = None,
+    options: Options = None,
+    folder: Out = Path("runs"),
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="RUNDIR", help="Go on with this run; finished trials are kept."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores; 1 in real time.")
+    ] = None,
+    where: pods.Where = None,
+    release: pods.Release = None,
+    namespace: pods.Namespace = None,
+    chart: pods.Chart = None,
+    values: pods.Values = None,
+    chart_set: pods.ChartSettings = None,
+    image_prefix: pods.ImagePrefix = None,
+    image_tag: pods.ImageTag = None,
+    keep: pods.Keep = False,
+    start_limit: pods.StartLimit = pods.START_LIMIT,
+    patience: pods.Patience = pods.PATIENCE,
+) -> None:
+    """Plan, run, analyze and report an experiment."""
+    with endings():
+        from analysis.early_start import EarlySpark
+        from emulator.experiment.file.package_experiments import locate
+        from emulator.experiment.file.variants import trials
+        from emulator.trials.sweep import Update, default_jobs, run_sweep
+
+        of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
+        in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
+        target = locate(target) if target else None
+        master = where if is_master(where) else None
+        options = [*([f"runtime.kind={where}"] if where and not master else []), *(options or [])]
+        if target is not None and resume is None and not master and wants_pods(target, where, options):
+            raise typer.Exit(run_in_pods(target, options, folder, in_pods))
+        if in_pods != pods.PodOptions():
+            raise UserError("an option for runs in pods is given. Add --on kubernetes, or leave it out")
+        if master:
+            check_master(master)
+        directory, spec = _find_run(
+            target, options, folder, resume, refuse_all_but_virtual if master else refuse_pods
+        )
+        screen = _screen()
+        if WHY_INTERPRETED:
+            typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
+        every, command = trials(spec), _command_of(directory)
+        at_once = jobs or default_jobs(spec)
+        here = not master and all(trial.spec.runtime.kind == "virtual" for trial in every)
+        on = f" on {master}" if master else ""
+        with resumable(directory), EarlySpark(directory, len(every), at_once, virtual=here) as early:
+            with screen.step(f"running {spec.name} in {directory.path}{on}", len(every)) as step:
+
+                def watch(update: Update) -> None:
+                    step.update(update)
+                    early.update(update)
+
+                if master:
+                    outcomes = run_on_master(master, directory, spec, jobs, watch, command)
+                else:
+                    outcomes = run_sweep(directory, spec, at_once, watch, command)
+            valid = all(outcome.state == "valid" for outcome in outcomes)
+            reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
+            if all(outcome.state == "failed" for outcome in outcomes):
+                say_verdict(False, reasons, directory)
+            else:
+                _analyze(directory, screen, early)
+                with readable(directory):
+                    _report(directory, screen)
+                    valid = say_summary(directory) and valid
+        raise typer.Exit(VALID if valid else INVALID)
+
+
+@app.command()
+def plan(target: Target, options: Options = None, folder: Out = Path("runs")) -> None:
+    """Draw the plans of all trials into a run directory, without running them."""
+    with endings():
+        from emulator.experiment.file.package_experiments import locate
+        from emulator.experiment.file.variants import trials
+        from emulator.trials.sweep import Update, about, prepare
+        from emulator.trials.trial import plan_trial
+
+        directory, spec = _find_run(locate(target), options or [], folder, None, refuse_pods)
+        screen = _screen()
+        every = trials(spec)
+        with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
+            for trial in every:
+                there = directory.trial(trial.name)
+                if not there.status.exists():
+                    prepare(there, about(trial, _command_of(directory)))
+                try:
+                    plan_trial(trial.spec, there)
+                except ValueError as error:
+                    raise UserError(f"{trial.name}: {error}") from None
+                step.update(Update(trial.name, "planned"))
+        out.print(
+            f"run it with: trellis run {shlex.quote(str(directory.path))}", markup=False, soft_wrap=True
+        )
+
+
+@app.command()
+def analyze(target: Run) -> None:
+    """Make the tables and summary.json of a run from its telemetry."""
+    with endings():
+        directory = _open(target)
+        _analyze(directory, _screen())
+        raise typer.Exit(VALID if say_summary(directory) else INVALID)
+
+
+@app.command()
+def report(target: Run) -> None:
+    """Write the report of an analyzed run."""
+    with endings():
+        directory = _open(target)
+        _need_summary(directory)
+        with readable(directory):
+            _report(directory, _screen())
+            valid = say_summary(directory)
+        raise typer.Exit(VALID if valid else INVALID)
+
+
+@app.command()
+def validate(target: Target, options: Options = None) -> None:
+    """Check an experiment file whole and say what it would run."""
+    with endings():
+        from emulator.experiment.file.load import load
+        from emulator.experiment.file.package_experiments import locate
+        from emulator.experiment.file.variants import count_variants, trials
+
+        spec = load(_file_of(locate(target)), options or [])
+        count, made = len(trials(spec)), count_variants(spec.vary)
+        out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
+
+
+@app.command()
+def systems() -> None:
+    """List the systems that can be run, with parameters and paper, those of packages too."""
+    with endings():
+        from trellis.command.systems_table import systems_table
+
+        broken: list[str] = []
+        for part in systems_table(broken):
+            out.print(part)
+        if broken:
+            raise UserError("\n".join(broken))
+
+
+@app.command()
+def experiments() -> None:
+    """List the ready experiments that installed packages bring along."""
+    with endings():
+        from emulator.experiment.file.document import read_document
+        from emulator.experiment.file.package_experiments import ready_experiments
+
+        for name, package, file in ready_experiments():
+            title = read_document(file).values.get("title", "")
+            out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
+
+
+@app.command()
+def messages(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.proto", help="Files with messages of peers.")],
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Default: that of --include.")
+    ] = None,
+    include: Annotated[
+        Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
+    ] = Path(),
+) -> None:
+    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`."""
+    with endings():
+        from emulator.messages.building import write_messages
+
+        try:
+            for path in write_messages(files, include, folder):
+                out.print(str(path), markup=False, soft_wrap=True)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run directory.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
+) -> None:
+    """Show the measures of two runs side by side."""
+    with endings():
+        from analysis.report.compare import compare as compare_runs
+        from analysis.report.compare_table import comparison_tables
+        from analysis.report.results import ResultsError
+
+        first, second = _open(a), _open(b)
+        for directory in (first, second):
+            _need_summary(directory)
+        try:
+            with readable(first, second):
+                for part in comparison_tables(compare_runs(first, second, page)):
+                    out.print(part)
+        except ResultsError as error:
+            raise UserError(str(error)) from None
+
+
+@app.command()
+def traces(
+    target: Run,
+    endpoint: Annotated[str, typer.Option("--to", metavar="ENDPOINT", help="Such as http://localhost:4317.")],
+    trial: Annotated[
+        str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
+    ] = None,
+    keep_times: Annotated[
+        bool, typer.Option("--keep-times", help="Do not move the spans of a virtual clock to now.")
+    ] = False,
+) -> None:
+    """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
+    with endings():
+        from emulator.telemetry.endpoint import BadEndpoint
+        from emulator.telemetry.replay import ReplayError, replay, traces_of
+
+        directory = _open(target)
+        names = [found.name for found in directory.trials() if traces_of(found)]
+        chosen = trial or (names[0] if len(names) == 1 else None)
+        if chosen not in names:
+            what = f"there is no trial {trial} with traces" if trial else "choose one with --trial"
+            raise UserError(f"{what}: {', '.join(names) or 'this run has none'}")
+        screen = _screen()
+        try:
+            with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
+                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
+        except BadEndpoint as error:
+            raise UserError(str(error)) from None
+        except ReplayError as error:
+            err.print(str(error), style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(INVALID) from None
+        for line in sent.lines():
+            out.print(line, markup=False, soft_wrap=True)
+        raise typer.Exit(VALID if sent.whole else INVALID)
+
+
+def _screen() -> Screen:
+    from trellis.command.terminal import Screen
+
+    return Screen(err)
+
+
+def _find_run(
+    target: Path | None,
+    options: list[str],
+    folder: Path,
+    resume: Path | None,
+    refuse: Callable[[ExperimentSpec], None],
+) -> tuple[RunDirectory, ExperimentSpec]:
+    from emulator.experiment.file.load import load
+    from emulator.experiment.run.runs import check_same, create_run, open_run
+
+    if target is not None and target.is_dir():
+        if resume is not None and resume.resolve() != target.resolve():
+            raise UserError(f"{target} and {resume} are two run directories. Name one")
+        target, resume = None, target
+    if resume is None:
+        if target is None:
+            raise UserError("name an experiment file or a run directory")
+        spec = load(target, options)
+        refuse(spec)
+        return create_run(spec, folder), spec
+    directory, spec = open_run(resume)
+    refuse(spec)
+    _need_systems(spec)
+    if target is not None:
+        check_same(directory, spec, load(target, options), target)
+    elif options:
+        raise UserError(
+            f"--set changes an experiment file, and {resume} is a run. Start a new run from a file"
+        )
+    return directory, spec
+
+
+def _need_systems(spec: ExperimentSpec) -> None:
+    from emulator.contract.registry import SYSTEMS
+    from emulator.experiment.file.variants import variants
+
+    missing = {variant.spec.system.name for variant in variants(spec)} - set(SYSTEMS)
+    if missing:
+        raise UserError(f"no package here has the system {', '.join(sorted(missing))}. Install it")
+
+
+def _open(path: Path) -> RunDirectory:
+    from emulator.experiment.run.runs import open_run
+
+    return open_run(path)[0]
+
+
+def _file_of(target: Path) -> Path:
+    return target / "experiment.yaml" if target.is_dir() else target
+
+
+def _command_of(directory: RunDirectory) -> str:
+    from emulator.experiment.run.runs import command_of
+
+    return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
+
+
+def _need_summary(directory: RunDirectory) -> None:
+    if not directory.summary.is_file():
+        raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
+
+
+def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
+    with screen.step("analyzing", 0) as step:
+        from analysis.engine.failures import SparkError, spark_in_words
+        from analysis.engine.jvm import JavaError
+        from analysis.engine.progress import Standing
+        from analysis.pipeline import analyze as analyze_run
+        from emulator.trials.sweep import alone
+
+        def tell(standing: Standing) -> None:
+            step.stage(standing.stage, standing.share, standing.left_s)
+
+        try:
+            with alone(directory), spark_in_words(directory):
+                analyze_run(directory, tell, early.session() if early else None)
+        except JavaError as error:
+            again = f"trellis analyze {shlex.quote(str(directory.path))}"
+            raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
+        except SparkError as error:
+            raise UserError(f"{error} ({last_resort(error)})") from None
+
+
+def _report(directory: RunDirectory, screen: Screen) -> None:
+    with screen.step("writing the report", 0):
+        from analysis.report.report import write_report
+        from analysis.report.results import ResultsError
+
+        try:
+            write_report(directory)
+        except ResultsError as error:
+            raise UserError(str(error)) from None
+
+
+def main() -> None:
+    """Run the command. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
+    try:
+        app()
+    except Exception as error:
+        say_error(last_resort(error))
+        sys.exit(INVALID)

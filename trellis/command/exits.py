@@ -1,0 +1,122 @@
+"""How the command ends: exit statuses, and messages in place of tracebacks."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from emulator.files.disk import full_disk, told
+
+if TYPE_CHECKING:
+    from emulator.experiment.run.directory import RunDirectory
+
+VALID, INVALID, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_DAMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What code raises that reads what it did not expect."""
+
+err = Console(stderr=True, highlight=False)
+
+
+class UserError(Exception):
+    """Something that the user has to change; its text says what."""
+
+
+@contextmanager
+def resumable(directory: RunDirectory) -> Iterator[None]:
+    """An interrupt says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = f"trellis run {shlex.quote(str(directory.path))}"
+        err.print(f"interrupted; finished trials are kept. Go on with: {again}", markup=False, soft_wrap=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def endings() -> Iterator[None]:
+    """Errors of the user and of the machine become a message and an exit status, without a traceback."""
+    from emulator.contract.packages import BadPackage
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.plan.provenance import OtherPlan
+    from emulator.experiment.run.directory import DamagedFile
+    from emulator.experiment.run.runs import NoRun
+    from emulator.trials.sweep import RunBusy
+
+    status = BAD_INPUT
+    try:
+        yield
+        return
+    except (typer.Exit, typer.Abort):
+        raise
+    except ExperimentError as error:
+        count = len(error.problems)
+        message = f"{error}\n{count:,} problem{'s' if count > 1 else ''}; nothing was started"
+    except (UserError, NoRun, OtherPlan, RunBusy, BadPackage, DamagedFile) as error:
+        message = str(error)
+    except KeyboardInterrupt:
+        message, status = "interrupted", INTERRUPTED
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise typer.Exit(INVALID) from None
+        message, status = told(error), INVALID if full_disk(error) else BAD_INPUT
+    except MemoryError:
+        message, status = "out of memory. Run fewer trials at once (--jobs) or fewer peers", INVALID
+    except Exception as error:
+        message, status = full_disk(error) or last_resort(error), INVALID
+    say_error(message)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def readable(*directories: RunDirectory) -> Iterator[None]:
+    """What is read of finished runs may be damaged in any way: raises UserError where it cannot be used."""
+    try:
+        yield
+    except _DAMAGE as error:
+        if full := full_disk(error):
+            raise UserError(full) from None
+        names = " or ".join(shlex.quote(str(directory.path)) for directory in directories)
+        what = f"what is in {names} cannot be used: it is damaged, or of another version of Trellis"
+        again = "; ".join(f"trellis analyze {shlex.quote(str(directory.path))}" for directory in directories)
+        raise UserError(f"{what} ({last_resort(error)}). Make it again: {again}") from None
+
+
+def last_resort(error: BaseException) -> str:
+    """A line for an error that nobody foresaw, whose traceback goes to a file that the line names."""
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    what = what if len(what) <= 500 else f"{what[:500]}..."
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="trellis-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as log:
+            log.writelines(traceback.format_exception(error))
+    except OSError as failure:
+        return f"{what} (where it happened could not be written down: {told(failure)})"
+    return f"{what} (where it happened is in {Path(log.name)})"
+
+
+def say_error(message: str) -> None:
+    """Print it in red, if there is anywhere to print."""
+    if sys.stderr is not None:
+        try:
+            err.print(message, style="red", markup=False, soft_wrap=True)
+        except OSError:
+            return

@@ -1,0 +1,38 @@
+"""What the command says of a run that is over."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from emulator.experiment.run.directory import DamagedFile, read_fields
+
+if TYPE_CHECKING:
+    from emulator.experiment.run.directory import RunDirectory
+
+out = Console(highlight=False)
+
+
+def say_summary(directory: RunDirectory) -> bool:
+    """Whether the run is valid, after telling so. Raises DamagedFile if its summary does not say it."""
+    mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
+    summary = read_fields(directory.summary, mend)
+    valid, reasons = summary.get("valid"), summary.get("reasons")
+    if not isinstance(valid, bool) or not isinstance(reasons, list):
+        raise DamagedFile(f"{directory.summary} is damaged: it does not say how the run is. {mend}")
+    say_verdict(valid, [str(reason) for reason in reasons], directory)
+    return valid
+
+
+def say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:
+    """The verdict first, and then where to see more."""
+    if valid:
+        out.print("valid", style="green")
+    else:
+        out.print(f"INVALID: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
+    if directory.report.exists():
+        out.print(f"report: {directory.report}", markup=False, soft_wrap=True)
+    else:
+        out.print(f"run: {directory.path}", markup=False, soft_wrap=True)

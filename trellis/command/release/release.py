@@ -1,0 +1,169 @@
+"""An installed release: its workloads, pods, volume, and what its results service tells."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.experiment.run.archive import ArchiveBomb, ArchiveError, unpack
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import new_folder
+from emulator.trials.run_standing import Standing
+from trellis.command.release.cluster import Cluster, Json
+from trellis.command.release.errors import NotThere, ReleaseError, Unreachable
+from trellis.command.release.results import Results
+
+_INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
+_APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""Of an experiment, as `validate` allows it: it becomes a folder's name here."""
+_FETCHES = 3
+"""Attempts to bring a run directory home before a broken transfer is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A StatefulSet, Deployment or Job."""
+
+    kind: str
+    name: str
+    component: str
+    wanted: int
+    """Pods that it should have."""
+    ready: int
+    """Of a Job: pods that run or have ended well."""
+    made: int
+    """Pods that there are."""
+    about: Json
+    """The object."""
+
+
+class Release:
+    """Looks at one release; every call asks the cluster anew. Raises Unreachable and ReleaseError."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+        self._selector = f"{_INSTANCE}={name}"
+        self.results = Results(cluster, name, f"{self._selector},{_COMPONENT}=results")
+
+    def workloads(self) -> list[Workload]:
+        """In the order of their names."""
+        found = [
+            _workload(kind.removesuffix("s"), about)
+            for group, kind in ((_APPS, "statefulsets"), (_APPS, "deployments"), (_BATCH, "jobs"))
+            for about in self.cluster.objects(group, kind, labelSelector=self._selector)
+        ]
+        return sorted(found, key=lambda workload: workload.name)
+
+    def pods(self, component: str | None = None) -> list[Json]:
+        """What `kubectl get pods` shows: Name, Ready, Status, Restarts."""
+        selector = f"{self._selector},{_COMPONENT}={component}" if component else self._selector
+        return self.cluster.table(_CORE, "pods", labelSelector=selector)
+
+    def pod(self, name: str) -> Json | None:
+        """One pod whole; None if it has gone."""
+        try:
+            return self.cluster.get(f"/{_CORE}/namespaces/{self.cluster.namespace}/pods/{name}")
+        except NotThere:
+            return None
+
+    def claims(self) -> list[Json]:
+        """The claims that the release makes, also those that a former one of this name has left."""
+        return self.cluster.objects(_CORE, "persistentvolumeclaims", labelSelector=self._selector)
+
+    def events(self, of: str) -> list[Json]:
+        """Of all objects of a kind in the namespace, such as "StatefulSet"."""
+        return self.cluster.objects(_CORE, "events", fieldSelector=f"involvedObject.kind={of}", limit=500)
+
+    def jobs(self) -> list[Json]:
+        return self.cluster.objects(_BATCH, "jobs", labelSelector=self._selector)
+
+    def logs(self, pod: str, lines: int) -> str:
+        """The last lines that a pod printed; if it has just been started again, those before that."""
+        path = f"/{_CORE}/namespaces/{self.cluster.namespace}/pods/{pod}/log"
+        text = ""
+        for previous in ("false", "true"):
+            try:
+                with self.cluster.stream(path, tailLines=lines, previous=previous) as answer:
+                    text = answer.data.decode(errors="replace")
+            except (NotThere, ReleaseError) as error:
+                if isinstance(error, Unreachable):
+                    raise
+                text = text or f"(no log: {error})"
+            if text.strip() and not text.startswith("(no log"):
+                break
+        return text
+
+    def standing(self) -> Standing | None:
+        """How far the run is; None while its results service does not answer."""
+        try:
+            with self.results.read("status") as answer:
+                return Standing.from_json(answer.data)
+        except (NotThere, Unreachable, ValueError):
+            self.cluster.get("/version")  # the cluster itself has to answer
+            return None
+
+    def fetch(self, out: Path, watch: Callable[[int], None]) -> RunDirectory:
+        """Copy the run directory to `<out>/<experiment>-<time>`, whole or not at all.
+
+        `watch` is told the bytes that have come. Raises ReleaseError if it does not come whole in three
+        attempts or is no run, and OSError.
+        """
+        standing = self.standing()
+        if standing is None:
+            raise ReleaseError(
+                f"the results service of {self.name} does not answer. See why: trellis status {self.name}"
+            )
+        if not standing.experiment:
+            why = standing.problem or "no trial has begun"
+            raise ReleaseError(
+                f"{self.name} has no run directory yet: {why}. See why: trellis status {self.name}"
+            )
+        if not _NAME.fullmatch(standing.experiment):
+            raise ReleaseError(
+                f"the results service of {self.name} tells of an experiment {standing.experiment[:80]!r}, "
+                f"which is no name of one, so nothing is fetched. See its log: trellis logs {self.name}"
+            )
+        out.mkdir(parents=True, exist_ok=True)
+        for attempt in range(1, _FETCHES + 1):
+            draft = Path(tempfile.mkdtemp(prefix=f".{self.name}-", suffix=".new", dir=out))
+            try:
+                with self.results.read("run.tar.zst") as answer:
+                    unpack(answer, draft, watch)
+                draft.chmod(0o755)
+                home = new_folder(standing.experiment, out)
+                draft.replace(home)
+                return RunDirectory(home)
+            except ArchiveBomb as error:
+                raise ReleaseError(f"the run directory of {self.name} was not fetched: {error}") from None
+            except (ArchiveError, Unreachable) as error:
+                if attempt == _FETCHES:
+                    raise ReleaseError(
+                        f"the run directory of {self.name} did not come whole, in {_FETCHES} attempts: "
+                        f"{error}. Try again: trellis fetch {self.name}"
+                    ) from None
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+        raise AssertionError
+
+
+def _workload(kind: str, about: Json) -> Workload:
+    metadata, spec, status = about["metadata"], about["spec"], about.get("status") or {}
+    labels = metadata.get("labels") or {}
+    if kind == "job":
+        wanted = int(spec.get("completions") or 1)
+        ready = int(status.get("ready") or 0) + int(status.get("succeeded") or 0)
+        made = (
+            int(status.get("active") or 0)
+            + int(status.get("succeeded") or 0)
+            + int(status.get("failed") or 0)
+        )
+    else:
+        wanted = int(spec["replicas"])
+        ready, made = int(status.get("readyReplicas") or 0), int(status.get("replicas") or 0)
+    return Workload(kind, metadata["name"], labels.get(_COMPONENT, ""), wanted, ready, made, about)
