@@ -1,0 +1,1 @@
+"""The programs that hosts and pods run: thin mains over the rooms below."""

@@ -25,8 +25,9 @@ from analysis.engine.jvm import JavaError
 from analysis.report.results import ResultsError
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.plan.provenance import OtherPlan
-from emulator.experiment.run.directory import DamagedFile, RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun
+from emulator.files.damage import DamagedFile
 from emulator.trials.run_standing import Reader
 from services.endings import in_words
 

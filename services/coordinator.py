@@ -17,8 +17,9 @@ from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import Trial, trials
 from emulator.experiment.plan.provenance import OtherPlan
-from emulator.experiment.run.directory import DamagedFile, RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun, take_up
+from emulator.files.damage import DamagedFile
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.live_metrics import BadAddress, serve
 from emulator.fleet.coordinator.live_reading import LiveReader

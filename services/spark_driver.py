@@ -18,8 +18,9 @@ from analysis.engine.executors import Executors
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec
-from emulator.experiment.run.directory import DamagedFile, RunDirectory
+from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun, take_up
+from emulator.files.damage import DamagedFile
 from emulator.trials.sweep import RunBusy, Update, default_jobs, run_sweep
 from services.analysis import (
     FAILURES,

@@ -15,8 +15,9 @@ from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw import draw_plan
 from emulator.experiment.plan.tables import Plan, check_plan
-from emulator.experiment.run.directory import DamagedFile, RunDirectory, TrialDirectory, write_whole
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory, write_whole
 from emulator.experiment.run.runs import make_run, new_folder
+from emulator.files.damage import DamagedFile
 from emulator.files.disk import full_disk, told
 from emulator.trials.trial import REASON, _Pipe, run_trial
 from emulator.trials.worker import Worker

@@ -1,1 +1,5 @@
-"""What operators of servers set up by known delays, and what measures compare with."""
+"""What operators of servers set up before a trial, from the plan and the round trips of the peers.
+
+`layout` calls the layout that a system names: `cliques`, `groups`, `kyra` or `trees`. `events` reads the
+plan's events for these.
+"""

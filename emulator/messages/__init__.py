@@ -1,1 +1,5 @@
-"""Messages of protocols: plain classes, generated from `.proto` files, that become bytes only at the wire."""
+"""The message classes of protocols, which are generated from `.proto` files.
+
+`message` is their base, `fields` and `generate` write the classes, `coding` reads and writes protobuf,
+`catalogue` finds a class by its name, and `building` does the same for packages outside of the repository.
+"""

@@ -32,6 +32,11 @@ def place(peers: int, hosts: int, random: np.random.Generator) -> NDArray[np.int
     return np.concatenate([random.permutation(hosts) for _ in range(rounds)])[:peers].astype(np.int32)
 
 
+def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32]:
+    """Draw the row of the latency matrix for each of a trial's peers."""
+    return place(peers, host_count(spec.latency), generator(seed, "plan", "locations"))
+
+
 def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Network:
     """The network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
 

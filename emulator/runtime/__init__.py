@@ -1,0 +1,6 @@
+"""What drives the peers of a trial.
+
+`script` is what peers have to do, `peer_channels` is a peer with its channels and handlers in every
+runtime, and `tracker` the bootstrap service. `virtual` runs all peers on a virtual clock, `realtime` those
+of one host.
+"""

@@ -1,0 +1,5 @@
+"""What programs of a release show each other.
+
+`credentials` are the token and the certificates, `interceptor` refuses calls without them, `proof` and
+`tickets` are for hosts and their telemetry.
+"""

@@ -56,8 +56,8 @@ def endings() -> Iterator[None]:
     from emulator.contract.packages import BadPackage
     from emulator.experiment.file.document import ExperimentError
     from emulator.experiment.plan.provenance import OtherPlan
-    from emulator.experiment.run.directory import DamagedFile
     from emulator.experiment.run.runs import NoRun
+    from emulator.files.damage import DamagedFile
     from emulator.trials.sweep import RunBusy
 
     status = BAD_INPUT

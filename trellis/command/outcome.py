@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from emulator.experiment.run.directory import DamagedFile, read_fields
+from emulator.experiment.run.directory import read_fields
+from emulator.files.damage import DamagedFile
 
 if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_locations
 from emulator.files.trace_error import TraceError
-from emulator.network.build import host_count
+from emulator.network.build import draw_locations, host_count
 from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec
 
@@ -29,7 +28,8 @@ def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
     def round_trips() -> NDArray[np.float64] | None:
         if host_count(spec.network.latency) > _MOST_HOSTS:
             return None
-        return _rtt_of_peers(spec.network.model_dump_json(), tuple(draw_locations(spec).tolist()), spec.seed)
+        locations = draw_locations(spec.network, spec.peers, spec.seed)
+        return _rtt_of_peers(spec.network.model_dump_json(), tuple(locations.tolist()), spec.seed)
 
     module, _, name = system.misfits.partition(":")
     parameters = system.parameters.model_validate(spec.system.parameters)

@@ -14,7 +14,7 @@ from emulator.contract.random_streams import generator, stream
 from emulator.experiment.file.combinations import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
-from emulator.network.build import build_network, host_count, place
+from emulator.network.build import build_network, draw_locations
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
 from emulator.workload.boxes import draw_regions
 from emulator.workload.draw_subscriptions import change_subscriptions, draw_content, draw_subscriptions
@@ -30,11 +30,6 @@ _SUBSCRIPTION_GRACE = 10.0
 """Seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""
 
 
-def draw_locations(spec: TrialSpec) -> NDArray[np.int32]:
-    """The row of the matrix for each peer."""
-    return place(spec.peers, host_count(spec.network.latency), _random(spec, "locations"))
-
-
 def draw_plan(spec: TrialSpec) -> Plan:
     """Everything that the trial will do. The same spec gives the same plan.
 
@@ -45,7 +40,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if problems:
         raise ValueError("; ".join(f"{key}: {problem}" for key, problem in problems))
     sessions, base = _sessions(spec)
-    location = draw_locations(spec)
+    location = draw_locations(spec.network, spec.peers, spec.seed)
     stays = sessions.end >= spec.phases.end
     graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
     if spec.churn.crash is not None:
@@ -187,7 +182,7 @@ def _regions(spec: TrialSpec, source: PlacedContentSource) -> NDArray[np.int32]:
     """The region of each peer."""
     if source.regions == 1:
         return np.zeros(spec.peers, np.int32)
-    location = draw_locations(spec)
+    location = draw_locations(spec.network, spec.peers, spec.seed)
     network = build_network(spec.network, location.tolist(), spec.seed)
     return draw_regions(source.regions, spec.peers, network.one_way, _random(spec, "regions"))
 

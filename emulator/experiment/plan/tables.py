@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emulator.experiment.run.directory import DamagedFile
+from emulator.files.damage import DamagedFile
 from emulator.files.disk import naming
 from emulator.files.reading import open_regular
 

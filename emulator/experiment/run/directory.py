@@ -18,6 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
+from emulator.files.damage import DamagedFile
 from emulator.files.disk import naming
 from emulator.files.reading import read_regular
 
@@ -25,10 +26,6 @@ _LARGEST = 1 << 30
 """Bytes of a file of a run directory."""
 _MEND = "Remove the trial's folder and resume the run, or get the file back"
 _STATES = ("planned", "running", "valid", "invalid", "failed")
-
-
-class DamagedFile(ValueError):
-    """A file of a run directory that is not what Trellis wrote; the text names it and says what to do."""
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from emulator.experiment.run.directory import DamagedFile
+from emulator.files.damage import DamagedFile
 from emulator.runtime.realtime.streams import OPTIONS
 from emulator.trust.credentials import START, Credentials
 from emulator.trust.proof import digest, prove

@@ -1,0 +1,6 @@
+"""Vitis: gossip clusters and rendezvous routing (Rahimian et al., IPDPS 2011), and its baseline RVR.
+
+`vitis` and `rvr` are the systems. Both are made of `rendezvous`; `gateways` elects the peers that connect
+clusters (Algorithm 5), `relay_trees` keeps the paths to rendezvous nodes, and `parameters` is what can be
+chosen.
+"""
