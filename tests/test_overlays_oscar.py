@@ -286,7 +286,7 @@ def test_of_two_peers_that_were_given_the_same_place_one_goes_behind_the_other()
     world = network(3)
     oscar = oscar_at(world, 0)
     other = oscar_at(world, oscar.ring.successors[2].peer)
-    other._taken(
+    other.take_place(
         RingPlace(identifier=oscar.identifier, own=oscar.ring.predecessor, successors=oscar.ring.successors)
     )
     for _ in range(10):

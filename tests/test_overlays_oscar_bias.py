@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from fake_environment import FakeEnvironment
+from oscar_member import MemberAtZero
 from test_overlays_oscar import HUNDREDTHS, partitions_of_sixteen
 from test_overlays_oscar_sampling import sampling_at_zero
 
@@ -40,9 +41,7 @@ def links(
         environment,
         RingParameters(long_links=1),
         HUNDREDTHS.mask,
-        lambda: Contact(0, 0),
-        lambda: -1,
-        lambda come, gone: None,
+        MemberAtZero(),
         prefers,
     ).choose(partitions)
     return environment

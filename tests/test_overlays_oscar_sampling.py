@@ -8,6 +8,7 @@ from statistics import mean
 
 import pytest
 from fake_environment import FakeEnvironment
+from oscar_member import MemberAtZero
 from test_overlays_oscar import HUNDREDTHS, PEERS, network, oscar_at
 
 from emulator.protocols.overlays.oscar.overlay import Oscar
@@ -39,8 +40,7 @@ def sampling_at_zero(
         environment,
         parameters,
         ring,
-        lambda: [at(peer) for peer in neighbours],
-        lambda: 0,
+        MemberAtZero([at(peer) for peer in neighbours]),
         lambda: None,
         asks_successors,
         found.append,

@@ -47,6 +47,13 @@ class OverlayKind:
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Overlay]
     """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+    short_title: str = ""
+    """What titles of systems over it call it; its title if left out."""
+
+    @property
+    def called(self) -> str:
+        """What it is called in the title of a system over it."""
+        return self.short_title or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +66,10 @@ class MembershipKind:
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Membership]
     """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+    short_title: str = ""
+    """What titles of systems over it call it; its title if left out."""
+
+    @property
+    def called(self) -> str:
+        """What it is called in the title of a system over it."""
+        return self.short_title or self.title

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from emulator.contract.protocol import Contact, Environment
+from emulator.contract.protocol import Environment
 from emulator.protocols.overlays.oscar.joining import Joining
+from emulator.protocols.overlays.oscar.member import RingMember
 from emulator.protocols.overlays.oscar.ring import RingNeighbours
 from emulator.protocols.overlays.oscar.wiring import Wiring
 from trellis.v1.oscar import RingPlace
@@ -24,16 +25,13 @@ class Confirming:
         ring: RingNeighbours,
         joining: Joining,
         wiring: Wiring,
-        own: Callable[[], Contact | None],
-        changed: Callable[[], None],
+        member: RingMember,
     ) -> None:
-        """`own` is this peer's contact while it is on the ring; `changed` follows each answer."""
         self._environment = environment
         self._ring = ring
         self._joining = joining
         self._wiring = wiring
-        self._own = own
-        self._changed = changed
+        self._member = member
         self._doubts = 0
         """Looks at the ring since the place was confirmed."""
 
@@ -48,14 +46,18 @@ class Confirming:
             self._environment.find_contacts(self._ask)
 
     def _ask(self, found: Sequence[int]) -> None:
-        if found and self._own() is not None:
+        if found and self._member.own_contact() is not None:
             asked = found[self._environment.random.randrange(len(found))]
             self._joining.confirm(asked, self._confirmed)
 
     def _confirmed(self, place: RingPlace) -> None:
         """Know the neighbours that the answer names."""
-        if place.own is None or self._own() is None or place.own.peer == self._environment.peer:
+        if (
+            place.own is None
+            or self._member.own_contact() is None
+            or place.own.peer == self._environment.peer
+        ):
             return
         self._ring.precede(place.own)
         self._ring.learn(place.successors)
-        self._changed()
+        self._member.ring_changed()

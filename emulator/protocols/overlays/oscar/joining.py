@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.protocols.overlays.oscar.member import RingMember
 from emulator.protocols.overlays.oscar.parameters import RingParameters
 from emulator.protocols.overlays.oscar.ring import RingNeighbours
 from emulator.protocols.overlays.oscar.routes import ClockwiseRoutes
@@ -31,29 +32,17 @@ class Joining:
         parameters: RingParameters,
         ring: RingNeighbours,
         routes: ClockwiseRoutes,
-        ready: Callable[[], bool],
-        levels: Callable[[], int],
-        taken: Callable[[RingPlace], None],
-        begin: Callable[[int], None],
-        changed: Callable[[], None],
+        member: RingMember,
     ) -> None:
-        """`taken` gets the place that was given.
-
-        `begin` has the peer stand on the ring alone; `changed` follows when a newcomer stands behind here.
-        """
         self._environment = environment
         self._timeout = parameters.timeout
         self._ring = ring
         self._routes = routes
-        self._ready = ready
-        self._levels = levels
-        self._taken = taken
-        self._begin_ring = begin
-        self._changed = changed
+        self._member = member
         self._failed: Callable[[], None] = _nothing
         self._pending: Timer | None = None
         self._asked = 0
-        self._answered = taken
+        self._answered: Callable[[RingPlace], None] = member.take_place
         self._wanted = 0
         """The identifier that was asked for last."""
         self._in_vain = 0
@@ -67,12 +56,12 @@ class Joining:
     def at(self, identifier: int, contact: int, failed: Callable[[], None]) -> None:
         """Ask for the place at `identifier`, beginning at `contact`; `failed` if no answer comes."""
         self._wanted = identifier
-        self._begin(contact, RingJoin(identifier, False, self._in_vain), self._taken, failed)
+        self._begin(contact, RingJoin(identifier, False, self._in_vain), self._member.take_place, failed)
 
     def behind(self, contact: int, failed: Callable[[], None]) -> None:
         """Ask for the middle between `contact` and its successor; `failed` if no answer comes."""
         self._in_vain = 0
-        self._begin(contact, RingJoin(0, True, 0), self._taken, failed)
+        self._begin(contact, RingJoin(0, True, 0), self._member.take_place, failed)
 
     def confirm(self, contact: int, confirmed: Callable[[RingPlace], None]) -> None:
         """Ask for the place where this peer stands: whoever is before it takes it for its successor.
@@ -124,12 +113,12 @@ class Joining:
         self._failed()
 
     def _on_join(self, sender: int, join: RingJoin) -> RingPlace:
-        if not self._ready():
+        if self._member.own_contact() is None:
             if self._in_vain <= _LONELY or join.in_vain <= _LONELY or self._environment.peer > sender:
                 return RingPlace()
             self.cancel()
             self._in_vain = 0
-            self._begin_ring(self._wanted)
+            self._member.begin_ring(self._wanted)
         ring = self._ring
         asked = Contact(sender, join.identifier)
         if not join.between and asked in ring.successors[:1]:
@@ -147,7 +136,7 @@ class Joining:
         ring.learn([Contact(sender, identifier)])
         if ring.predecessor is None:
             ring.precede(Contact(sender, identifier))
-        self._changed()
+        self._member.ring_changed()
         return place
 
     def _closer(self, join: RingJoin, offset: int) -> Contact:
@@ -159,7 +148,9 @@ class Joining:
     def _place(self, identifier: int, onward: Sequence[Contact]) -> RingPlace:
         """The place between this peer and those onward; at the end of a small ring is this peer itself."""
         own = Contact(self._environment.peer, self._ring.own)
-        return RingPlace(identifier=identifier, own=own, successors=[*onward, own], levels=self._levels())
+        return RingPlace(
+            identifier=identifier, own=own, successors=[*onward, own], levels=self._member.sampled_levels()
+        )
 
 
 def _nothing() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.protocols.overlays.oscar.member import RingMember
 from emulator.protocols.overlays.oscar.parameters import RingParameters
 from emulator.protocols.overlays.oscar.partitions import Candidate, Partitions
 from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
@@ -37,17 +38,13 @@ class LongLinks:
         environment: Environment,
         parameters: RingParameters,
         mask: int,
-        own: Callable[[], Contact | None],
-        next_on_ring: Callable[[], int],
-        changed: Callable[[Contact | None, Contact | None], None],
+        member: RingMember,
         prefers: Callable[[Profile], float] | None,
     ) -> None:
         """`mask` has all bits of identifiers set.
 
-        `own` is this peer's contact while it is on the ring, `changed(come, gone)` follows each change.
-        `next_on_ring` is the successor, or -1: no long link is spent on it.
-        `prefers` says how much a link to a peer of these interests is wanted, whatever its load, which only
-        the bound on links to it limits then; None leaves links unbiased.
+        No long link is spent on the successor. `prefers` says how much a link to a peer of these interests is
+        wanted, whatever its load, which only the bound on links limits then; None leaves links unbiased.
         """
         self._environment = environment
         self._wanted = parameters.long_links
@@ -55,9 +52,7 @@ class LongLinks:
         self._timeout = parameters.timeout
         self._lifetime = _SILENT_PERIODS * parameters.link_period
         self._mask = mask
-        self._own = own
-        self._next_on_ring = next_on_ring
-        self._changed = changed
+        self._member = member
         self._prefers = prefers
         self.out: dict[int, Contact] = {}
         self.incoming: dict[int, _Incoming] = {}
@@ -90,7 +85,7 @@ class LongLinks:
         self._forget_asked()
         self._partitions = partitions
         present: list[list[Contact]] = [[] for _ in range(len(partitions))]
-        own = self._own()
+        own = self._member.own_contact()
         if own is not None:
             for contact in self.out.values():
                 number = partitions.number_of((contact.identifier - own.identifier) & self._mask)
@@ -131,7 +126,7 @@ class LongLinks:
         for peer in ended:
             self._environment.send(peer, LongLinkEnd())
         for contact in gone:
-            self._changed(None, contact)
+            self._member.link_changed(None, contact)
 
     def clear(self) -> None:
         """Forget all without a word."""
@@ -166,7 +161,7 @@ class LongLinks:
     def _take(self, contact: Contact) -> None:
         """Link to the contact, if it is no link yet."""
         known = contact.peer in self.out or contact.peer in self._asked
-        if known or contact.peer == self._next_on_ring():
+        if known or contact.peer == self._member.next_on_ring():
             return
         kept = self._retiring.pop(contact.peer, None)
         if kept is not None:
@@ -189,7 +184,7 @@ class LongLinks:
         return best[1].contact
 
     def _ask(self, contact: Contact, again: bool) -> None:
-        own = self._own()
+        own = self._member.own_contact()
         if own is None:
             return
         timer = self._environment.request(
@@ -209,7 +204,7 @@ class LongLinks:
         stands = reply.accepted and reply.identifier == contact.identifier
         if asked is not None and stands:
             self.out[contact.peer] = contact
-            self._changed(contact, None)
+            self._member.link_changed(contact, None)
         elif not stands:
             self._lose(contact.peer)
         if asked is not None:
@@ -234,14 +229,14 @@ class LongLinks:
         if gone is None:
             gone = self._retiring.pop(peer, None)
         if gone is not None:
-            self._changed(None, gone)
+            self._member.link_changed(None, gone)
 
     def _retire(self) -> None:
         gone = list(self._retiring.values())
         self._retiring = {}
         for contact in gone:
             self._environment.send(contact.peer, LongLinkEnd())
-            self._changed(None, contact)
+            self._member.link_changed(None, contact)
 
     def _forget_asked(self) -> None:
         for timer in self._asked.values():
@@ -249,7 +244,7 @@ class LongLinks:
         self._asked = {}
 
     def _on_request(self, sender: int, message: LongLinkRequest) -> LinkReply:
-        own = self._own()
+        own = self._member.own_contact()
         contact = message.own
         if own is None or contact is None:
             return LinkReply(False, 0)

@@ -66,9 +66,7 @@ class Oscar(Overlay):
             environment,
             parameters,
             self.space.mask,
-            self._own,
-            self._next_on_ring,
-            self._link_changed,
+            self,
             prefers,
         )
         self._wiring = Wiring(environment, parameters, self.ring, self.links)
@@ -76,29 +74,20 @@ class Oscar(Overlay):
             environment,
             parameters,
             self.ring,
-            self._known,
-            lambda: len(self.links.incoming),
+            self,
             profile or _nothing_told,
             prefers is not None,
             self._wiring.wire,
         )
-        self._stabilising = Stabilising(
-            environment, parameters, self.ring, self._own, self._ring_changed, self._part_from
-        )
+        self._stabilising = Stabilising(environment, parameters, self.ring, self)
         self._joining = Joining(
             environment,
             parameters,
             self.ring,
             self._routes,
-            self._is_ready,
-            lambda: self._sampling.levels,
-            self._taken,
-            self._begin,
-            self._ring_changed,
+            self,
         )
-        self._confirming = Confirming(
-            environment, self.ring, self._joining, self._wiring, self._own, self._ring_changed
-        )
+        self._confirming = Confirming(environment, self.ring, self._joining, self._wiring, self)
         self._forwarding = Rerouting(environment, self)
         self._settled: Callable[[], None] = _ignored
         self._contacts: list[int] = []
@@ -156,7 +145,7 @@ class Oscar(Overlay):
     def on_unreachable(self, peer: int) -> None:
         self._stabilising.avoid(peer)
         if self.ring.drop(peer):
-            self._ring_changed()
+            self.ring_changed()
         self.links.drop(peer)
         self._forwarding.avoid(peer)
 
@@ -178,7 +167,7 @@ class Oscar(Overlay):
         }
 
     def sample(self, count: int) -> Sequence[int]:
-        known = list({contact.peer for contact in [*self._known(), *self.ring.successors]})
+        known = list({contact.peer for contact in [*self.known_peers(), *self.ring.successors]})
         self.environment.random.shuffle(known)
         return known[:count]
 
@@ -219,7 +208,9 @@ class Oscar(Overlay):
         if self.ring.offset(key) == 0:
             return True
         # As long as no predecessor is known, the last peer that is known stands for it.
-        known = [self.ring.offset(contact.identifier) for contact in [*self._known(), *self.ring.successors]]
+        known = [
+            self.ring.offset(contact.identifier) for contact in [*self.known_peers(), *self.ring.successors]
+        ]
         return self.ring.offset(key) > max(known, default=0)
 
     def _settle_later(self, identifier: int) -> None:
@@ -238,9 +229,9 @@ class Oscar(Overlay):
         self._ready = True
         self._wiring.begin()
         self.move_to(identifier)
-        self._ring_changed()
+        self.ring_changed()
 
-    def _taken(self, place: RingPlace) -> None:
+    def take_place(self, place: RingPlace) -> None:
         """Stand at the place that was given, with the successors of the one that gave it."""
         assert place.own is not None
         self.leave_place()
@@ -250,16 +241,16 @@ class Oscar(Overlay):
         self.ring.successors = []
         self.ring.learn(place.successors)
         self._sampling.levels = self._sampling.levels or place.levels
-        self._ring_changed()
+        self.ring_changed()
         self._stabilising.round()
         self._settled()
 
-    def _part_from(self, peer: int) -> None:
+    def part_from(self, peer: int) -> None:
         """Go behind a peer that stands at this place too: both were given it, as one was taken for gone."""
         if not self._joining.under_way:
             self._joining.behind(peer, _ignored)
 
-    def _begin(self, identifier: int) -> None:
+    def begin_ring(self, identifier: int) -> None:
         """Begin a ring, as nobody is found who is on one."""
         self._stand(identifier)
         self._settled()
@@ -286,16 +277,19 @@ class Oscar(Overlay):
         if self._ready:
             self.links.check()
 
-    def _own(self) -> Contact | None:
+    def own_contact(self) -> Contact | None:
         return Contact(self.environment.peer, self.identifier) if self._ready else None
 
-    def _is_ready(self) -> bool:
-        return self._ready
+    def incoming_links(self) -> int:
+        return len(self.links.incoming)
 
-    def _next_on_ring(self) -> int:
+    def sampled_levels(self) -> int:
+        return self._sampling.levels
+
+    def next_on_ring(self) -> int:
         return self.ring.successors[0].peer if self.ring.successors else -1
 
-    def _known(self) -> list[Contact]:
+    def known_peers(self) -> list[Contact]:
         """The neighbours in both directions, each once: where walks go on."""
         if self._stale or self._links_version != self.links.version:
             self._stale = False
@@ -307,7 +301,7 @@ class Oscar(Overlay):
             self._neighbours = list(found.values())
         return self._neighbours
 
-    def _ring_changed(self) -> None:
+    def ring_changed(self) -> None:
         former = self._successor
         self._successor = self.ring.successors[0] if self.ring.successors else None
         self._rebuild()
@@ -317,7 +311,7 @@ class Oscar(Overlay):
             if self._successor is not None:
                 self.tell_change(self._successor, True)
 
-    def _link_changed(self, come: Contact | None, gone: Contact | None) -> None:
+    def link_changed(self, come: Contact | None, gone: Contact | None) -> None:
         self._rebuild()
         if come is not None:
             self.tell_change(come, True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from emulator.contract.protocol import Environment, Timer
+from emulator.protocols.overlays.oscar.member import RingMember
 from emulator.protocols.overlays.oscar.parameters import RingParameters
 from emulator.protocols.overlays.oscar.partitions import Candidate, Partitions
 from emulator.protocols.overlays.oscar.ring import RingNeighbours
@@ -32,13 +33,12 @@ class Sampling:
         environment: Environment,
         parameters: RingParameters,
         ring: RingNeighbours,
-        neighbours: Callable[[], list[Contact]],
-        incoming: Callable[[], int],
+        member: RingMember,
         profile: Callable[[], Profile | None],
         asks_successors: bool,
         done: Callable[[Partitions], None],
     ) -> None:
-        """`neighbours` are all that walks go on over, in both directions; `incoming` counts links to here.
+        """`profile` is what answers to walks tell of this peer's interests.
 
         `asks_successors` says whether the interests of successors count: they are asked for them then.
         `done` gets the partitions when the last level was sampled.
@@ -46,8 +46,7 @@ class Sampling:
         self._environment = environment
         self._parameters = parameters
         self._ring = ring
-        self._neighbours = neighbours
-        self._incoming = incoming
+        self._member = member
         self._profile = profile
         self._asks_successors = asks_successors
         self._done = done
@@ -132,7 +131,7 @@ class Sampling:
 
     def _pass_on(self, walk: Walk) -> None:
         """Send the walk to a random neighbour in its range, or end it here if there is none."""
-        neighbours = self._neighbours()
+        neighbours = self._member.known_peers()
         rng = self._environment.random
         mask = self._ring.mask
         chosen: Contact | None = None
@@ -161,7 +160,7 @@ class Sampling:
 
     def _answer(self, walk: Walk) -> None:
         own = Contact(self._environment.peer, self._ring.own)
-        sampled = Sampled(walk.number, own, self._incoming(), self._profile())
+        sampled = Sampled(walk.number, own, self._member.incoming_links(), self._profile())
         self._environment.send(walk.origin, sampled)
 
     def _on_sampled(self, sender: int, sampled: Sampled) -> None:

@@ -5,10 +5,10 @@ The rule is Chord's (Stoica et al., SIGCOMM 2001), with one message for its `sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from emulator.contract.protocol import Contact, Environment, Message
+from emulator.protocols.overlays.oscar.member import RingMember
 from emulator.protocols.overlays.oscar.parameters import RingParameters
 from emulator.protocols.overlays.oscar.ring import RingNeighbours
 from trellis.v1.oscar import RingLeave, Stabilise, Stabilised
@@ -26,21 +26,13 @@ class Stabilising:
         environment: Environment,
         parameters: RingParameters,
         ring: RingNeighbours,
-        own: Callable[[], Contact | None],
-        changed: Callable[[], None],
-        shares: Callable[[int], None],
+        member: RingMember,
     ) -> None:
-        """`own` is this peer's contact while it is on the ring; `changed` follows each change.
-
-        `shares` gets the number of a peer that stands at the same place as this one.
-        """
         self._environment = environment
         self._timeout = parameters.timeout
         self._lifetime = _SILENT_PERIODS * parameters.period
         self._ring = ring
-        self._own = own
-        self._changed = changed
-        self._shares = shares
+        self._member = member
         self._heard = 0.0
         """The time at which the predecessor was last heard from (s)."""
         self._avoided: dict[int, float] = {}
@@ -51,14 +43,14 @@ class Stabilising:
 
     def round(self) -> None:
         """Look at the successor; forget a predecessor that has been silent for too long."""
-        own, ring, now = self._own(), self._ring, self._environment.now
+        own, ring, now = self._member.own_contact(), self._ring, self._environment.now
         for peer in [peer for peer, until in self._avoided.items() if until < now]:
             del self._avoided[peer]
         if own is None:
             return
         if ring.predecessor is not None and self._heard < now - self._lifetime:
             ring.predecessor = None
-            self._changed()
+            self._member.ring_changed()
         self._ask_successor(own)
 
     def hear_predecessor(self) -> None:
@@ -92,40 +84,40 @@ class Stabilising:
 
     def _replied(self, successor: Contact, reply: Message) -> None:
         assert isinstance(reply, Stabilised)
-        ring, own = self._ring, self._own()
+        ring, own = self._ring, self._member.own_contact()
         self._missed = -1
         if own is None or not ring.successors or ring.successors[0] != successor:
             return
         if reply.identifier != successor.identifier:
             ring.drop(successor.peer)
             ring.learn([Contact(successor.peer, reply.identifier)])
-            self._changed()
+            self._member.ring_changed()
             return
         before = ring.successors
         ring.follow(successor, [contact for contact in reply.successors if contact.peer not in self._avoided])
         between = reply.predecessor
         if between is not None and between.identifier == own.identifier and between.peer != own.peer:
-            self._shares(between.peer)
+            self._member.part_from(between.peer)
         elif between is not None and between.peer not in self._avoided and ring.learn([between]):
             self._ask_successor(own)
         if ring.successors != before:
-            self._changed()
+            self._member.ring_changed()
 
     def _unanswered(self, successor: Contact) -> None:
         """Ask once more, for a message may be lost; do without a peer that is silent again."""
-        own = self._own()
+        own = self._member.own_contact()
         if successor.peer != self._missed:
             self._missed = successor.peer
         else:
             self._missed = -1
             self.avoid(successor.peer)
             if self._ring.drop(successor.peer):
-                self._changed()
+                self._member.ring_changed()
         if own is not None:
             self._ask_successor(own)
 
     def _on_stabilise(self, sender: int, message: Stabilise) -> Stabilised | None:
-        own, ring = self._own(), self._ring
+        own, ring = self._member.own_contact(), self._ring
         if own is None or message.own is None:
             return None
         self._avoided.pop(sender, None)
@@ -134,7 +126,7 @@ class Stabilising:
         if ring.predecessor == message.own:
             self._heard = self._environment.now
         if ring.predecessor != before:
-            self._changed()
+            self._member.ring_changed()
         return Stabilised(own.identifier, ring.predecessor, ring.successors)
 
     def _on_leave(self, sender: int, message: RingLeave) -> None:
@@ -147,4 +139,4 @@ class Stabilising:
             if message.predecessor.peer != self._environment.peer:
                 ring.precede(message.predecessor)
             self._heard = self._environment.now
-        self._changed()
+        self._member.ring_changed()

@@ -201,4 +201,5 @@ PASTRY: Final = OverlayKind(
     "Rowstron, Druschel: Pastry, Middleware 2001; Castro, Costa, Rowstron: MSPastry, DSN 2004",
     PastryParameters,
     Pastry,
+    short_title="Pastry",
 )

@@ -199,4 +199,5 @@ RANDOM_GRAPH: Final = MembershipKind(
     paper="Bourassa, Holt: SWAN: Small-world Wide Area Networks, 2003; Jelasity et al.: Newscast, 2004",
     parameters=RandomGraphParameters,
     create=RandomGraph,
+    short_title="a random graph",
 )

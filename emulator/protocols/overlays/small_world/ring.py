@@ -23,4 +23,5 @@ SMALL_WORLD: Final = OverlayKind(
     paper="Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011",
     parameters=SmallWorldRingParameters,
     create=SmallWorldRing,
+    short_title="the small-world ring of Vitis",
 )

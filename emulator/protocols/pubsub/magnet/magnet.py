@@ -241,10 +241,9 @@ def over(kind: OverlayKind) -> System:
     def create(environment: Environment, parameters: Any) -> Application:
         return Magnet(environment, parameters, lambda part: kind.create(part, parameters.control))
 
-    control = kind.title.partition(",")[0].replace("The ", "the ", 1)
     return System(
         f"magnet-{kind.name}",
-        f"Magnet, controlled by {control}",
+        f"Magnet, controlled by {kind.called}",
         _PAPER,
         parameters_over(kind.parameters),
         create,

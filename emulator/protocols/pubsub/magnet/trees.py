@@ -71,10 +71,7 @@ class PathTrees:
             wanted,
             self._tree,
             self.kept,
-            self._end_for,
-            lambda topic: self._ask(topic, first=True),
-            self._seek,
-            self.prune,
+            self,
         )
         environment.handle(TreeSearch, self._on_search)
         environment.handle(TreePath, self._on_path)
@@ -102,6 +99,10 @@ class PathTrees:
         branch = self.branches.get(topic)
         if (branch is None or not branch.attached) and topic not in self._pending:
             self._ask(topic, first=True)
+
+    def rejoin(self, topic: int) -> None:
+        """Ask for a way to this peer in the tree, as if for the first time."""
+        self._ask(topic, first=True)
 
     def prune(self, topics: Iterable[int]) -> None:
         """Leave the trees in which nobody needs this peer."""
@@ -182,7 +183,7 @@ class PathTrees:
             self._asked[topic] = known
             self._send(known, search)
 
-    def _seek(self, topic: int, child: Contact) -> None:
+    def seek(self, topic: int, child: Contact) -> None:
         """Search for a way to a child that no greedy path leads to, as if it had asked this peer.
 
         Events that pass here while the way changes may come to neither way: the new one gives them once more.
@@ -234,7 +235,7 @@ class PathTrees:
         hop = self._ring.last_before(joiner.identifier)
         return hop is not None and hop.peer in branch.children
 
-    def _end_for(self, branch: Branch, child: Contact) -> int | None:
+    def end_for(self, branch: Branch, child: Contact) -> int | None:
         """The end of the interval of a child on a greedy path; None off the paths.
 
         Where Algorithm 2 is as printed, all paths that lead over the child here are taken for the tree's.
@@ -249,7 +250,7 @@ class PathTrees:
         hop = self._ring.last_before(joiner.identifier)
         if hop is None:
             return
-        end = self._end_for(branch, hop)
+        end = self.end_for(branch, hop)
         if end is None:
             return
         self._tree.begin_child(topic, hop, end)

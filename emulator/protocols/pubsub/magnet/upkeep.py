@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
+from typing import Protocol as Interface
 
 from emulator.compact.bit_sets import bits
 from emulator.contract.identifiers import hash_of_topic
@@ -14,6 +15,23 @@ from emulator.protocols.pubsub.magnet.kept_events import KeptEvents
 from emulator.protocols.pubsub.magnet.link import MagnetLink
 from emulator.protocols.pubsub.magnet.parameters import MagnetParameters
 from trellis.v1.magnet import RingTreeHeartbeat, TreePart
+
+
+class TreeJoins(Interface):
+    """The part of a peer that joins and leaves trees. Any class that has these methods is one."""
+
+    def end_for(self, branch: Branch, child: Contact) -> int | None:
+        """The end of a child's interval; None for a child that no greedy path leads to."""
+        ...
+
+    def rejoin(self, topic: int) -> None:
+        """Ask for a way to this peer in the tree, as if for the first time."""
+
+    def seek(self, topic: int, child: Contact) -> None:
+        """Ask for a way to a child that is off the paths."""
+
+    def prune(self, topics: Iterable[int]) -> None:
+        """Leave the trees in which nobody needs this peer."""
 
 
 class Upkeep:
@@ -28,26 +46,15 @@ class Upkeep:
         wanted: Collection[int],
         branches: Branches,
         kept: KeptEvents,
-        end_for: Callable[[Branch, Contact], int | None],
-        join: Callable[[int], None],
-        seek: Callable[[int, Contact], None],
-        prune: Callable[[Iterable[int]], None],
+        joins: TreeJoins,
     ) -> None:
-        """`end_for` is the end of a child's interval, None for a child that no greedy path leads to.
-
-        `join` asks for a way to this peer in a tree, `seek` for one to a child that is off the paths, and
-        `prune` leaves those in which nobody needs this peer.
-        """
         self._environment = environment
         self._ring = ring
         self._control = control
         self._wanted = wanted
         self._branches = branches
         self._kept = kept
-        self._end_for = end_for
-        self._join = join
-        self._seek = seek
-        self._prune = prune
+        self._joins = joins
         self._patience = parameters.join_timeout
         self._telling: Timer | None = None
         """Runs while there are children off the paths."""
@@ -73,7 +80,7 @@ class Upkeep:
             for topic, branch in list(self._branches.by_topic.items()):
                 if branch.children:
                     self._compare(topic)
-            self._prune(list(self._branches.by_topic))
+            self._joins.prune(list(self._branches.by_topic))
         for peer, link in list(links.by_peer.items()):
             self._send_beat(peer, link)
 
@@ -87,7 +94,7 @@ class Upkeep:
             self._branches.end_child(topic, peer)
         for topic in parents:
             self._lose_parent(topic)
-        self._prune(children)
+        self._joins.prune(children)
 
     def check_homes(self) -> None:
         """Where the control overlay has a closer peer now, this one is the home no more."""
@@ -128,7 +135,7 @@ class Upkeep:
         changed = []
         gone = []
         for child, told in branch.children.items():
-            end = self._end_for(branch, Contact(child, links[child].identifier))
+            end = self._joins.end_for(branch, Contact(child, links[child].identifier))
             if end is None:
                 gone.append(child)
             elif end != told:
@@ -144,7 +151,7 @@ class Upkeep:
                 self._telling = self._environment.set_timer(self._patience, self._tell_astray)
             for child in gone:
                 if child not in before:
-                    self._seek(topic, Contact(child, links[child].identifier))
+                    self._joins.seek(topic, Contact(child, links[child].identifier))
         return [child for child, _ in changed]
 
     def _tell_astray(self) -> None:
@@ -172,9 +179,9 @@ class Upkeep:
             self._branches.lost_since.setdefault(topic, link.heard)
         self._branches.end_parent(topic)
         if topic in self._wanted or branch.children:
-            self._join(topic)
+            self._joins.rejoin(topic)
         else:
-            self._prune([topic])
+            self._joins.prune([topic])
 
     def _send_beat(self, peer: int, link: MagnetLink) -> None:
         bounds: dict[int, int] = {}
@@ -188,7 +195,7 @@ class Upkeep:
         left, dropped = bits(message.left), bits(message.dropped)
         for topic in left:
             self._branches.end_child(topic, sender)
-        self._prune(left)
+        self._joins.prune(left)
         link = self._branches.links.by_peer.get(sender)
         if link is not None:
             for topic in dropped:
@@ -223,7 +230,7 @@ class Upkeep:
             self._environment.send(sender, TreePart(left, refused))
         for topic in bits(gone):
             self._branches.end_child(topic, sender)
-        self._prune(bits(gone))
+        self._joins.prune(bits(gone))
         for topic in bits(link.above & ~offered):
             self._lose_parent(topic)
         self._branches.links.drop_if_bare(sender)

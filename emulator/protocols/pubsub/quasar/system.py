@@ -217,7 +217,6 @@ def over(kind: OverlayKind | MembershipKind) -> System:
     def create(environment: Environment, parameters: Any) -> Application:
         return Quasar(environment, parameters, lambda part: kind.create(part, parameters.overlay))
 
-    below = kind.title.partition(",")[0].replace("The ", "the ", 1).replace("A ", "a ", 1)
     return System(
-        f"quasar-{kind.name}", f"Quasar over {below}", _PAPER, parameters_over(kind.parameters), create
+        f"quasar-{kind.name}", f"Quasar over {kind.called}", _PAPER, parameters_over(kind.parameters), create
     )

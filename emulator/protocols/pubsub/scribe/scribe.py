@@ -157,7 +157,6 @@ def over(kind: OverlayKind) -> System:
     def create(environment: Environment, parameters: Any) -> Application:
         return Scribe(environment, parameters, lambda part: kind.create(part, parameters.overlay))
 
-    overlay = kind.title.partition(",")[0].replace("The ", "the ", 1)
     return System(
-        f"scribe-{kind.name}", f"Scribe over {overlay}", _PAPER, parameters_over(kind.parameters), create
+        f"scribe-{kind.name}", f"Scribe over {kind.called}", _PAPER, parameters_over(kind.parameters), create
     )
