@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from emulator.messages.coding import Reader
+
 Integers = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 
@@ -175,13 +177,13 @@ def submessages(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, i
                 length = data[at]
                 at += 1
                 if length > 0x7F:
-                    length, at = _varint(data, at - 1)
+                    length, at = _varint(data, at - 1, end)
                 if at + length > end:
                     raise ValueError("a message goes beyond the one around it")
                 yield tag >> 3, at, length
                 at += length
             elif tag & 7 == VARINT and tag < 0x80:
-                _, at = _varint(data, at)
+                _, at = _varint(data, at, end)
             elif tag & 7 in (FIXED64, FIXED32) and tag < 0x80:
                 at += _WORD if tag & 7 == FIXED64 else _WORD // 2
             else:
@@ -190,15 +192,9 @@ def submessages(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, i
         raise ValueError("a message goes beyond the data") from error
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
+def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    reader = Reader(data, at, end)
+    return reader.varint(), reader.at
 
 
 def _groups(values: Integers) -> Iterator[tuple[int, Rows | slice]]:

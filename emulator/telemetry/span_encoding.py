@@ -10,6 +10,8 @@ import struct
 from functools import lru_cache
 from typing import Any
 
+from emulator.messages.coding import write_varint
+
 _ROOT = struct.Struct("<2s16s2sQ")
 _CHILD = struct.Struct("<2s16s2sQ2sQ")
 _TIMES = struct.Struct("<sQsQ")
@@ -19,10 +21,7 @@ _KEPT_VALUES = 1 << 17
 def varint(value: int) -> bytes:
     """The base-128 varint of a number that is not negative."""
     out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
+    write_varint(out, value)
     return bytes(out)
 
 
