@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 
 from emulator.churn.draw_sessions import draw_flash_crowd, draw_sessions
 from emulator.churn.lifetimes import Exponential, Lifetime, Lognormal, Mixture, Pareto, Weibull
-from emulator.churn.problems import model_problems
 from emulator.churn.sessions import SHORTEST, Sessions, fit_to_trial
 from emulator.churn.skype import skype_sessions
 from emulator.churn.spec import FlashCrowd, Model
@@ -136,14 +135,14 @@ def test_a_flash_crowd_joins_within_its_moment_and_stays() -> None:
 
 def test_too_many_sessions_and_a_window_beyond_the_trace_are_told() -> None:
     tiny = {"kind": "poisson", "mean_session": "1 ms", "mean_gap": "1 ms"}
-    assert model_problems(model(tiny), 10_000, 100.0)[0][0] == "mean_session"
-    assert model_problems(model({"kind": "skype", "compress": 1e9}), 1000, 100.0)[0][0] == "compress"
+    assert model(tiny).problems(10_000, 100.0)[0][0] == "mean_session"
+    assert model({"kind": "skype", "compress": 1e9}).problems(1000, 100.0)[0][0] == "compress"
     trace = {"kind": "trace", "file": "x", "compress": 60}
-    assert model_problems(model(trace), 1000, 34_560.0) == []
-    (problem,) = model_problems(model(trace), 1000, 34_561.0)
+    assert model(trace).problems(1000, 34_560.0) == []
+    (problem,) = model(trace).problems(1000, 34_561.0)
     assert problem[0] == "compress"
     assert "lower compress to 59.998" in problem[1]
-    (problem,) = model_problems(model(trace | {"start": "25 d"}), 1000, 100.0)
+    (problem,) = model(trace | {"start": "25 d"}).problems(1000, 100.0)
     assert problem[0] == "start"
 
 

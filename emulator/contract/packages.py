@@ -1,8 +1,7 @@
 """What installed packages add to Trellis, by entry points.
 
-A package names its systems, overlays, workloads and folders of experiments in the groups `trellis.systems`,
-`trellis.overlays`, `trellis.workloads` and `trellis.experiments`. An entry point is imported when its name is
-asked for, so that a package that is broken disturbs only those who use it.
+A package names what it brings in groups such as `trellis.systems`; the guide has all of them. An entry point
+is imported when its name is asked for, so that a package that is broken disturbs only those who use it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-Group = Literal["systems", "overlays", "workloads", "experiments"]
+Group = Literal[
+    "systems", "overlays", "memberships", "workloads", "experiments", "churn", "latency", "jitter", "loss"
+]
 
 
 class BadPackage(Exception):

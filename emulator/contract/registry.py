@@ -1,7 +1,8 @@
 """The systems that can be run. Adding one is adding its file and its line here.
 
-Packages outside of this repository add theirs by entry points of the groups `trellis.systems` and
-`trellis.overlays`, each a `System` or an `OverlayKind`. A system's module is imported when it is asked for.
+Packages outside of this repository add theirs by entry points of the groups `trellis.systems`,
+`trellis.overlays` and `trellis.memberships`, each a `System`, an `OverlayKind` or a
+`MembershipKind`. A module is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -142,6 +143,15 @@ def _overlays() -> dict[str, _Entry[OverlayKind]]:
     return found
 
 
+def _memberships() -> dict[str, _Entry[MembershipKind]]:
+    found: dict[str, _Entry[MembershipKind]] = {
+        name: _Entry(partial(_load, place)) for name, place in _MEMBERSHIPS.items()
+    }
+    for offer in offers("memberships", dict.fromkeys([*_MEMBERSHIPS, *_OVERLAYS, *_SYSTEMS], "")).values():
+        found[offer.name] = _Entry(partial(_offered, offer, MembershipKind), offer.package)
+    return found
+
+
 def _systems() -> dict[str, _Entry[System]]:
     found: dict[str, _Entry[System]] = {
         name: _Entry(partial(_load, place)) for name, place in _SYSTEMS.items()
@@ -151,9 +161,10 @@ def _systems() -> dict[str, _Entry[System]]:
         found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
         for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
             found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
-    for membership, where in _MEMBERSHIPS.items():
+    for membership in MEMBERSHIPS:
+        package = MEMBERSHIPS.package_of(membership)
         for name, place in _OVER_ANY_MEMBERSHIP.items():
-            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, where))
+            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, membership), package)
     own = {name: entry.package for name, entry in found.items()}
     for offer in offers("systems", own).values():
         found[offer.name] = _Entry(partial(_offered, offer, System), offer.package)
@@ -166,11 +177,13 @@ def _over(place: str, overlay: str) -> System:
 
 
 def _over_membership(place: str, membership: str) -> System:
-    made: System = _load(place)(_load(membership))
+    made: System = _load(place)(MEMBERSHIPS[membership])
     return made
 
 
 OVERLAYS: Registry[OverlayKind] = Registry(_overlays)
 """Structured overlays by name."""
+MEMBERSHIPS: Registry[MembershipKind] = Registry(_memberships)
+"""Unstructured memberships by name."""
 SYSTEMS: Registry[System] = Registry(_systems)
 """Systems under test by name."""

@@ -9,21 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
 from emulator.network.links import Network
-from emulator.network.matrix_files import count_hosts, load_rtt
-from emulator.network.spec import Constant, King, Latency, NetworkSpec
-
-
-def host_count(latency: Latency) -> int:
-    """Count the hosts of the matrix, which a plan's `location` numbers. Reads a matrix file's shape."""
-    match latency:
-        case King():
-            return latency.hosts
-        case Constant():
-            return 1
-        case _:
-            return count_hosts(latency)
+from emulator.network.model import LatencyModel
+from emulator.network.spec import NetworkSpec
 
 
 def place(peers: int, hosts: int, random: np.random.Generator) -> NDArray[np.int32]:
@@ -34,7 +22,7 @@ def place(peers: int, hosts: int, random: np.random.Generator) -> NDArray[np.int
 
 def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32]:
     """Draw the row of the latency matrix for each of a trial's peers."""
-    return place(peers, host_count(spec.latency), generator(seed, "plan", "locations"))
+    return place(peers, spec.latency.host_count(), generator(seed, "plan", "locations"))
 
 
 def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Network:
@@ -42,15 +30,20 @@ def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Net
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
-    latency = spec.latency
-    match latency:
-        case King():
-            rtt = king_rtt(latency.hosts, latency.mean_rtt, generator(seed, "network", "king"))
-            return network_of(rtt, spec.same_host_rtt, locations, spec)
-        case Constant():
-            return network_of(np.zeros((1, 1), np.float32), latency.rtt, locations, spec)
-        case _:
-            return network_of(load_rtt(latency).rtt, spec.same_host_rtt, locations, spec)
+    rtt = checked_matrix(spec.latency, seed)
+    return network_of(rtt, spec.latency.rtt_at_one_place(spec.same_host_rtt), locations, spec)
+
+
+def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
+    """The RTTs (s) of a model. Raises ValueError if a package's model made what no network can have."""
+    rtt, hosts = latency.matrix(seed), latency.host_count()
+    these = f"network.latency: kind {getattr(latency, 'kind', '?')}"
+    if rtt.shape != (hosts, hosts):
+        raise ValueError(f"{these} made a matrix of {rtt.shape} where {hosts} hosts need {(hosts, hosts)}")
+    off = rtt[~np.eye(hosts, dtype=bool)]
+    if not np.isfinite(off).all() or (off < 0).any():
+        raise ValueError(f"{these} made an RTT that is below 0, or no number")
+    return rtt
 
 
 def network_of(

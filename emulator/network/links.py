@@ -10,6 +10,7 @@ from random import Random
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
+from emulator.network.model import JitterModel, LossModel
 from emulator.network.spec import NetworkSpec
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
@@ -25,9 +26,11 @@ class Network:
 
     __slots__ = (
         "_delays",
+        "_lost_share",
         "_places",
         "_row_starts",
         "_sigma",
+        "is_plain",
         "jitter",
         "locations",
         "loss",
@@ -43,10 +46,16 @@ class Network:
     ) -> None:
         self.rows = rows
         self.locations = list(locations)
-        self.jitter = spec.jitter
-        self.loss = spec.loss
+        jitter, loss = spec.jitter, spec.loss
+        self.jitter = jitter.begin() if isinstance(jitter, JitterModel) else None
+        """A package's model of jitter, if one was asked for."""
+        self.loss = loss.begin() if isinstance(loss, LossModel) else None
+        """A package's model of loss, if one was asked for."""
+        self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
-        self._sigma = spec.jitter / _HALF_NORMAL_DEVIATION
+        self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
+        self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss)
+        """Whether each message takes the delay of its way and none is lost."""
         self._places = vec[i64](self.locations)
         self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()
@@ -80,7 +89,11 @@ class Network:
         Jitter only adds: a half-normal variable whose standard deviation is `jitter` (and whose mean is
         1.32 times that), because queues make packets late and never early.
         """
-        if self.loss and random.random() < self.loss:
+        if self._lost_share and random.random() < self._lost_share:
+            return None
+        if self.loss is not None and self.loss.hits(sender, receiver, random):
             return None
         base = self.one_way(sender, receiver)
+        if self.jitter is not None:
+            return base + max(self.jitter.draw(sender, receiver, random), 0.0)
         return base + abs(random.gauss(0.0, self._sigma)) if self._sigma else base

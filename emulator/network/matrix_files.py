@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from emulator.files.trace_error import TraceError
 from emulator.files.trace_lines import numbered_lines, shown, whole_number
-from emulator.network.spec import MatrixFile
+from emulator.network.latencies import MatrixFile
 
 _MOST_HOSTS = 20_000
 _ASYMMETRY = 1e-3

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from emulator.contract.kinds import kinds_of_packages
 from emulator.files.quantities import Duration
+from emulator.network.latencies import Constant, King, MatrixFile
+from emulator.network.model import JitterModel, LatencyModel, LossModel
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class King(_Model):
-    """A generated matrix with the statistics of the King measurements (Gummadi et al., 2002)."""
-
-    kind: Literal["king"] = "king"
-    hosts: int = Field(1740, ge=2, le=20_000)
-    mean_rtt: Duration = Field(0.180, gt=0, le=3600)
+OWN_KINDS = ("king", "constant", "p2psim-matrix", "p2psim-topology", "planetlab")
 
 
-class Constant(_Model):
-    """The same RTT between every pair."""
-
-    kind: Literal["constant"]
-    rtt: Duration = Field(0.100, ge=0, le=3600)
+def _kind(value: Any) -> Any:
+    """What chooses between a plain value and the models of packages: the kind of a mapping or of a model."""
+    return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", PLAIN)
 
 
-class MatrixFile(_Model):
-    """Measured latencies: p2psim's matrix (RTT in microseconds) or topology (one-way ms) format,
-    or PlanetLab's (RTT in ms)."""
+PLAIN = "a plain value"
+"""What messages call a jitter or a loss that is a number."""
 
-    kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab"]
-    file: Path
+if TYPE_CHECKING:
+    Latency = LatencyModel
+    AnyJitter = float | JitterModel
+    AnyLoss = float | LossModel
+else:
+    _LATENCIES = (King, Constant, MatrixFile, *kinds_of_packages("latency", LatencyModel, OWN_KINDS))
+    Latency = Annotated[Union[_LATENCIES], Field(discriminator="kind")]  # noqa: UP007
 
+    def _with_models(plain, models):
+        """The type of a key that has a plain value, or one of these models of packages."""
+        if not models:
+            return plain
+        tagged = [
+            Annotated[model, Tag(get_args(model.model_fields["kind"].annotation)[0])] for model in models
+        ]
+        members = (Annotated[plain, Tag(PLAIN)], *tagged)
+        return Annotated[Union[members], Discriminator(_kind)]  # noqa: UP007
 
-Latency = Annotated[King | Constant | MatrixFile, Field(discriminator="kind")]
+    AnyJitter = _with_models(
+        Annotated[Duration, Field(ge=0, le=3600)], kinds_of_packages("jitter", JitterModel, ())
+    )
+    AnyLoss = _with_models(Annotated[float, Field(ge=0, lt=1)], kinds_of_packages("loss", LossModel, ()))
 
 
 class NetworkSpec(_Model):
@@ -47,10 +58,10 @@ class NetworkSpec(_Model):
     same_host_rtt: Duration = Field(
         0.001, ge=0, le=3600, description="RTT between peers at one host of the matrix"
     )
-    jitter: Duration = Field(
-        0.0, ge=0, le=3600, description="standard deviation that is added to each one-way delay"
+    jitter: AnyJitter = Field(
+        0.0, description="standard deviation that is added to each one-way delay; or a package's model"
     )
-    loss: float = Field(0.0, ge=0, lt=1, description="share of messages that vanish")
+    loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a package's model")
     unreachable_after: Duration = Field(
         2.0, gt=0, le=86_400, description="time after which a sender learns that its message reached nobody"
     )

@@ -5,15 +5,10 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from emulator.churn.problems import model_problems
-from emulator.churn.spec import TraceFile
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
-from emulator.network.spec import MatrixFile
-from emulator.workload.correlated import EditorFile
 from emulator.workload.problems import workload_problems
 from emulator.workload.source import ContentSource, TopicSource
-from emulator.workload.spec import EdgeList
 
 
 def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
@@ -56,19 +51,23 @@ def check_plan_inputs(spec: TrialSpec) -> list[tuple[str, str]]:
     crash = spec.churn.crash
     if crash and crash.at >= spec.phases.end:
         problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
-    churn = model_problems(spec.churn.model, max(base, 1), spec.phases.end)
+    churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
     return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
 
 
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
-    files = []
-    if isinstance(spec.network.latency, MatrixFile):
-        files.append(("network.latency.file", spec.network.latency.file))
-    if isinstance(spec.churn.model, TraceFile):
-        files.append(("churn.model.file", spec.churn.model.file))
-    if isinstance(spec.workload.subscriptions, EdgeList | EditorFile):
-        files.append(("workload.subscriptions.file", spec.workload.subscriptions.file))
-    return files
+    """Key and name of each file that the latencies, the churn and the subscriptions are read from."""
+    read = {
+        "network.latency": spec.network.latency,
+        "churn.model": spec.churn.model,
+        "workload.subscriptions": spec.workload.subscriptions,
+    }
+    return [
+        (f"{key}.{name}", value)
+        for key, model in read.items()
+        for name, value in (model or ())
+        if isinstance(value, Path)
+    ]
 
 
 def _file_problem(file: Path) -> str | None:

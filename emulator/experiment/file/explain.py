@@ -60,7 +60,7 @@ def _key(error: ErrorDetails, values: Any) -> Key:
     for part in error["loc"]:
         if isinstance(here, dict) and part not in here and part == here.get("kind"):
             continue
-        if part == "[key]":
+        if part == "[key]" or (isinstance(part, str) and isinstance(here, str | int | float)):
             continue
         key.append(part)
         inside = (isinstance(here, dict) and part in here) or (

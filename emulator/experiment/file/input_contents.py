@@ -4,73 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from emulator.churn.avt import load_avt
-from emulator.churn.draw_sessions import trace_problems
-from emulator.churn.spec import TraceFile
+from pydantic import BaseModel
+
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
-from emulator.network.matrix_files import load_rtt
-from emulator.network.spec import MatrixFile
-from emulator.workload.source import Problems, Source
+
+Problems = list[tuple[str, str]]
+"""Key below the model's own, and what is wrong with it."""
 
 
 class Contents:
-    """Reads each file once, however many variants name it."""
+    """Asks each model once what is wrong inside its files, however many variants have it."""
 
     def __init__(self) -> None:
-        self._read: dict[tuple[str, Path], Any] = {}
-        self._sources: dict[tuple[str, int], Problems] = {}
+        self._found: dict[tuple[str, str, tuple[float, ...]], Problems] = {}
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
         """The lines that cannot be read, and files too small for the trial."""
         latency, model, source = spec.network.latency, spec.churn.model, spec.workload.subscriptions
-        findings: list[Finding] = []
-        if isinstance(latency, MatrixFile):
-            rtt = self._load(latency.kind, latency.file, lambda _: load_rtt(latency))
-            findings += _unreadable("network.latency.file", rtt)
+        base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
+        participants = spec.peers * (spec.workload.clients.per_peer if spec.workload.clients else 1)
+        end = spec.phases.end
+        findings = self._of("network.latency", latency, latency.problems_of_files)
         if source is not None:
-            participants = spec.peers * (spec.workload.clients.per_peer if spec.workload.clients else 1)
-            findings += [
-                (("workload", "subscriptions", *key.split(".")), text)
-                for key, text in self._of_source(source, participants)
-            ]
-        if isinstance(model, TraceFile):
-            trace = self._load("avt", model.file, load_avt)
-            findings += _unreadable("churn.model.file", trace)
-            if not isinstance(trace, TraceError):
-                base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
-                found = trace_problems(trace, model, base, spec.phases.end)
-                findings += [(("churn", "model", *key.split(".")), text) for key, text in found]
+            ask = source.problems_of_files
+            findings += self._of("workload.subscriptions", source, lambda: ask(participants), participants)
+        findings += self._of("churn.model", model, lambda: model.problems_of_files(base, end), base, end)
         return findings
 
-    def _of_source(self, source: Source, participants: int) -> Problems:
-        """What is wrong inside the files of a kind of subscriptions."""
-        key = source.model_dump_json(), participants
-        if key not in self._sources:
+    def _of(
+        self, key: str, model: BaseModel, ask: Callable[[], Problems], *depends_on: float
+    ) -> list[Finding]:
+        """The problems of one model, which depend on itself and on these numbers."""
+        known = key, model.model_dump_json(), depends_on
+        if known not in self._found:
             try:
-                found = source.problems_of_files(participants)
+                self._found[known] = ask()
             except TraceError as error:
-                found = [(_key_of(source, error.file), f"cannot be used: {error}")]
-            self._sources[key] = found
-        return self._sources[key]
-
-    def _load(self, kind: str, file: Path, load: Callable[[Path], Any]) -> Any:
-        """What the file holds, or the TraceError that it raised."""
-        if (kind, file) not in self._read:
-            try:
-                self._read[kind, file] = load(file)
-            except TraceError as error:
-                self._read[kind, file] = error
-        return self._read[kind, file]
+                self._found[known] = [(_key_of(model, error.file), f"cannot be used: {error}")]
+        return [((*key.split("."), *below.split(".")), text) for below, text in self._found[known]]
 
 
-def _key_of(source: Source, file: Path) -> str:
+def _key_of(model: BaseModel, file: Path) -> str:
     """The parameter that names the file."""
-    return next((name for name in type(source).model_fields if getattr(source, name) == file), "kind")
-
-
-def _unreadable(key: str, read: Any) -> list[Finding]:
-    return [(tuple(key.split(".")), f"cannot be used: {read}")] if isinstance(read, TraceError) else []
+    return next((name for name, value in model if value == file), "kind")

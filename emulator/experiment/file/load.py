@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from emulator.churn.model import ChurnModel
+from emulator.churn.spec import OWN_KINDS as CHURN_KINDS
+from emulator.contract.kinds import broken_kinds
 from emulator.contract.packages import BadPackage
 from emulator.experiment.file.document import (
     WRITTEN,
@@ -33,6 +36,8 @@ from emulator.experiment.file.variants import (
     varied_keys,
 )
 from emulator.experiment.file.vary import usable_vary
+from emulator.network.model import JitterModel, LatencyModel, LossModel
+from emulator.network.spec import OWN_KINDS as LATENCY_KINDS
 from emulator.workload.content_patterns import RangePattern
 from emulator.workload.source import ContentSource, sources_of_packages
 
@@ -144,20 +149,30 @@ def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key)
                 yield ("vary", entry, i, *((position,) if len(keys) > 1 else ()), *key[len(parts) :])
 
 
+def _broken_kinds() -> dict[Key, dict[str, str]]:
+    """For each key that packages add kinds to, what is wrong with those that cannot be used."""
+    return {
+        ("workload", "subscriptions"): sources_of_packages()[1],
+        ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
+        ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
+        ("network", "jitter"): broken_kinds("jitter", JitterModel, ()),
+        ("network", "loss"): broken_kinds("loss", LossModel, ()),
+    }
+
+
 def _with_broken_packages(
     values: dict[str, Any], spec: S | None, findings: list[Finding]
 ) -> tuple[S | None, list[Finding]]:
-    """The findings, where a kind of subscriptions is one of a package that cannot be used with the reason."""
-    key = ("workload", "subscriptions")
-    try:
-        kind = values["workload"]["subscriptions"]["kind"]
-    except (KeyError, TypeError):
-        return spec, findings
-    reason = sources_of_packages()[1].get(kind) if isinstance(kind, str) else None
-    if reason is None:
-        return spec, findings
-    rest = [finding for finding in findings if finding[0] != key]
-    return spec, [*rest, (key, f'"kind" is "{kind}", but {reason}')]
+    """The findings, where a kind is one of a package that cannot be used with the reason."""
+    for key, broken in _broken_kinds().items():
+        part, name = key
+        above = values.get(str(part))
+        here = above.get(name) if isinstance(above, dict) else None
+        kind = here.get("kind") if isinstance(here, dict) else None
+        if isinstance(kind, str) and kind in broken:
+            findings = [finding for finding in findings if finding[0] != key]
+            findings.append((key, f'"kind" is "{kind}", but {broken[kind]}'))
+    return spec, findings
 
 
 def _check_variant(values: dict[str, Any], contents: Contents | None, check_systems: bool) -> list[Finding]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
-from emulator.network.build import draw_locations, host_count
+from emulator.network.build import draw_locations
 from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec
 
@@ -26,7 +26,7 @@ def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
         return []
 
     def round_trips() -> NDArray[np.float64] | None:
-        if host_count(spec.network.latency) > _MOST_HOSTS:
+        if spec.network.latency.host_count() > _MOST_HOSTS:
             return None
         locations = draw_locations(spec.network, spec.peers, spec.seed)
         return _rtt_of_peers(spec.network.model_dump_json(), tuple(locations.tolist()), spec.seed)

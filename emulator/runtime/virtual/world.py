@@ -93,7 +93,7 @@ class VirtualWorld(Surroundings):
         """The time, peer, event and topic of the last recovery."""
         self._network = network
         self._network_random = stream(spec.seed, "network", "jitter and loss")
-        self._plain_network = not network.jitter and not network.loss
+        self._plain_network = network.is_plain
         self._recorder = recorder
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
