@@ -21,7 +21,7 @@ def kinds_of_packages(group: Group, base: type[K], own: Iterable[str]) -> tuple[
     return tuple(_load(group, base, tuple(own))[0].values())
 
 
-def broken_kinds(group: Group, base: type[K], own: Iterable[str]) -> dict[str, str]:
+def broken_kinds(group: Group, base: type[BaseModel], own: Iterable[str]) -> dict[str, str]:
     """By name, what is wrong with the kinds that packages offer in `group` and that cannot be used."""
     return _load(group, base, tuple(own))[1]
 
