@@ -102,9 +102,7 @@ def test_zones_of_servers_are_those_of_figure_4() -> None:
     peers = example()
     held = {
         name: values_in(
-            piece.box
-            for piece in server(peers, name).planes[0].holdings.pieces
-            if piece.holder == number(name)
+            piece.box for piece in server(peers, name).epochs[0].zones.pieces if piece.holder == number(name)
         )
         for name in NAMES
     }
@@ -182,15 +180,15 @@ def test_a_subscription_that_is_taken_back_leaves_no_trace() -> None:
 def test_what_a_mate_takes_back_goes_in_the_order_in_which_it_came() -> None:
     # Not in one that hashes decide: every run of a seed has the same messages.
     peers = example()
-    plane = server(peers, "A").planes[0]
-    piece = next(place for place, piece in enumerate(plane.holdings.pieces) if piece.holder == number("A"))
-    low = plane.holdings.pieces[piece].box.highs[0] - 0.5
+    state = server(peers, "A").epochs[0]
+    piece = next(place for place, piece in enumerate(state.zones.pieces) if piece.holder == number("A"))
+    low = state.zones.pieces[piece].box.highs[0] - 0.5
     wanted = [Filter([low + step / 100], [low + step / 100 + 0.001]) for step in range(30)]
     random.Random(1).shuffle(wanted)
-    epoch, table = plane.epoch.number, PIECES + piece
-    plane.proxy.on_update(number("B"), FilterUpdate(epoch, table, 1 << 40, 0, [], wanted))
+    epoch, table = state.epoch.number, PIECES + piece
+    state.proxy.on_update(number("B"), FilterUpdate(epoch, table, 1 << 40, 0, [], wanted))
     settle(peers)
-    plane.proxy.on_update(number("B"), FilterUpdate(epoch, table, 2 << 40, 0, [], []))
+    state.proxy.on_update(number("B"), FilterUpdate(epoch, table, 2 << 40, 0, [], []))
     peers.round()
     (gone,) = [
         m.gone for s, _, m in peers.sent if s == number("A") and isinstance(m, FilterUpdate) and m.gone

@@ -137,5 +137,5 @@ def epochs(peers: Lockstep) -> list[set[int]]:
     found = []
     for server in peers.protocols.values():
         assert isinstance(server, Kyra)
-        found.append({plane.epoch.number for plane in server.planes})
+        found.append({state.epoch.number for state in server.epochs})
     return found

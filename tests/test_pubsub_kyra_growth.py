@@ -9,7 +9,7 @@ from emulator.protocols.overlays.cliques.measuring import Measuring
 from emulator.protocols.pubsub.content.space import EventSpace
 from emulator.protocols.pubsub.content.trees import FilterTrees
 from emulator.protocols.pubsub.kyra.growth import Growth
-from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.cliques import CliquePing, CliquePong
 from trellis.v1.filters import TreeAnswer, TreeAttachment
@@ -28,9 +28,9 @@ class Tree:
         trees = FilterTrees(self.environment, space, 1.0, 1.0, lambda tree, event, hops, sender: None)
         measuring = Measuring(self.environment, 1.0)
         measuring.rtts.update({peer: peer / 1000 for peer in range(ME)})
-        site = Site(self.environment, space, trees, measuring, 1.0)
+        server = ServerContext(self.environment, space, trees, measuring, 1.0)
         self.links = trees.join(TABLE, space.whole).links
-        self.growth = Growth(site, TABLE, self.links)
+        self.growth = Growth(server, TABLE, self.links)
         self.growth.update([*others, ME])
         self.root = self.growth.root
         measuring.rtts[self.root] = 1.0

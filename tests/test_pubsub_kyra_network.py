@@ -60,13 +60,13 @@ def test_every_event_is_handed_over_once_before_and_10_s_after_a_fifth_crashed(
 def test_trees_and_the_number_of_cliques_are_nearly_those_of_who_sees_all_delays(tmp_path: Path) -> None:
     made = world("kyra", tmp_path)
     rtt = 2 * np.array([[made.one_way(a, b) if a != b else 0.0 for b in made.up] for a in made.up])
-    planes = {peer: made.server(peer).planes[-1] for peer in made.up}
+    epochs = {peer: made.server(peer).epochs[-1] for peer in made.up}
     length = shortest = 0.0
-    for tree in range(planes[0].epoch.trees):
+    for tree in range(epochs[0].epoch.trees):
         parents = {
-            p: plane.places.tree(tree).links.parent
-            for p, plane in planes.items()
-            if plane.places.tree(tree) is not None
+            p: state.trees.tree(tree).links.parent
+            for p, state in epochs.items()
+            if state.trees.tree(tree) is not None
         }
         assert sum(parent is None for parent in parents.values()) == 1
         length += sum(rtt[child, parent] for child, parent in parents.items() if parent is not None)
@@ -111,7 +111,7 @@ def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
     return {
         (peer, number): piece.holder
         for peer in made.up
-        for number, piece in enumerate(made.server(peer).planes[-1].holdings.pieces)
+        for number, piece in enumerate(made.server(peer).epochs[-1].zones.pieces)
     }
 
 
@@ -153,4 +153,4 @@ def test_zones_are_drawn_anew_for_skewed_events_and_nothing_is_missed_meanwhile(
     assert sorted(made.handed) == sorted(expected)
     after = {made.server(peer).gauges()["epoch"] for peer in made.up}
     assert len(before) == len(after) == 1 and min(after) > max(before)
-    assert all(len(made.server(peer).planes) == 1 for peer in made.up)
+    assert all(len(made.server(peer).epochs) == 1 for peer in made.up)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from emulator.protocols.overlays.cliques.joining import Joining
-from emulator.protocols.overlays.cliques.member_context import Surroundings
-from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.member_context import MemberContext
+from emulator.protocols.overlays.cliques.own_clique import OwnClique
 from emulator.protocols.overlays.cliques.view import View, even_ends
 
 
 class Arrival:
     """One server, as long as it is in no clique."""
 
-    def __init__(self, surroundings: Surroundings, current: Current) -> None:
-        self._environment = surroundings.environment
-        self._surroundings = surroundings
-        self._current = current
+    def __init__(self, context: MemberContext, own: OwnClique) -> None:
+        self._environment = context.environment
+        self._context = context
+        self._own_clique = own
 
     def learn(self, contacts: list[int]) -> None:
         """Learn the directory from one of the contacts, then join."""
-        directory = self._surroundings.directory
+        directory = self._context.directory
 
         def learnt(answered: bool) -> None:
-            if self._current.view is not None or self._current.stopped:
+            if self._own_clique.view is not None or self._own_clique.stopped:
                 return
             if answered and directory.records:
                 self.join()
@@ -38,15 +38,15 @@ class Arrival:
 
     def join(self) -> None:
         """Join one of the cliques that are known."""
-        Joining(self._surroundings, self._joined, self.begin_alone).begin()
+        Joining(self._context, self._joined, self.begin_alone).begin()
 
     def begin_alone(self) -> None:
         """Begin a clique of one's own."""
-        if self._current.view is None:
-            me, directory = self._environment.peer, self._surroundings.directory
+        if self._own_clique.view is None:
+            me, directory = self._environment.peer, self._context.directory
             number = max(self._environment.session << 24, directory.latest) + 1
-            self._current.take(View(number, [me], {me: self._environment.now}, even_ends(1), {}))
+            self._own_clique.take(View(number, [me], {me: self._environment.now}, even_ends(1), {}))
 
     def _joined(self, view: View) -> None:
-        if self._current.view is None:
-            self._current.take(view)
+        if self._own_clique.view is None:
+            self._own_clique.take(view)

@@ -8,8 +8,8 @@ from typing import Final
 
 from emulator.contract.protocol import Message
 from emulator.protocols.overlays.cliques.leading import Leading
-from emulator.protocols.overlays.cliques.member_context import Surroundings
-from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.member_context import MemberContext
+from emulator.protocols.overlays.cliques.own_clique import OwnClique
 from emulator.protocols.overlays.cliques.view import to_units
 from trellis.v1.cliques import CliqueDeparture, CliquePing, CliquePong, CliqueReport, CliqueReportAnswer
 
@@ -25,13 +25,13 @@ class Mates:
     """The members of a clique, as one of them sees the others."""
 
     def __init__(
-        self, surroundings: Surroundings, current: Current, leading: Leading, expelled: Callable[[], None]
+        self, context: MemberContext, own: OwnClique, leading: Leading, expelled: Callable[[], None]
     ) -> None:
         """`expelled()` hears that this server is no member by the words of the leader, or of most mates."""
-        self._environment = surroundings.environment
-        self._parameters = surroundings.parameters
-        self._measuring = surroundings.measuring
-        self._current = current
+        self._environment = context.environment
+        self._parameters = context.parameters
+        self._measuring = context.measuring
+        self._own_clique = own
         self._leading = leading
         self._expelled = expelled
         self._turn = 0
@@ -48,18 +48,18 @@ class Mates:
 
     def ping_next(self) -> None:
         """Ping one of the mates, each in its turn."""
-        mates = self._current.mates
+        mates = self._own_clique.mates
         if mates:
             self._turn += 1
             self._ping(mates[self._turn % len(mates)])
 
     def report(self) -> None:
         """Tell the leader what was measured."""
-        view = self._current.view
-        if view is None or self._current.leads or self._current.stopped:
+        view = self._own_clique.view
+        if view is None or self._own_clique.leads or self._own_clique.stopped:
             return
         rtts = self._measuring.rtts
-        known = {peer: rtts[peer] for peer in self._current.mates if peer in rtts}
+        known = {peer: rtts[peer] for peer in self._own_clique.mates if peer in rtts}
         report = CliqueReport(view.number, list(known), [to_units(rtt) for rtt in known.values()])
         leader = view.leader
         self._environment.request(
@@ -72,19 +72,19 @@ class Mates:
         met = self._met.get(peer, self._environment.now)
         awaited = self._parameters.given is not None and self._environment.now - met < _STARTING
         self._measuring.forget(peer)
-        view = self._current.view
+        view = self._own_clique.view
         if view is not None and peer in view.members and not awaited:
             self._tell_gone(peer)
             if peer not in self._gone:
                 # Others may have gone with it.
                 self._gone.add(peer)
-                for mate in self._current.mates:
+                for mate in self._own_clique.mates:
                     if mate not in self._gone:
                         self._ping(mate)
 
     def leave(self) -> None:
         """Tell the oldest that is left, as far as is known here, that this server goes."""
-        view, me = self._current.view, self._environment.peer
+        view, me = self._own_clique.view, self._environment.peer
         left = [] if view is None else [p for p in view.successors if p != me and p not in self._gone]
         if left:
             self._environment.send(left[0], CliqueDeparture(me))
@@ -105,7 +105,7 @@ class Mates:
     def _heard(self, peer: int, pong: CliquePong) -> None:
         self.forget(peer)
         self._met.setdefault(peer, self._environment.now)
-        view = self._current.view
+        view = self._own_clique.view
         if view is None or peer not in view.members:
             return
         here = pong.view > 0 and pong.leader == view.leader
@@ -114,7 +114,7 @@ class Mates:
         elif self._is_strange(peer):
             self._strange.pop(peer)
             self._elsewhere.add(peer)
-            if peer == view.leader or 2 * len(self._elsewhere) > len(self._current.mates):
+            if peer == view.leader or 2 * len(self._elsewhere) > len(self._own_clique.mates):
                 # A leader that is too far to answer in time cannot say so itself.
                 self._expelled()
             elif not here:
@@ -135,7 +135,7 @@ class Mates:
 
     def _reported(self, leader: int, answer: Message) -> None:
         assert isinstance(answer, CliqueReportAnswer)
-        view = self._current.view
+        view = self._own_clique.view
         if view is not None and view.leader == leader and not answer.leads and self._is_strange(leader):
             self._expelled()
 
@@ -149,12 +149,12 @@ class Mates:
 
     def _heir(self, gone: int) -> int:
         """The member that leads when this one is gone, as far as is known here."""
-        view = self._current.view
+        view = self._own_clique.view
         assert view is not None
         return next(peer for peer in view.successors if peer != gone and peer not in self._gone)
 
     def _on_departure(self, sender: int, departure: CliqueDeparture) -> None:
-        view, me = self._current.view, self._environment.peer
+        view, me = self._own_clique.view, self._environment.peer
         if view is None or departure.peer not in view.members or departure.peer == me:
             return
         if sender not in view.members:
@@ -165,12 +165,12 @@ class Mates:
 
     def _remove(self, peer: int) -> None:
         """Have the clique go on without a member, and without all others that are known to be gone."""
-        view = self._current.view
+        view = self._own_clique.view
         if view is not None and peer in view.members and peer != self._environment.peer:
             self._leading.go_on_without([p for p in view.members if p == peer or p in self._gone])
 
     def _on_ping(self, sender: int, ping: CliquePing) -> CliquePong:
-        view = self._current.view
+        view = self._own_clique.view
         if view is None:
             return CliquePong()
         return CliquePong(view.leader, view.number, sender in view.members)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from emulator.contract.protocol import Message
-from emulator.protocols.overlays.cliques.member_context import Surroundings
+from emulator.protocols.overlays.cliques.member_context import MemberContext
 from emulator.protocols.overlays.cliques.view import View, to_units, view_in
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
@@ -20,15 +20,15 @@ class Joining:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        context: MemberContext,
         joined: Callable[[View], None],
         alone: Callable[[], None],
     ) -> None:
         """One of the calls is made: `joined(view)`, or `alone()` if no clique takes the server."""
-        self._environment = surroundings.environment
-        self._parameters = surroundings.parameters
-        self._directory = surroundings.directory
-        self._measuring = surroundings.measuring
+        self._environment = context.environment
+        self._parameters = context.parameters
+        self._directory = context.directory
+        self._measuring = context.measuring
         self._joined = joined
         self._alone = alone
         self._attempts = 0

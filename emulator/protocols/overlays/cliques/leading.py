@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Final
 
 from emulator.protocols.overlays.cliques.arrangement import have_grown, split
-from emulator.protocols.overlays.cliques.member_context import Surroundings
-from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.member_context import MemberContext
+from emulator.protocols.overlays.cliques.own_clique import OwnClique
 from emulator.protocols.overlays.cliques.shaping import Tending
 from emulator.protocols.overlays.cliques.view import Rtts, View, even_ends, from_units, pair
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueReport, CliqueReportAnswer, CliqueView
@@ -21,23 +21,23 @@ _REST: Final = 30.0
 class Leading:
     """One server, whenever it leads."""
 
-    def __init__(self, surroundings: Surroundings, current: Current) -> None:
-        self._environment = surroundings.environment
-        self._surroundings = surroundings
-        self._current = current
-        self._tending = Tending(surroundings, current)
+    def __init__(self, context: MemberContext, own: OwnClique) -> None:
+        self._environment = context.environment
+        self._context = context
+        self._own_clique = own
+        self._tending = Tending(context, own)
         self._all_known = False
         """Whether the view that this server leads told the RTTs between all members from the start."""
         self._at_first: Rtts = {}
         """The RTTs between members when this server first led both, as far as they were known."""
-        surroundings.environment.serve(CliqueJoin, self._on_join)
-        surroundings.environment.serve(CliqueReport, self._on_report)
+        context.environment.serve(CliqueJoin, self._on_join)
+        context.environment.serve(CliqueReport, self._on_report)
 
     def view_changed(self, view: View) -> None:
         """The clique has another view, whoever leads."""
-        self._all_known = self._current.leads and view.all_known
+        self._all_known = self._own_clique.leads and view.all_known
         before, self._at_first = self._at_first, {}
-        if self._current.leads:
+        if self._own_clique.leads:
             members = set(view.members)
             for both, rtt in view.rtts.items():
                 if both[0] in members and both[1] in members:
@@ -46,21 +46,21 @@ class Leading:
 
     def beat(self) -> None:
         """Have others know that the leader is there."""
-        if self._current.led is not None:
-            self._surroundings.directory.beat(self._environment.peer)
+        if self._own_clique.led is not None:
+            self._context.directory.beat(self._environment.peer)
 
     def tend(self) -> None:
         """See whether the clique is too wide or uneven, or whether another one is near."""
-        view = self._current.view
-        self._surroundings.directory.expire(None if view is None else view.leader)
-        led, parameters = self._current.led, self._surroundings.parameters
+        view = self._own_clique.view
+        self._context.directory.expire(None if view is None else view.leader)
+        led, parameters = self._own_clique.led, self._context.parameters
         if led is None or parameters.formed == "hac" or self._tending.resting:
             return
-        quiet = self._environment.now - self._current.changed_at > parameters.tending
+        quiet = self._environment.now - self._own_clique.changed_at > parameters.tending
         if quiet and not self._tending.locked and self._split(led):
             return
         if quiet and not self._tending.locked and led.largest_share() > _UNEVEN:
-            self._current.publish(led.evened(led.number + 1), [led])
+            self._own_clique.publish(led.evened(led.number + 1), [led])
             return
         # Two leaders that propose to each other at once would both refuse, again and again if in step.
         delay = self._environment.random.random() * parameters.tending / 2
@@ -68,15 +68,15 @@ class Leading:
 
     def go_on_without(self, gone: Collection[int]) -> None:
         """This server, which leads or is the oldest that is left, numbers a view without some members."""
-        view = self._current.view
+        view = self._own_clique.view
         assert view is not None
         new = view
         for peer in gone:
             new = new.without(peer, view.number + 1)
         new = View(new.number, new.members, new.since, new.ends, new.rtts, [view.leader])
-        self._current.publish(new, [view])
+        self._own_clique.publish(new, [view])
         self._tending.rest(_REST)
-        self._surroundings.directory.hurry(new.record())
+        self._context.directory.hurry(new.record())
 
     def _split(self, view: View) -> bool:
         """Part a clique whose members are too far from each other by now; whether it was parted.
@@ -84,22 +84,22 @@ class Leading:
         One that is wide because a small one joined it is left as it is: the parts would exchange members
         until one were too small again, and so on for ever.
         """
-        surroundings = self._surroundings
-        if not have_grown(view.members, self._at_first, view.rtts, surroundings.bounds):
+        context = self._context
+        if not have_grown(view.members, self._at_first, view.rtts, context.bounds):
             return False
-        parts = split(view.members, view.rtts, surroundings.bounds, surroundings.parameters.minimum)
+        parts = split(view.members, view.rtts, context.bounds, context.parameters.minimum)
         for members in parts or ():
             order = [peer for peer in view.members if peer in members]
             new = View(view.number + 1, order, view.since, even_ends(len(order)), view.rtts)
-            self._current.publish(new, [view])
-            surroundings.directory.put(new.record())
+            self._own_clique.publish(new, [view])
+            context.directory.put(new.record())
         return parts is not None
 
     def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:
-        current = self._current.led
-        if current is None:
+        led = self._own_clique.led
+        if led is None:
             return CliqueView(CliqueRecord())
-        view, bounds = current, self._surroundings.bounds
+        view, bounds = led, self._context.bounds
         if sender in view.members:
             view = view.without(sender, view.number + 1) if len(view.members) > 1 else view
         rtts = {peer: from_units(u) for peer, u in zip(join.members, join.rtts, strict=True)}
@@ -110,12 +110,12 @@ class Leading:
             return view.message()
         between = {pair(sender, peer): rtt for peer, rtt in rtts.items()}
         new = view.joined(sender, max(join.since, view.since[view.leader] + 1e-3), between, view.number + 1)
-        self._current.publish(new, [current])
+        self._own_clique.publish(new, [led])
         return new.message()
 
     def _on_report(self, sender: int, report: CliqueReport) -> CliqueReportAnswer:
         """A member tells what it measured."""
-        view = self._current.led
+        view = self._own_clique.led
         if view is None or sender not in view.members:
             return CliqueReportAnswer(False)
         for peer, units in zip(report.members, report.rtts, strict=True):
@@ -124,7 +124,7 @@ class Leading:
         if report.view < view.number:
             self._environment.send(sender, view.message())
         elif not self._all_known and view.all_known:
-            self._current.publish(
+            self._own_clique.publish(
                 View(view.number + 1, view.members, view.since, view.ends, view.rtts), [view]
             )
         return CliqueReportAnswer(True)

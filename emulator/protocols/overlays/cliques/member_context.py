@@ -9,7 +9,7 @@ from emulator.protocols.overlays.cliques.measuring import Measuring
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 
 
-class Surroundings:
+class MemberContext:
     """All parts of the overlay at one server share it."""
 
     def __init__(

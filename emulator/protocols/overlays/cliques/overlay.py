@@ -11,8 +11,8 @@ from emulator.protocols.overlays.cliques.directory import Directory
 from emulator.protocols.overlays.cliques.failure_detection import Mates
 from emulator.protocols.overlays.cliques.leading import Leading
 from emulator.protocols.overlays.cliques.measuring import Measuring
-from emulator.protocols.overlays.cliques.member_context import Surroundings
-from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.member_context import MemberContext
+from emulator.protocols.overlays.cliques.own_clique import OwnClique
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.overlays.cliques.view import View, even_ends
 from trellis.v1.cliques import CliqueRecord
@@ -43,11 +43,11 @@ class Cliques(Membership):
         self.directory = Directory(
             environment, parameters.expiry, parameters.patience, self._directory_changed
         )
-        self._current = Current(environment, self.directory, self._view_changed)
-        surroundings = Surroundings(environment, parameters, self.directory, self.measuring)
-        self._arrival = Arrival(surroundings, self._current)
-        self._leading = Leading(surroundings, self._current)
-        self._mates = Mates(surroundings, self._current, self._leading, self._rejoin)
+        self._own_clique = OwnClique(environment, self.directory, self._view_changed)
+        context = MemberContext(environment, parameters, self.directory, self.measuring)
+        self._arrival = Arrival(context, self._own_clique)
+        self._leading = Leading(context, self._own_clique)
+        self._mates = Mates(context, self._own_clique, self._leading, self._rejoin)
         self._clique_listener: CliqueListener | None = None
         self._gossips = 0
 
@@ -58,12 +58,12 @@ class Cliques(Membership):
     @property
     def view(self) -> View | None:
         """None until this server is in a clique."""
-        return self._current.view
+        return self._own_clique.view
 
     @property
     def mates(self) -> list[int]:
         """The other members of this server's clique."""
-        return self._current.mates
+        return self._own_clique.mates
 
     def start(self, contacts: Sequence[int]) -> None:
         parameters, every = self.parameters, self.environment.every
@@ -80,7 +80,7 @@ class Cliques(Membership):
             self._arrival.begin_alone()
 
     def stop(self, graceful: bool) -> None:
-        self._current.stopped = True
+        self._own_clique.stopped = True
         if graceful:
             self._mates.leave()
 
@@ -93,7 +93,7 @@ class Cliques(Membership):
         self._mates.lose(peer)
 
     def gauges(self) -> dict[str, float]:
-        view, changes = self.view, float(self._current.changes)
+        view, changes = self.view, float(self._own_clique.changes)
         if view is None:
             return {"clique_members": 0.0, "clique_changes": changes}
         return {
@@ -112,7 +112,7 @@ class Cliques(Membership):
             since = dict.fromkeys(members, 0.0)
             view = View(1, members, since, even_ends(len(members)), {})
             if self.environment.peer in members:
-                self._current.take(view)
+                self._own_clique.take(view)
             self.directory.put(view.record())
         self.measuring.ping_all(self.mates, lambda _: self._mates.report())
 
@@ -132,12 +132,12 @@ class Cliques(Membership):
     def _rejoin(self) -> None:
         """This server is no member, by the words of its leader or of most mates."""
         if self.view is not None:
-            self._current.drop()
+            self._own_clique.drop()
             self._arrival.join()
 
     def _gossip(self) -> None:
         self._gossips += 1
-        if self._current.leads and self._gossips % _MEETING == 1:
+        if self._own_clique.leads and self._gossips % _MEETING == 1:
             # Servers that join at the same moment may know nobody, and each other's directories never meet.
             self.environment.find_contacts(self._meet)
             return
@@ -149,7 +149,7 @@ class Cliques(Membership):
                 self.directory.exchange(peer)
 
     def _meet(self, contacts: Sequence[int]) -> None:
-        if contacts and not self._current.stopped:
+        if contacts and not self._own_clique.stopped:
             self.directory.exchange(contacts[0])
 
     def _directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:

@@ -10,7 +10,7 @@ from emulator.protocols.overlays.cliques.view import View, view_in
 from trellis.v1.cliques import CliqueView
 
 
-class Current:
+class OwnClique:
     """One server's clique, or none."""
 
     def __init__(

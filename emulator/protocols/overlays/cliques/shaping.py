@@ -12,8 +12,8 @@ from typing import Final
 
 from emulator.contract.protocol import Message, Timer
 from emulator.protocols.overlays.cliques.arrangement import UNKNOWN, rearrange
-from emulator.protocols.overlays.cliques.member_context import Surroundings
-from emulator.protocols.overlays.cliques.own_clique import Current
+from emulator.protocols.overlays.cliques.member_context import MemberContext
+from emulator.protocols.overlays.cliques.own_clique import OwnClique
 from emulator.protocols.overlays.cliques.view import (
     Rtts,
     View,
@@ -56,13 +56,13 @@ class _Survey:
 class Tending:
     """The proposals of one leader, made and answered."""
 
-    def __init__(self, surroundings: Surroundings, current: Current) -> None:
-        self._environment = environment = surroundings.environment
-        self._parameters = surroundings.parameters
-        self._bounds = surroundings.bounds
-        self._directory = surroundings.directory
-        self._measuring = surroundings.measuring
-        self._current = current
+    def __init__(self, context: MemberContext, own: OwnClique) -> None:
+        self._environment = environment = context.environment
+        self._parameters = context.parameters
+        self._bounds = context.bounds
+        self._directory = context.directory
+        self._measuring = context.measuring
+        self._own_clique = own
         self._locked_until = 0.0
         self._locked_by = environment.peer
         """The leader that this one consented to."""
@@ -101,7 +101,7 @@ class Tending:
 
     def tend(self) -> None:
         """Propose to a near clique."""
-        view = self._current.led
+        view = self._own_clique.led
         if view is None or self.locked:
             return
         others = [r for r in self._directory.records.values() if r.leader != view.leader]
@@ -113,7 +113,7 @@ class Tending:
             self._measuring.ping_all(leaders, lambda rtts: self._propose(leaders, rtts))
 
     def _propose(self, leaders: dict[int, CliqueRecord], rtts: dict[int, float]) -> None:
-        view = self._current.led
+        view = self._own_clique.led
         if view is None or self.locked:
             return
         near = sorted(rtts, key=lambda leader: rtts[leader])
@@ -146,7 +146,7 @@ class Tending:
 
     def _consented(self, leader: int, view: View, answer: Message) -> None:
         assert isinstance(answer, CliqueConsent)
-        own = self._current.led
+        own = self._own_clique.led
         theirs = None if answer.view is None else view_in(answer.view)
         if theirs is None or own is None or own.number != view.number:
             self._proposing = False
@@ -182,7 +182,7 @@ class Tending:
         if survey is None:
             return
         leader, own, theirs, rtts = survey.leader, survey.own, survey.theirs, survey.rtts
-        now = self._current.led
+        now = self._own_clique.led
         both = set(own.members) & set(theirs.members)
         if now is None or now.number != own.number or both:
             # Who is in both by these views will be missed by one of them.
@@ -208,10 +208,10 @@ class Tending:
             # Where both go on, each leader's clique is there under its number, or is replaced by the other.
             gone = [own.leader, theirs.leader] if len(made) == 1 else []
             view = View(number, order, since, ends, inside, gone)
-            self._current.publish(view, [own, theirs], [own.leader, theirs.leader])
+            self._own_clique.publish(view, [own, theirs], [own.leader, theirs.leader])
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
-        view = self._current.led
+        view = self._own_clique.led
         if view is None or self.locked or proposal.record is None:
             return CliqueConsent(None)
         if self.resting and len(proposal.record.members) >= self._parameters.minimum:

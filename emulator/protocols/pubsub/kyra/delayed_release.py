@@ -12,7 +12,7 @@ LINGERING: Final = 10.0
 """Seconds: within them a new holder is on its tree, and those below the old one have found other parents."""
 
 
-class Lingering:
+class DelayedRelease:
     """Things that end some time after they were given up, unless they are wanted again."""
 
     def __init__(self, environment: Environment) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from emulator.contract.protocol import Message
 from emulator.protocols.overlays.cliques.view import to_units
 from emulator.protocols.pubsub.content.links import TreeLinks
-from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from trellis.v1.kyra import KyraDistance, KyraProbe
 
 _LOOKS = (0.3, 1.0, 2.0, 4.0)
@@ -32,15 +32,15 @@ _KEPT: Final = 6
 class Growth:
     """One server's search on one tree."""
 
-    def __init__(self, site: Site, table: tuple[int, int], links: TreeLinks) -> None:
-        self._environment = site.environment
+    def __init__(self, server: ServerContext, table: tuple[int, int], links: TreeLinks) -> None:
+        self._environment = server.environment
         self._table = table
         self._links = links
-        self._measuring = site.measuring
-        self._patience = site.patience
-        self._down = site.down
+        self._measuring = server.measuring
+        self._patience = server.patience
+        self._down = server.down
         self._members: list[int] = []
-        self.root = site.peer
+        self.root = server.peer
         self._settled = False
         """Whether others agree on the root, so that newcomers do not change it."""
         self._round = 0

@@ -12,11 +12,11 @@ from typing import Final
 from emulator.protocols.pubsub.content.space import Box, Values
 from emulator.protocols.pubsub.content.streams import BoxStream
 from emulator.protocols.pubsub.content.trees import FilterTree
-from emulator.protocols.pubsub.kyra.delayed_release import Lingering
+from emulator.protocols.pubsub.kyra.delayed_release import DelayedRelease
 from emulator.protocols.pubsub.kyra.epoch import Epoch, Piece
-from emulator.protocols.pubsub.kyra.server_context import Site
-from emulator.protocols.pubsub.kyra.tree_membership import Places
-from emulator.protocols.pubsub.kyra.zone_assignment import Holder, Holdings
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
+from emulator.protocols.pubsub.kyra.tree_membership import TreeMembership
+from emulator.protocols.pubsub.kyra.zone_assignment import Holder, ZoneAssignment
 
 PIECES: Final = 1 << 20
 """Updates for a piece are for the table (epoch, this + the piece's number)."""
@@ -67,12 +67,14 @@ class _Feed:
 class Movement:
     """One server's subscriptions in one epoch."""
 
-    def __init__(self, site: Site, epoch: Epoch, holdings: Holdings, places: Places) -> None:
-        self._site = site
+    def __init__(
+        self, server: ServerContext, epoch: Epoch, zones: ZoneAssignment, trees: TreeMembership
+    ) -> None:
+        self._server = server
         self._epoch = epoch
-        self._holdings = holdings
-        self._places = places
-        self._lingering = Lingering(site.environment)
+        self._zones = zones
+        self._trees = trees
+        self._released_later = DelayedRelease(server.environment)
         self._feeds: dict[int, _Feed] = {}
         """By piece."""
         self._old_feeds: dict[int, _Feed] = {}
@@ -104,7 +106,7 @@ class Movement:
         """The tree of an event whose piece this server had until a moment ago, if it is still there."""
         for feed in self._old_feeds.values():
             if feed.piece.box.has(values):
-                return self._places.tree(feed.piece.tree)
+                return self._trees.tree(feed.piece.tree)
         return None
 
     @property
@@ -114,27 +116,27 @@ class Movement:
 
     def stop(self) -> None:
         """The epoch is over."""
-        self._lingering.stop()
+        self._released_later.stop()
         for feed in self._feeds.values():
             if feed.stream is not None:
                 feed.stream.end()
 
     def _begin(self, number: int, holder: Holder) -> None:
-        me, stream = self._site.peer, None
+        me, stream = self._server.peer, None
         tell: Callable[[Box, bool], None]
-        piece = self._holdings.pieces[number]
+        piece = self._zones.pieces[number]
         if piece.holder == me:
-            tree = self._places.tree(piece.tree)
+            tree = self._trees.tree(piece.tree)
             assert tree is not None
-            if self._lingering.keep(number):
+            if self._released_later.keep(number):
                 self._end_old(number)
             tell = partial(_tell_own, tree, me)
         else:
             table = self._epoch.number, PIECES + number
-            stream = self._site.trees.streams.to(piece.holder, table, partial(self._refused, number))
+            stream = self._server.trees.streams.to(piece.holder, table, partial(self._refused, number))
             tell = stream.change
         feed = self._feeds[number] = _Feed(piece, holder, tell, stream)
-        for interest, box in self._site.interests.boxes.items():
+        for interest, box in self._server.interests.boxes.items():
             feed.add(interest, box)
         if stream is not None:
             # The holder waits for word of each mate, even of those who want nothing there.
@@ -147,11 +149,11 @@ class Movement:
             feed.stream.end()
             return
         self._old_feeds[number] = feed
-        self._lingering.give_up(number, partial(self._end_old, number))
+        self._released_later.give_up(number, partial(self._end_old, number))
 
     def _end_old(self, number: int) -> None:
         feed = self._old_feeds.pop(number)
-        tree = self._places.tree(feed.piece.tree)
+        tree = self._trees.tree(feed.piece.tree)
         if tree is not None:
             for box in feed.told:
                 tree.routes.remove_own(feed.piece.holder, box)
@@ -159,7 +161,7 @@ class Movement:
     def _refused(self, number: int) -> None:
         """The other server does not know yet, or not any more, that the piece is its own."""
         again = partial(self._offer_again, number, self._feeds.get(number))
-        self._site.environment.set_timer(_AGAIN, again)
+        self._server.environment.set_timer(_AGAIN, again)
 
     def _offer_again(self, number: int, refused: _Feed | None) -> None:
         if refused is not None and self._feeds.get(number) is refused:

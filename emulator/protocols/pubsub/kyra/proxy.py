@@ -6,30 +6,30 @@ from functools import partial
 
 from emulator.protocols.pubsub.content.space import Box
 from emulator.protocols.pubsub.content.streams import Inflow
-from emulator.protocols.pubsub.kyra.delayed_release import Lingering
+from emulator.protocols.pubsub.kyra.delayed_release import DelayedRelease
 from emulator.protocols.pubsub.kyra.movement import PIECES
-from emulator.protocols.pubsub.kyra.server_context import Site
-from emulator.protocols.pubsub.kyra.tree_membership import Places
-from emulator.protocols.pubsub.kyra.zone_assignment import Holdings
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
+from emulator.protocols.pubsub.kyra.tree_membership import TreeMembership
+from emulator.protocols.pubsub.kyra.zone_assignment import ZoneAssignment
 from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 
 class Proxy:
     """What mates have moved here in one epoch."""
 
-    def __init__(self, site: Site, holdings: Holdings, places: Places) -> None:
-        self._site = site
-        self._holdings = holdings
-        self._places = places
-        self._lingering = Lingering(site.environment)
+    def __init__(self, server: ServerContext, zones: ZoneAssignment, trees: TreeMembership) -> None:
+        self._server = server
+        self._zones = zones
+        self._trees = trees
+        self._released_later = DelayedRelease(server.environment)
         self._moved: dict[tuple[int, int], tuple[Inflow, dict[Box, None]]] = {}
         """By mate and piece, in the order in which they came: every run has the same."""
 
     def on_update(self, mate: int, update: FilterUpdate) -> FilterAnswer:
         """A mate moves its subscriptions in a piece here."""
         number = update.tree - PIECES
-        held = self._holdings.holder(number) == self._site.peer
-        tree = self._places.tree(self._holdings.tree_of(number)) if held else None
+        held = self._zones.holder(number) == self._server.peer
+        tree = self._trees.tree(self._zones.tree_of(number)) if held else None
         if tree is None:
             return FilterAnswer(False)
         inflow, boxes = self._moved.setdefault((mate, number), (Inflow(), {}))
@@ -54,14 +54,14 @@ class Proxy:
     def sort(self) -> None:
         """What came from servers that left the clique, or is in others' pieces, goes on a little longer."""
         for mate, number in self._moved:
-            if mate in self._holdings.mates and self._holdings.holder(number) == self._site.peer:
-                self._lingering.keep((mate, number))
+            if mate in self._zones.mates and self._zones.holder(number) == self._server.peer:
+                self._released_later.keep((mate, number))
             else:
-                self._lingering.give_up((mate, number), partial(self._end, mate, number))
+                self._released_later.give_up((mate, number), partial(self._end, mate, number))
 
     def has_heard_all(self, number: int) -> bool:
         """Whether each mate has told what it wants in a piece."""
-        moved = [self._moved.get((mate, number)) for mate in self._holdings.mates]
+        moved = [self._moved.get((mate, number)) for mate in self._zones.mates]
         return all(each is not None and each[0].heard for each in moved)
 
     @property
@@ -71,11 +71,11 @@ class Proxy:
 
     def stop(self) -> None:
         """The epoch is over."""
-        self._lingering.stop()
+        self._released_later.stop()
 
     def _end(self, mate: int, number: int) -> None:
         _, boxes = self._moved.pop((mate, number))
-        tree = self._places.tree(self._holdings.tree_of(number))
+        tree = self._trees.tree(self._zones.tree_of(number))
         if tree is not None:
             for box in boxes:
                 tree.routes.remove_own(mate, box)

@@ -15,7 +15,7 @@ _DOWN: Final = 20.0
 """Seconds for which a server that was unreachable is not asked to be a root."""
 
 
-class Site:
+class ServerContext:
     """One server: its world, its clients, and the trees that it is on."""
 
     def __init__(

@@ -12,11 +12,11 @@ from emulator.protocols.pubsub.content.space import EventSpace
 from emulator.protocols.pubsub.content.system import content_system
 from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.protocols.pubsub.kyra.epoch import Epoch, epoch_of
-from emulator.protocols.pubsub.kyra.epoch_state import Plane
+from emulator.protocols.pubsub.kyra.epoch_state import EpochState
 from emulator.protocols.pubsub.kyra.movement import PIECES
 from emulator.protocols.pubsub.kyra.parameters import KyraParameters
 from emulator.protocols.pubsub.kyra.rates import Rates
-from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from emulator.protocols.pubsub.kyra.spreading import ways
 from emulator.protocols.pubsub.shared.recent import Recent
 from trellis.v1.cliques import CliqueRecord
@@ -46,8 +46,10 @@ class Kyra(PubSub):
         self.trees = FilterTrees(
             environment, self.space, parameters.beat, parameters.patience, self._on_tree_event
         )
-        self._site = Site(environment, self.space, self.trees, self.cliques.measuring, parameters.patience)
-        self.planes: list[Plane] = []
+        self._server = ServerContext(
+            environment, self.space, self.trees, self.cliques.measuring, parameters.patience
+        )
+        self.epochs: list[EpochState] = []
         """The oldest epoch first."""
         self._rates = Rates(environment, parameters, self.space, self.cliques, self._newest, self._begin)
         self._seen = Recent(environment, parameters.memory)
@@ -71,16 +73,16 @@ class Kyra(PubSub):
 
     def subscribe(self, interest: Interest) -> None:
         box = self.space.box(interest)
-        number = self._site.interests.add(box)
-        for plane in self.planes:
-            plane.add(number, box)
+        number = self._server.interests.add(box)
+        for state in self.epochs:
+            state.add(number, box)
 
     def unsubscribe(self, interest: Interest) -> None:
         box = self.space.box(interest)
-        number = self._site.interests.remove(box)
+        number = self._server.interests.remove(box)
         if number is not None:
-            for plane in self.planes:
-                plane.remove(number)
+            for state in self.epochs:
+                state.remove(number)
 
     def publish(self, event: Event) -> None:
         placed = self.space.place(event)
@@ -89,22 +91,22 @@ class Kyra(PubSub):
 
     def on_unreachable(self, peer: int) -> None:
         self.trees.lose(peer)
-        for plane in self.planes:
-            plane.places.lose(peer)
+        for state in self.epochs:
+            state.trees.lose(peer)
 
     def gauges(self) -> dict[str, float]:
-        plane = self._active()
+        state = self._active()
         trees = list(self.trees.trees.values())
-        proxied = sum(each.proxy.entries for each in self.planes)
+        proxied = sum(each.proxy.entries for each in self.epochs)
         return {
             "table_entries": float(sum(len(tree.routes.table) for tree in trees) + proxied),
             "table_searches": float(self.trees.searches),
             "table_comparisons": float(self.trees.compared),
             "proxy_entries": float(proxied),
             "trees_joined": float(len(trees)),
-            "trees": float(plane.epoch.trees if plane is not None else 0),
-            "epoch": float(plane.epoch.number if plane is not None else 0),
-            "tree_settled": float(plane is not None and plane.settled),
+            "trees": float(state.epoch.trees if state is not None else 0),
+            "epoch": float(state.epoch.number if state is not None else 0),
+            "tree_settled": float(state is not None and state.settled),
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
@@ -114,13 +116,13 @@ class Kyra(PubSub):
 
     def clique_changed(self) -> None:
         self._update_soon()
-        if not self.planes:
+        if not self.epochs:
             # The leader may know zones.
             self._rates.report()
 
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
-        for plane in self.planes:
-            plane.places.note_clique(before, now)
+        for state in self.epochs:
+            state.trees.note_clique(before, now)
         self._rates.note_change()
         self._update_soon()
 
@@ -131,84 +133,84 @@ class Kyra(PubSub):
 
     def _update(self) -> None:
         self._updating = False
-        for plane in self.planes:
-            plane.update(self.cliques.view)
-            plane.places.grow()
+        for state in self.epochs:
+            state.update(self.cliques.view)
+            state.trees.grow()
 
     def _newest(self) -> Epoch | None:
-        return self.planes[-1].epoch if self.planes else None
+        return self.epochs[-1].epoch if self.epochs else None
 
     def _begin(self, epoch: Epoch) -> None:
         """Prepare for an epoch; the ones before end some time after it has begun."""
-        plane = Plane(self._site, epoch, self._parameters.layout if epoch.number == 1 else None)
-        self.planes.append(plane)
+        state = EpochState(self._server, epoch, self._parameters.layout if epoch.number == 1 else None)
+        self.epochs.append(state)
         for record in self.cliques.directory.records.values():
-            plane.places.note_clique(None, record)
+            state.trees.note_clique(None, record)
         self._update_soon()
         rest = max(0.0, epoch.begins - self.environment.now) + 2 * self._parameters.notice
-        if len(self.planes) > 1:
-            self.environment.set_timer(rest, partial(self._end_before, plane))
+        if len(self.epochs) > 1:
+            self.environment.set_timer(rest, partial(self._end_before, state))
 
-    def _end_before(self, plane: Plane) -> None:
-        while self.planes and self.planes[0] is not plane and plane in self.planes:
-            self.planes.pop(0).stop()
+    def _end_before(self, state: EpochState) -> None:
+        while self.epochs and self.epochs[0] is not state and state in self.epochs:
+            self.epochs.pop(0).stop()
 
-    def _plane(self, epoch: int) -> Plane | None:
-        return next((plane for plane in self.planes if plane.epoch.number == epoch), None)
+    def _state_of(self, epoch: int) -> EpochState | None:
+        return next((state for state in self.epochs if state.epoch.number == epoch), None)
 
-    def _active(self) -> Plane | None:
+    def _active(self) -> EpochState | None:
         """The newest epoch that has begun."""
         now = self.environment.now
-        return next((plane for plane in reversed(self.planes) if plane.epoch.begins <= now), None)
+        return next((state for state in reversed(self.epochs) if state.epoch.begins <= now), None)
 
     # Subscriptions and trees
 
     def _on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
         if update.tree < PIECES:
             return self.trees.on_update(sender, update)
-        plane = self._plane(update.epoch)
-        return FilterAnswer(False) if plane is None else plane.proxy.on_update(sender, update)
+        state = self._state_of(update.epoch)
+        return FilterAnswer(False) if state is None else state.proxy.on_update(sender, update)
 
     def _on_probe(self, sender: int, probe: KyraProbe) -> KyraDistance:
-        plane = self._plane(probe.epoch)
-        growth = None if plane is None else plane.places.growth(probe.tree)
+        state = self._state_of(probe.epoch)
+        growth = None if state is None else state.trees.growth(probe.tree)
         return KyraDistance(False) if growth is None else growth.on_probe()
 
     # Events
 
     def _publish(self, event: PlacedEvent, patience: int) -> None:
-        plane = self._active()
-        if plane is not None and plane.holder(event.values) is not None:
-            self._to_zone(plane, event, 0, 0, self.environment.peer)
+        state = self._active()
+        if state is not None and state.holder(event.values) is not None:
+            self._to_zone(state, event, 0, 0, self.environment.peer)
         elif patience:
             self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
 
-    def _to_zone(self, plane: Plane, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
+    def _to_zone(self, state: EpochState, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
         """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
-        me, holder, had = self.environment.peer, plane.holder(event.values), plane.movement.had(event.values)
+        me, holder, had = self.environment.peer, state.holder(event.values), state.movement.had(event.values)
         if holder == me:
-            tree = plane.prepared(event.values)
+            tree = state.prepared(event.values)
             if tree is not None:
                 self._route(tree, event, hops, None)
             else:
-                again = partial(self._to_zone, plane, event, hops, 0, sender)
+                again = partial(self._to_zone, state, event, hops, 0, sender)
                 self.environment.set_timer(_PREPARING, again)
         elif had is not None and holder in (None, sender):
             # The new holder does not know yet that it is one.
             self._route(had, event, hops, None)
         elif holder is not None and turns < _TURNS:
-            self.environment.send(holder, KyraZoneEvent(event, plane.epoch.number, hops + 1, turns))
+            self.environment.send(holder, KyraZoneEvent(event, state.epoch.number, hops + 1, turns))
 
     def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
-        plane = self._plane(message.epoch)
+        state = self._state_of(message.epoch)
         assert message.event is not None
-        if plane is not None:
-            self._to_zone(plane, message.event, message.hops, message.turns + 1, sender)
+        if state is not None:
+            self._to_zone(state, message.event, message.hops, message.turns + 1, sender)
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
-        plane = self._plane(leaving.epoch)
-        if plane is not None:
-            plane.places.on_leaving(leaving.tree, sender)
+        state = self._state_of(leaving.epoch)
+        if state is not None:
+            state.trees.on_leaving(leaving.tree, sender)
 
     def _on_tree_event(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int) -> None:
         self._route(tree, event, hops, sender)
@@ -244,7 +246,7 @@ class Kyra(PubSub):
 
     def _deliver(self, event: PlacedEvent, hops: int) -> None:
         """Hand it over if somebody here wants it, once."""
-        if self._site.interests.want(event.values) and self._delivered.add(event.event):
+        if self._server.interests.want(event.values) and self._delivered.add(event.event):
             self.environment.deliver(self.space.event(event, hops))
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from emulator.protocols.pubsub.content.order import candidates
 from emulator.protocols.pubsub.content.trees import FilterTree
-from emulator.protocols.pubsub.kyra.delayed_release import Lingering
+from emulator.protocols.pubsub.kyra.delayed_release import DelayedRelease
 from emulator.protocols.pubsub.kyra.epoch import Epoch
 from emulator.protocols.pubsub.kyra.growth import Growth
-from emulator.protocols.pubsub.kyra.server_context import Site
+from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from trellis.v1.cliques import CliqueRecord
 from trellis.v1.kyra import KyraLeaving
 
@@ -19,15 +19,15 @@ _HOPE: Final = 12.0
 """Seconds for which a server waits for its parent on a tree that was laid out to start too."""
 
 
-class Places:
+class TreeMembership:
     """The trees of one epoch, as one server sees them."""
 
-    def __init__(self, site: Site, epoch: Epoch, laid_out: list[dict[int, int]] | None) -> None:
+    def __init__(self, server: ServerContext, epoch: Epoch, laid_out: list[dict[int, int]] | None) -> None:
         """With `laid_out`, the parents on each tree are these and are not searched for."""
-        self._site = site
+        self._server = server
         self._epoch = epoch
         self._laid_out = laid_out
-        self._lingering = Lingering(site.environment)
+        self._released_later = DelayedRelease(server.environment)
         self.growths: dict[int, Growth] = {}
         self._leaving: dict[int, Growth] = {}
         """Of trees on which this server stays a little longer, so that those who are there stay connected."""
@@ -37,7 +37,7 @@ class Places:
         """Trees of this server that have other members than it knows."""
 
     def tree(self, number: int) -> FilterTree | None:
-        return self._site.trees.trees.get((self._epoch.number, number))
+        return self._server.trees.trees.get((self._epoch.number, number))
 
     def growth(self, number: int) -> Growth | None:
         """This server's place on a tree, which it may be about to leave."""
@@ -61,7 +61,7 @@ class Places:
         changed, self._changed = self._changed, set()
         for tree, growth in (*self.growths.items(), *self._leaving.items()):
             if tree in changed:
-                zones, members = self._zones(tree), {self._site.peer}
+                zones, members = self._zones(tree), {self._server.peer}
                 for holders in self._holders.values():
                     members.update(holders[zones])
                 growth.update(sorted(members))
@@ -99,12 +99,12 @@ class Places:
 
     def stop(self) -> None:
         """The epoch is over."""
-        self._lingering.stop()
+        self._released_later.stop()
         for growth in (*self.growths.values(), *self._leaving.values()):
             growth.stop()
-        for epoch, tree in list(self._site.trees.trees):
+        for epoch, tree in list(self._server.trees.trees):
             if epoch == self._epoch.number:
-                self._site.trees.leave((epoch, tree))
+                self._server.trees.leave((epoch, tree))
         self.growths, self._leaving = {}, {}
 
     def _zones(self, tree: int) -> slice:
@@ -116,22 +116,22 @@ class Places:
         table = self._epoch.number, tree
         joined = self.tree(tree)
         if joined is None:
-            joined = self._site.trees.join(table, self._epoch.region(tree))
-        if self._lingering.keep(tree):
+            joined = self._server.trees.join(table, self._epoch.region(tree))
+        if self._released_later.keep(tree):
             self._leaving.pop(tree).stop()
         joined.links.closing = False
         self._changed.add(tree)
-        self.growths[tree] = Growth(self._site, table, joined.links)
+        self.growths[tree] = Growth(self._server, table, joined.links)
         if self._laid_out is not None:
-            joined.links.aim(candidates(self._laid_out[tree], self._site.peer), _HOPE)
+            joined.links.aim(candidates(self._laid_out[tree], self._server.peer), _HOPE)
 
     def _give_up(self, tree: int) -> None:
         """Leave it when others have found their places."""
         growth = self._leaving[tree] = self.growths.pop(tree)
         for peer in growth.leave():
-            self._site.environment.send(peer, KyraLeaving(self._epoch.number, tree))
-        self._lingering.give_up(tree, partial(self._leave, tree))
+            self._server.environment.send(peer, KyraLeaving(self._epoch.number, tree))
+        self._released_later.give_up(tree, partial(self._leave, tree))
 
     def _leave(self, tree: int) -> None:
         self._leaving.pop(tree).stop()
-        self._site.trees.leave((self._epoch.number, tree))
+        self._server.trees.leave((self._epoch.number, tree))

@@ -10,7 +10,7 @@ Holder = tuple[int, float]
 """A server that has a piece, and since when it is in a clique: one that came back has forgotten all."""
 
 
-class Holdings:
+class ZoneAssignment:
     """The pieces of one epoch in this server's clique."""
 
     def __init__(self, peer: int, epoch: Epoch) -> None:
