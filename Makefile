@@ -25,7 +25,7 @@ $(VENV)/archived: emulator/_compiled/stamp
 	touch $@
 
 trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py \
-    emulator/messages/fields.py
+    emulator/messages/fields.py emulator/messages/options.py
 	protos/generate $(BIN)/python
 
 # The protocols are compiled where there is a C compiler; elsewhere everything works, slower.

@@ -14,8 +14,10 @@ from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
+from analysis.tables.observations import Unmeasured, gauges, listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
+from emulator.contract.gauges import Gauge
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory
@@ -49,16 +51,18 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     stages = Stages(tell, size, READING if spark else STARTING)
     measured: dict[str, Values] = {}
     away: dict[str, list[Absence]] = {}
+    unmeasured: dict[str, list[Unmeasured]] = {}
+    declared: dict[str, Gauge] = {}
     found: list[Found] = []
     if ready and spark is not None:
-        measured, away = _measure(run, ready, stages, spark, found)
+        measured, away, unmeasured, declared = _measure(run, ready, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured, away = _measure(run, ready, stages, own, found)
+            measured, away, unmeasured, declared = _measure(run, ready, stages, own, found)
     stages.begin(SUMMARY)
     compared = {record.name: reconcile(record, found) for record in ready}
-    return summarize(run, experiment, records, measured, away, compared)
+    return summarize(run, experiment, records, measured, away, compared, unmeasured, declared)
 
 
 def _measure(
@@ -67,12 +71,12 @@ def _measure(
     stages: Stages,
     spark: SparkSession,
     found: list[Found],
-) -> tuple[dict[str, Values], dict[str, list[Absence]]]:
+) -> tuple[dict[str, Values], dict[str, list[Absence]], dict[str, list[Unmeasured]], dict[str, Gauge]]:
     tables = build_tables(spark, run, list(records), stages, found)
     stages.begin(SERIES)
     tables = build_series(run, tables)
     stages.begin(MEASURING)
-    return measure(tables), listed(tables)
+    return measure(tables), listed(tables), listed_unmeasured(tables), gauges(tables)
 
 
 def _trace_bytes(records: Sequence[TrialRecord]) -> int:

@@ -13,8 +13,10 @@ from analysis.measures.catalogue import describe
 from analysis.measures.measures import Values
 from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
+from analysis.tables.observations import Unmeasured
 from analysis.tables.reconciliation import told_by
 from analysis.tables.trials import TrialRecord
+from emulator.contract.gauges import Gauge
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory, write_whole
 from emulator.experiment.run.fidelity import Check, Fidelity
@@ -27,9 +29,12 @@ def summarize(
     measured: Mapping[str, Values],
     away: Mapping[str, Sequence[Absence]],
     compared: Mapping[str, Sequence[Check]],
+    unmeasured: Mapping[str, Sequence[Unmeasured]],
+    gauges: Mapping[str, Gauge],
 ) -> dict[str, Any]:
     """Write `summary.json` and return it. `measured` has the trials that could be analysed, `away` when
-    peers of hosts that had died were not up.
+    peers of hosts that had died were not up, `unmeasured` what components told as NaN or infinity, `gauges`
+    what components declare of theirs.
 
     A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole
     and is what was written, as it was `compared`.
@@ -37,6 +42,11 @@ def summarize(
     trials = [
         _trial(record, measured.get(record.name), compared.get(record.name, ()))
         | {"absences": [asdict(a) for a in away.get(record.name, ())]}
+        | {
+            "unmeasured": [
+                {"system": record.spec.system.name} | asdict(told) for told in unmeasured.get(record.name, ())
+            ]
+        }
         for record in records
     ]
     variants = variant_results(records, measured)
@@ -61,7 +71,7 @@ def summarize(
             }
             for v in variants
         ],
-        "measures": {name: asdict(describe(name)) for name in names},
+        "measures": {name: asdict(describe(name, gauges)) for name in names},
         "claims": [
             asdict(verdict) | {"holds": verdict.holds}
             for verdict in judge(

@@ -15,6 +15,8 @@ from release_world import World
 from typer.testing import CliRunner, Result
 from xdist.scheduler import LoadScopeScheduling
 
+from emulator.runtime.breaches import CHECKED
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 # does not hang on luck.
 settings.register_profile("trellis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("trellis")
+
+# Each trial on the virtual clock is checked, so that a protocol that breaks its contract is found out here.
+os.environ.setdefault(CHECKED, "1")
 
 # A shell has what it starts in the background ignore interrupts, and so what tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -20,6 +20,7 @@ from emulator.contract.protocol import (
 from emulator.messages.message import Message
 from emulator.protocols.overlays.pastry import Pastry, PastryParameters
 from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.observation import Observation
 from trellis.v1.overlay import Contact, LookupRequest
 
 REFUSAL = 2.0
@@ -87,6 +88,9 @@ class Place(Life):
         self.outcomes.append(outcome)
         if isinstance(outcome, Lookup):
             self.world.arrivals.append((outcome.number, self.peer, outcome.hops, self.world.now))
+
+    def record(self, channel: Channel, observation: Observation) -> None:
+        pass
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         self.world.identifiers[self.peer] = identifier

@@ -30,12 +30,20 @@ INTEGERS = {
     names.LOOKUP: "lookup",
     names.INTEREST: "interest",
     names.SESSION: "session",
+    names.SUBJECT: "subject",
 }
 FLAGS = {names.INTERESTED: "interested", names.DELIVERED: "delivered", names.GRACEFUL: "graceful"}
-WORDS = {names.MESSAGE_KIND: "kind", names.CHANNEL: "channel"}
+WORDS = {
+    names.MESSAGE_KIND: "kind",
+    names.CHANNEL: "channel",
+    names.OBSERVED: "observed",
+    names.UNIT: "unit",
+}
+FRACTIONS = {names.VALUE: "value"}
 
 attributes = st.dictionaries(
-    st.sampled_from([*INTEGERS, *FLAGS, *WORDS, "someone.else", "x" * 40]), st.integers(-(2**31), 2**31 - 1)
+    st.sampled_from([*INTEGERS, *FLAGS, *WORDS, *FRACTIONS, "someone.else", "x" * 40]),
+    st.integers(-(2**31), 2**31 - 1),
 ).flatmap(lambda chosen: st.permutations(list(chosen.items())))
 times = st.integers(START, START + 10**15)
 spans = st.tuples(
@@ -54,6 +62,8 @@ def key_value(key: str, number: int) -> KeyValue:
         return KeyValue(key=key, value=AnyValue(bool_value=number > 0))
     if key in INTEGERS:
         return KeyValue(key=key, value=AnyValue(int_value=number))
+    if key in FRACTIONS:
+        return KeyValue(key=key, value=AnyValue(double_value=number / 3))
     return KeyValue(key=key, value=AnyValue(string_value=str(number)))
 
 
@@ -89,7 +99,7 @@ def messages(found: list[Any], host: str) -> TracesData:
 
 def expected_row(span: Any, host: str) -> dict[str, Any]:
     trace, identifier, parent, name, start, end, pairs = span
-    row = dict.fromkeys([*INTEGERS.values(), *FLAGS.values(), *WORDS.values()], None) | {
+    row = dict.fromkeys([*INTEGERS.values(), *FLAGS.values(), *WORDS.values(), *FRACTIONS.values()], None) | {
         "host": host,
         "incarnation": 2,
         "trace": trace,
@@ -109,6 +119,8 @@ def expected_row(span: Any, host: str) -> dict[str, Any]:
             row[FLAGS[key]] = number > 0
         elif key in WORDS:
             row[WORDS[key]] = str(number)
+        elif key in FRACTIONS:
+            row[FRACTIONS[key]] = number / 3
     return row
 
 

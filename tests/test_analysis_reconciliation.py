@@ -215,7 +215,8 @@ def test_a_status_that_says_valid_is_not_believed_alone(tmp_path: Path) -> None:
     experiment = read_experiment(run)
 
     def is_valid() -> bool:
-        return bool(summarize(run, experiment, read_trials(run, experiment), {TRIAL: {}}, {}, {})["valid"])
+        records = read_trials(run, experiment)
+        return bool(summarize(run, experiment, records, {TRIAL: {}}, {}, {}, {}, {})["valid"])
 
     assert is_valid()
     write_outcome(trial, [], valid=False)

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parent.parent
 
 SANS_IO = (
     "emulator.compact",
+    "emulator.contract.gauges",
+    "emulator.contract.interests",
     "emulator.messages",
     "emulator.contract.identifiers",
     "emulator.contract.protocol",

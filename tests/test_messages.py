@@ -7,6 +7,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,9 +18,18 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from emulator.messages import catalogue
+from emulator.messages.building import write_messages
 from emulator.messages.fields import UnsupportedProto
 from emulator.messages.generate import generate
-from emulator.messages.message import CONTROL, EVENT, MAINTENANCE, MalformedMessage, Message, Part
+from emulator.messages.message import (
+    CONTROL,
+    EVENT,
+    MAINTENANCE,
+    NOTIFICATION,
+    MalformedMessage,
+    Message,
+    Part,
+)
 from trellis.v1 import options_pb2
 from trellis.v1.content import EventContent, EventDelivery, ProbePub, ProbePubMulticast
 from trellis.v1.overlay import Contact, Goodbye, LookupRequest, NewscastExchange, Profile, Routed
@@ -197,14 +207,15 @@ def test_a_package_generates_messages_of_its_own(tmp_path: Path, monkeypatch: py
         message Hearsay {{ {KIND} Rumour rumour = 1; Hearsay before = 2; }}
         message Pack {{ option (trellis.v1.kind) = AS_ENCLOSED; trellis.v1.Enclosed message = 1; }}
     """
-    (path,) = generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
+    ((path, types),) = generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("strange.rumours")
     try:
         rumour = module.Rumour(event=3, heat=-2)
         assert rumour.topic is None and rumour.topic_number() == -1
         assert module.Hearsay(rumour).event_number() == 3
-        assert catalogue.decode("Rumour", rumour.encode()) == rumour
+        assert catalogue.decode("strange.Rumour", rumour.encode()) == rumour
+        assert types[0] == ("Rumour", "strange.Rumour", "event")
         assert module.Pack(rumour).kind() == EVENT
         assert module.Rumour.__doc__ == "What is told."
         assert path == tmp_path / "strange" / "rumours.py"
@@ -239,15 +250,91 @@ def test_a_file_of_another_syntax_is_refused_with_what_to_write(tmp_path: Path, 
 def test_a_file_of_parts_alone_needs_no_options(tmp_path: Path) -> None:
     path = tmp_path / "parts.proto"
     path.write_text('syntax = "proto3"; package strange; message Piece { uint32 number = 1; }')
-    (written,) = generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+    ((written, types),) = generate([path], [tmp_path, ROOT / "protos"], tmp_path)
     assert "class Piece(Part)" in written.read_text()
+    assert types == [("Piece", "", "part")]
+
+
+def made(folder: Path, package: str, text: str, name: str = "messages") -> ModuleType:
+    """The module of a file of this proto package, in a Python package of its own."""
+    path = folder / f"{package}_{name}" / f"{name}.proto"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'syntax = "proto3"; package {package}; import "trellis/v1/options.proto"; {text}')
+    generate([path], [folder, ROOT / "protos"], folder)
+    return importlib.import_module(f"{path.parent.name}.{name}")
+
+
+def test_messages_of_packages_and_of_trellis_never_collide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    one = made(tmp_path, "one", f"message Heartbeat {{ {KIND} uint32 peer = 1; }}")
+    two = made(tmp_path, "two", f"message Heartbeat {{ {KIND} string name = 1; }}")
+    assert (one.Heartbeat.NAME, two.Heartbeat.NAME) == ("one.Heartbeat", "two.Heartbeat")
+    assert catalogue.message_type("one.Heartbeat") is one.Heartbeat
+    assert catalogue.message_type("two.Heartbeat") is two.Heartbeat
+    encoded = Routed(message=two.Heartbeat(name="x")).encode()
+    assert Routed.read(encoded, 0, len(encoded)).message == two.Heartbeat(name="x")
 
 
 def test_two_message_types_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    generate([write(tmp_path, f"message Goodbye {{ {KIND} }}")], [tmp_path, ROOT / "protos"], tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ValueError, match="two message types are called Goodbye"):
-        importlib.import_module("strange.rumours")
+    made(tmp_path, "same", f"message Goodbye {{ {KIND} }}", "a")
+    with pytest.raises(ValueError, match=r"two message types are called same\.Goodbye.*another package"):
+        made(tmp_path, "same", f"message Goodbye {{ {KIND} }}", "b")
+
+
+@pytest.mark.parametrize(
+    ("package", "complaint"),
+    [
+        ("", "names no package.*begin it with package NAME;"),
+        ("package trellis.v1;", "trellis.v1 is Trellis' own"),
+        (f"package {'long' * 50};", "longer than 200 characters"),
+    ],
+)
+def test_a_package_that_names_no_messages_is_refused(tmp_path: Path, package: str, complaint: str) -> None:
+    path = tmp_path / "rumours.proto"
+    path.write_text(
+        f'syntax = "proto3"; {package} import "trellis/v1/options.proto"; message Rumour {{ {KIND} }}'
+    )
+    with pytest.raises(UnsupportedProto, match=complaint):
+        write_messages([path], tmp_path)
+
+
+def test_a_message_is_of_the_kind_of_what_rides_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = """
+        message Rumour { uint32 event = 1; }
+        message Ping {
+          option (trellis.v1.kind) = MAINTENANCE;
+          uint32 sequence = 1;
+          repeated Rumour rumours = 2 [(trellis.v1.carries) = EVENT];
+          Rumour asked = 3 [(trellis.v1.carries) = NOTIFICATION];
+          repeated uint32 changed = 4 [(trellis.v1.carries) = CONTROL, (trellis.v1.vector) = true];
+          optional uint32 joined = 5 [(trellis.v1.carries) = CONTROL];
+        }
+    """
+    module = made(tmp_path, "riding", text)
+    ping, rumour = module.Ping, module.Rumour(7)
+    assert ping(sequence=3).kind() == MAINTENANCE
+    assert ping(joined=0).kind() == CONTROL
+    assert ping(changed=vec[i64]([1])).kind() == CONTROL
+    assert ping(asked=rumour, joined=1).kind() == NOTIFICATION
+    assert ping(rumours=[rumour], asked=rumour, joined=1).kind() == EVENT
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"message M {{ {KIND} uint32 a = 1 [(trellis.v1.carries) = CONTROL]; }}", "M is EVENT already"),
+        ("message M { uint32 a = 1 [(trellis.v1.carries) = EVENT]; }", "no kind of its own"),
+    ],
+)
+def test_a_field_cannot_carry_what_its_message_is_not(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(UnsupportedProto, match=rf"M\.a carries .*{complaint}"):
+        generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
 
 
 def test_shared_parts_with_equal_bytes_are_one_object_and_others_are_not() -> None:

@@ -79,6 +79,12 @@ class WitnessEnvironment(Environment):
     def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
         self.inner.serve(kind, answer)
 
+    def serve_later(self, kind: type[M], answer: Callable[[int, M, Callable[[Message], None]], None]) -> None:
+        self.inner.serve_later(kind, answer)
+
+    def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
+        self.inner.record(name, value, subject, unit)
+
     def send(self, peer: int, message: Message) -> None:
         self.inner.send(peer, message)
 

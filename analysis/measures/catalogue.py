@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from analysis.measures import routing, topology
+from emulator.contract.gauges import Gauge
 from emulator.contract.system import Workload
 
 STATE_PREFIX = "state."
+_BETTER: dict[str, Literal["lower", "higher"]] = {"lower": "lower", "higher": "higher"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,11 +422,16 @@ APPLICABLE: dict[Workload, frozenset[str]] = {
 """What is measured of a trial, by what its peers were asked for."""
 
 
-def describe(name: str) -> Measure:
-    """What a measure is; `state.<name>` is whatever a system tells of itself."""
+def describe(name: str, gauges: Mapping[str, Gauge] | None = None) -> Measure:
+    """What a measure is; `state.<name>` is whatever a system tells of itself.
+
+    `gauges` are what components declare, by that name.
+    """
     if name.startswith(STATE_PREFIX):
         channel, _, gauge = name.removeprefix(STATE_PREFIX).rpartition("/")
         title = gauge.replace("_", " ").capitalize() + (f" ({channel})" if channel else "")
         about = "What peers told of themselves at the end of the measure phase, mean over peers."
-        return Measure(title, "", None, about)
+        told = (gauges or {}).get(name.removeprefix(STATE_PREFIX), Gauge())
+        better = _BETTER.get(told.better)
+        return Measure(title, told.unit, better, f"{told.text} {about}" if told.text else about)
     return MEASURES[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -52,7 +53,9 @@ def measure(tables: Tables) -> dict[str, Values]:
 
 
 def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))
+    """A number of a summary; what is not finite was not measured."""
+    number = math.nan if value is None else float(str(value))
+    return number if math.isfinite(number) else None
 
 
 def _share(counted: Column, of: Column) -> Column:

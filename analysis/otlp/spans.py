@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.message import DecodeError
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from analysis.otlp.columns import BYTES, FIXED64, Buffer, Field, Rows, submessages
@@ -49,6 +50,10 @@ SPANS = pa.schema(
         ("graceful", pa.bool_()),
         ("kind", pa.string()),  # of the message
         ("channel", pa.string()),  # null at the root channel
+        ("observed", pa.string()),  # an observation's name, null of all other spans
+        ("value", pa.float64()),  # of an observation, like the next two; null if it was not measured
+        ("subject", pa.int64()),
+        ("unit", pa.string()),
         ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
         ("tally", TALLY),  # how many spans of one start of a host were read; the others are null then
     ]
@@ -69,6 +74,9 @@ POINTS = pa.schema(
         ("channel", pa.string()),  # null at the root channel
         ("identifier", pa.string()),  # hexadecimal
         ("space", pa.string()),
+        ("unit", pa.string()),  # this and the next two: what a component declares of its gauge
+        ("text", pa.string()),
+        ("better", pa.string()),
         ("loss", LOSS),
         ("tally", TALLY),
     ]
@@ -96,11 +104,17 @@ _ATTRIBUTES = {
     names.SPACE: "space",
     names.MESSAGE_TYPE: "message",
     names.TRAFFIC: "traffic",
+    names.OBSERVED: "observed",
+    names.VALUE: "value",
+    names.SUBJECT: "subject",
+    names.UNIT: "unit",
 }
 # Fields of Span, NumberDataPoint, AnyValue and Metric (opentelemetry/proto/{trace,metrics,common}/v1).
 _TRACE_ID, _SPAN_ID, _PARENT, _NAME, _START, _END, _SPAN_ATTRIBUTES = 1, 2, 4, 5, 7, 8, 9
 _TIME, _DOUBLE, _INTEGER, _POINT_ATTRIBUTES = 3, 4, 6, 7
 _STRING_VALUE, _DOUBLE_VALUE, _GAUGE, _SUM = 1, 4, 5, 7
+_TOLD_BY_METRICS = {1: "name", 2: "text", 3: "unit"}
+_METADATA = 12
 
 
 @dataclass(slots=True)
@@ -167,6 +181,10 @@ class _Columns:
                 column.set_texts(rows[value.rows], self.buffer.texts(value))
             elif value.number == _STRING_VALUE:
                 self.set_words(column, rows[value.rows], value)
+            elif key == names.VALUE:
+                if value.number != _DOUBLE_VALUE:
+                    raise ValueError(f"{key} is not a number with a fraction")
+                column.set(rows[value.rows], self.buffer.words(value.values).view(np.int64))
             elif value.number == _DOUBLE_VALUE:
                 raise ValueError(f"{key} is not a whole number")
             else:
@@ -300,28 +318,31 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
     offsets: list[int] = []
     lengths: list[int] = []
     resources = []
-    metrics: list[tuple[str, int, int]] = []
+    metrics: list[tuple[dict[str, str], int, int]] = []
     for resource, scopes in _scopes(data):
         before = len(offsets)
         for start, size in scopes:
             for number, offset, length in submessages(data, start, start + size):
                 if number == 2:
                     first = len(offsets)
-                    name = ""
+                    told: dict[str, str] = {}
                     for part, inner, inner_length in submessages(data, offset, offset + length):
-                        if part == 1:
-                            name = data[inner : inner + inner_length].decode()
+                        if part in _TOLD_BY_METRICS:
+                            told[_TOLD_BY_METRICS[part]] = data[inner : inner + inner_length].decode()
+                        elif part == _METADATA:
+                            told |= _metadata(data[inner : inner + inner_length])
                         elif part in (_GAUGE, _SUM):
                             for kind, point, point_length in submessages(data, inner, inner + inner_length):
                                 if kind == 1:
                                     offsets.append(point)
                                     lengths.append(point_length)
-                    metrics.append((name, first, len(offsets)))
+                    metrics.append((told, first, len(offsets)))
         resources.append((resource, len(offsets) - before))
     buffer = Buffer(data)
     columns = _Columns(buffer, POINTS, len(offsets))
-    for name, first, end in metrics:
-        columns["name"].set_word(np.arange(first, end), name)
+    for told, first, end in metrics:
+        for column, word in told.items():
+            columns[column].set_word(np.arange(first, end), word)
     for found in buffer.fields(np.array(offsets, np.int64), np.array(lengths, np.int64)):
         if found.number == _POINT_ATTRIBUTES:
             columns.set_attributes(found)
@@ -335,6 +356,15 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
     columns.set_resources(resources, ("at_ns",))
     _count(resources, trial, tally)
     return columns.batch()
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """What the metadata of a gauge's metric tells by our names."""
+    try:
+        found = KeyValue.FromString(data)
+    except DecodeError as error:
+        raise ValueError(f"damaged metadata: {error}") from error
+    return {"better": found.value.string_value} if found.key == names.BETTER else {}
 
 
 def loss_batch(

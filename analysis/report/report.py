@@ -126,6 +126,7 @@ def _page(run: RunDirectory) -> str:
         checks=list(check_rows(results.trials)),
         away=list(absence_rows(results.trials)),
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
+        unmeasured=[(t["trial"], row) for t in results.trials for row in t.get("unmeasured", [])],
         whose=whose(results.trials),
         measures=measure_groups(results),
         sweep=sweep_charts(results),

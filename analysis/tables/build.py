@@ -8,9 +8,9 @@ order for the same telemetry and plan, and are the same byte for byte.
 
 Written by `analysis.tables.build`:
 
-hops         every span of every operation: the root (no parent), each message, at its receiver (with a
-             sender), and each delivery that no message's span tells of (neither; named "delivery"; without a
-             parent too if it belongs to no operation).
+hops         every span of every operation, observations left out: the root (no parent), each message, at its
+             receiver (with a sender), and each delivery that no message's span tells of (neither; named
+             "delivery"; without a parent too if it belongs to no operation).
              trace binary(16), span bigint, parent bigint?, message (the message's name, or the
              operation's for a root), kind? ("event", "notification", "control", "maintenance"), channel?
              (of the component that sent the message, empty at the root; both null where there is no
@@ -97,10 +97,17 @@ counters     what each peer sent over the measure phase, as its host counted.
 messages     sent by all hosts over the measure phase by type and channel.
              message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
 states       what components of peers told of themselves: peer, channel, at_s, moment ("start", "end" of
-             the measure phase), name (without `trellis.state.`), value
+             the measure phase, "sample": over time, of gauges that ask for it), name (without
+             `trellis.state.`), value? (null: not measured)
+gauges       what components declare of their gauges: channel, name, unit, text, better ("higher", "lower"
+             or empty); only of those that declare any.
+observations  one row for each time that a component recorded something of itself.
+             peer, channel (of the component, empty at the root), session int, at_s, name, value? (null: not
+             measured), subject bigint? (whom or what it is about), unit (empty if none was given), trace?,
+             span? (the operation and the span of `hops` that was being handled)
 links        links of overlays: peer, channel, neighbour, kind, at_s, moment ("start", "end")
 losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
-points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value,
+points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value?,
              peer?, neighbour?, kind? (of a link, or of messages), message?, traffic?, channel? (null at the
              root), identifier?, space?
 
@@ -125,13 +132,22 @@ clusters             one row a topic with subscribers up at the end of the measu
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.engine.progress import READING, TABLES, Stages
 from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing, topology
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
+from analysis.tables.observations import (
+    GAUGES,
+    OBSERVATIONS,
+    declared_rows,
+    finite,
+    no_unmeasured,
+    observations,
+    unmeasured,
+)
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.reconciliation import Found
 from analysis.tables.roles import roles
@@ -149,6 +165,7 @@ _HOPS = [
     *("sent_s", "handled_s", "delay_ms"),
 ]
 _MESSAGE = ("message", "kind", "channel", "traffic")
+_OBSERVATION = ("at_s", "peer", "channel", "name", "subject", "value", "unit", "span")
 _OPERATION = [
     *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
     *("session", "graceful", "at_s"),
@@ -197,7 +214,9 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
         "sessions", lambda: sessions(spark, planned_sessions, making, records), "peer", "session", "start_s"
     )
     write("absences", lambda: absences(making), "from_s", "host", "peer")
-    write("states", lambda: peers.states(making), "name", "moment", "peer", "channel")
+    write("states", lambda: peers.states(making), "name", "moment", "peer", "channel", "at_s")
+    if "unmeasured" not in making:
+        making.put("unmeasured", unmeasured(making))
     write("identifiers", lambda: identifiers(making), "channel", "peer", "at_s", "identifier")
     schemas = {
         "interests": content.INTERESTS,
@@ -246,23 +265,51 @@ def write_telemetry(
     """
     observed = []
 
-    def readable(signal: str) -> DataFrame:
+    def readable(signal: str, *more: Column) -> DataFrame:
         found = Observation()
         observed.append(found)
         notes = [
             F.collect_list(F.when(F.col(note).isNotNull(), F.struct("trial", note))).alias(note)
             for note in ("loss", "tally")
         ]
-        frame = read_noted(spark, records, signal).observe(found, *notes)
+        frame = read_noted(spark, records, signal).observe(found, *notes, *more)
         return frame.where("loss is null and tally is null").drop("loss", "tally")
 
-    hops = corrected_spans(spark, readable("traces"), records).withColumn(
+    is_observation, measured = F.col("observed").isNotNull(), finite("value").isNotNull()
+    is_gauge = F.col("name").startswith(names.STATE) | F.col("name").startswith(names.SAMPLE)
+    declares = F.coalesce("unit", "text", "better").isNotNull()
+    about = F.struct("trial", "channel", "name", "unit", "text", "better")
+    spans = readable(
+        "traces",
+        F.count_if(is_observation).alias("observations"),
+        F.count_if(is_observation & ~measured).alias("unmeasured"),
+    )
+    hops = corrected_spans(spark, spans.where(~is_observation), records).withColumn(
         "delivered", F.coalesce("delivered", F.lit(False))
     )
     of_message = F.when(F.col("sender").isNotNull(), F.coalesce("channel", F.lit("")))
     hops = hops.withColumns({"depth": F.coalesce("depth", F.lit(0)), "channel": of_message})
-    points = readable("metrics").withColumn("at_s", F.col("at_ns") / 1e9)
+    points = readable(
+        "metrics",
+        F.collect_set(F.when(declares, about)).alias("gauges"),
+        F.count_if(is_gauge & ~measured).alias("unmeasured"),
+    ).withColumns({"at_s": F.col("at_ns") / 1e9, "value": finite("value")})
     tables |= write_in_order(run, spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
+    of_spans, of_points = (found.get for found in observed)
+    tables["observations"] = (
+        write_table(observations(spark, records), run, "observations", *_OBSERVATION)
+        if of_spans["observations"]
+        else write_nothing(spark.createDataFrame([], OBSERVATIONS).where("false"), run, "observations")
+    )
+    declared = declared_rows(map(tuple, of_points["gauges"]))
+    told = spark.createDataFrame(declared, GAUGES)
+    tables["gauges"] = (
+        write_table(told, run, "gauges", "channel", "name")
+        if declared
+        else write_nothing(told.where("false"), run, "gauges")
+    )
+    if not (of_spans["unmeasured"] or of_points["unmeasured"]):
+        tables["unmeasured"] = no_unmeasured(spark)
     lost = [(row.trial, *row.loss) for found in observed for row in found.get["loss"]]
     schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
     losses = spark.createDataFrame(lost, schema)

@@ -18,6 +18,10 @@ _COUNTERS = [
 ]
 
 
+SAMPLED = "sample"
+"""The moment of a gauge that is recorded over time."""
+
+
 def _moment() -> Column:
     """Of the two snapshots: the one nearer to the start or to the end of the measure phase."""
     middle = (F.col("measure_start_s") + F.col("measure_end_s")) / 2
@@ -36,10 +40,13 @@ def _points(tables: Tables, *columns: str) -> DataFrame:
 
 def states(tables: Tables) -> DataFrame:
     """The table of that name."""
+    points = _points(tables, "peer", "channel", "at_s", "name", "value")
+    sampled = F.col("name").startswith(names.SAMPLE)
+    begin = F.when(sampled, len(names.SAMPLE) + 1).otherwise(len(names.STATE) + 1)
     return (
-        _points(tables, "peer", "channel", "at_s", "name", "value")
-        .where(F.col("name").startswith(names.STATE))
-        .withColumn("name", F.substring("name", len(names.STATE) + 1, 200))
+        points.where(F.col("name").startswith(names.STATE) | sampled)
+        .withColumn("moment", F.when(sampled, SAMPLED).otherwise(F.col("moment")))
+        .withColumn("name", F.substring("name", begin, F.lit(200)))
     )
 
 

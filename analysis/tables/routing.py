@@ -80,7 +80,9 @@ def servers(tables: Tables) -> DataFrame:
             start = F.coalesce(F.sum(F.when(of_it & ~at_end, value)), F.lit(0.0))
             # A peer that came back meanwhile counts from 0.
             columns.append(F.when(end >= start, end - start).otherwise(end).alias(column))
-    states = tables["states"].where("channel = ''").groupBy("trial", "peer").agg(*columns)
+    states = (
+        tables["states"].where("channel = '' and moment != 'sample'").groupBy("trial", "peer").agg(*columns)
+    )
     return (
         tables["traffic"]
         .select("trial", "peer")

@@ -55,7 +55,11 @@ def trees(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecor
 
 def _up(tables: Tables, gauge: str) -> DataFrame:
     """The servers that told of a gauge, each as a link to itself."""
-    told = tables["states"].where(F.col("name") == gauge).select("trial", "moment", "peer")
+    told = (
+        tables["states"]
+        .where((F.col("name") == gauge) & (F.col("moment") != "sample"))
+        .select("trial", "moment", "peer")
+    )
     return told.withColumn("neighbour", F.col("peer"))
 
 

@@ -27,11 +27,14 @@ ROOMS = ("protocols",)
 """Whole folders of `emulator/`."""
 MODULES = (
     "emulator.compact.bit_sets",
+    "emulator.contract.gauges",
     "emulator.contract.identifiers",
+    "emulator.contract.interests",
     "emulator.compact.number_maps",
     "emulator.compact.number_sets",
     "emulator.messages.catalogue",
     "emulator.messages.coding",
+    "emulator.messages.fingerprint",
     "emulator.messages.message",
     "emulator.contract.protocol",
     "emulator.runtime.peer_channels",
@@ -41,6 +44,8 @@ MODULES = (
     "emulator.network.links",
     "emulator.telemetry.context",
     "emulator.telemetry.span_encoding",
+    "emulator.telemetry.metric_batch",
+    "emulator.telemetry.observation",
     "emulator.telemetry.recorder",
     "emulator.telemetry.message_counts",
 )

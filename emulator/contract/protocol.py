@@ -15,12 +15,14 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar
 from typing import Protocol as Interface
-from typing import TypeVar
 
 from mypy_extensions import mypyc_attr
 
+from emulator.contract.gauges import Gauge
 from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.interests import Interest, RangeInterest, TopicInterest
 from emulator.messages.message import Message
 from trellis.v1.overlay import Contact
 
@@ -30,6 +32,7 @@ __all__ = [
     "Contact",
     "Environment",
     "Event",
+    "Gauge",
     "Installation",
     "Interest",
     "Lookup",
@@ -47,33 +50,6 @@ __all__ = [
 ]
 
 M = TypeVar("M", bound=Message)
-
-
-@dataclass(frozen=True)
-class TopicInterest:
-    """A subscription to one topic.
-
-    `rate` is the topic's advertised publication rate (events/s); Vitis weighs its utility by it
-    (equation 1). Equal rates may be given as any equal numbers.
-    """
-
-    topic: int
-    rate: float = 1.0
-
-
-@dataclass(frozen=True)
-class RangeInterest:
-    """A conjunction over numeric attributes, each of which has a closed range or a set of values by its name.
-
-    An event matches if it has all these attributes, each with a value in the range or in the set.
-    """
-
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """(low, high)."""
-    sets: Mapping[str, frozenset[float]] = field(default_factory=dict)
-
-
-Interest = TopicInterest | RangeInterest
 
 
 @dataclass(frozen=True)
@@ -179,6 +155,15 @@ class Environment(ABC):
         """
 
     @abstractmethod
+    def serve_later(self, kind: type[M], answer: Callable[[int, M, Callable[[Message], None]], None]) -> None:
+        """Have the messages of a class that is sent by `request` answered when `answer` has what it needs.
+
+        `answer(sender, message, reply)` may keep `reply` and call `reply(message)` once, at any time. The
+        reply belongs to the trace that is handled then. A second call sends nothing, nor does one after this
+        life has ended; a reply after the sender's time-out is dropped there, as one that never came.
+        """
+
+    @abstractmethod
     def send(self, peer: int, message: Message) -> None:
         """Send without waiting. A message that has been sent is never changed again.
 
@@ -206,7 +191,8 @@ class Environment(ABC):
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Call once, `delay` seconds from now, in the trace of the operation now handled.
 
-        After an infinite delay the call is made only if it is hastened, and waiting for that costs nothing.
+        A negative delay breaks the contract: it counts as 0, and raises ValueError where a trial is checked.
+        NaN always raises it. After an infinite delay the call is made only if it is hastened, at no cost.
         """
 
     @abstractmethod
@@ -225,6 +211,15 @@ class Environment(ABC):
         """
 
     @abstractmethod
+    def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
+        """Record an observation of this component about itself, here and now, traced or not.
+
+        `subject` is whom or what it is about: a peer's number, an event's, at most 64 bits with a sign.
+        NaN and infinity mean that the value was not measured. Raises TypeError if `value` is no number,
+        ValueError if `name` is empty or `subject` too large.
+        """
+
+    @abstractmethod
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         """Record that this peer has this identifier in the overlay of this channel from now on."""
 
@@ -236,6 +231,9 @@ class Environment(ABC):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Component(ABC):
     """A part of a peer's protocol stack, with a channel of its own."""
+
+    GAUGES: ClassVar[Mapping[str, Gauge]] = {}
+    """What a component says of its gauges, by name; one that is not among these is a bare number."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -256,7 +254,10 @@ class Component(ABC):
         """
 
     def gauges(self) -> dict[str, float]:
-        """Numbers about this component's own state that a figure needs, by metric name."""
+        """Numbers about this component's own state that a figure needs, by metric name.
+
+        NaN and infinity mean that it was not measured.
+        """
         return {}
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:

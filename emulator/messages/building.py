@@ -13,7 +13,7 @@ from pathlib import Path
 
 from setuptools.command.build_py import build_py
 
-from emulator.messages.generate import generate
+from emulator.messages.generate import Made, generate
 
 
 class BuildMessages(build_py):  # type: ignore[misc] # setuptools has no types
@@ -28,11 +28,12 @@ class BuildMessages(build_py):  # type: ignore[misc] # setuptools has no types
         super().run()
 
 
-def write_messages(files: Sequence[Path], top: Path = Path(), out: Path | None = None) -> list[Path]:
-    """Write the classes of files below `top` (what their imports are relative to); the paths of the modules.
+def write_messages(files: Sequence[Path], top: Path = Path(), out: Path | None = None) -> list[Made]:
+    """Write the classes of files below `top` (what their imports are relative to); what was made.
 
-    The files may import those of Trellis, such as `trellis/v1/options.proto`. `out` is `top` if it is not
-    given. Raises ValueError for a file that cannot be used.
+    A message is named with its proto package, such as `push_gossip.Rumour`. The files may import those of
+    Trellis, such as `trellis/v1/options.proto`. `out` is `top` if it is not given. Raises ValueError for a
+    file that cannot be used.
     """
     import trellis.v1
 
@@ -40,4 +41,4 @@ def write_messages(files: Sequence[Path], top: Path = Path(), out: Path | None =
         if file.exists() and not file.is_file():  # protoc would wait for what a pipe brings
             raise ValueError(f"{file} is no file")
     installed = Path(str(trellis.v1.__file__)).parents[2]
-    return generate(files, [top, installed], top if out is None else out)
+    return generate(files, [top, installed], top if out is None else out, reserved="trellis")

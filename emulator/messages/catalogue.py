@@ -19,7 +19,8 @@ def register(kind: type[Message], read: Read, file: str) -> None:
     known = _types.setdefault(kind.NAME, (kind, read, file))[2]
     if known != file:
         raise ValueError(
-            f"two message types are called {kind.NAME}: in {known} and in {file}. Rename one of them"
+            f"two message types are called {kind.NAME}: in {known} and in {file}. Rename one of them, "
+            "or begin one of the files with another package"
         )
 
 

@@ -114,6 +114,11 @@ class Field:
             return f"{value} is not None"
         return value
 
+    def is_set(self) -> str:
+        """An expression that tells whether a message has the field."""
+        value = f"self.{self.name}"
+        return f"len({value})" if self.vector else self._present(value) if not self.repeated else value
+
     def measure(self) -> Iterator[str]:
         value = f"self.{self.name}"
         head = len(_varint(self.number << 3))

@@ -13,18 +13,28 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
 from emulator.messages.fields import ENCLOSED, Field, UnsupportedProto
+from emulator.messages.options import KINDS, TOLD, Options
 
 _F = FieldDescriptorProto
-_TOLD = {"hops": "travelled", "event": "event_number", "topic": "topic_number"}
-"""The methods by which telemetry asks a message, by the field that tells the answer."""
 _OPTIONS = "trellis/v1/options.proto"
-_KINDS = ("PART", "EVENT", "NOTIFICATION", "CONTROL", "MAINTENANCE", "AS_ENCLOSED")
+_OWN_PACKAGE = "trellis.v1"
+"""Trellis' own: its messages are named without it."""
+_LONGEST_NAME = 200
+"""Characters of a name that hosts take from the network."""
+
+
+class Made(NamedTuple):
+    """A module that was written, and its message types."""
+
+    path: Path
+    types: list[tuple[str, str, str]]
+    """The class, the name in telemetry and on the wire, and the kind; a part has no name."""
 
 
 def _indent(lines: Iterator[str] | Sequence[str], levels: int) -> list[str]:
@@ -34,7 +44,7 @@ def _indent(lines: Iterator[str] | Sequence[str], levels: int) -> list[str]:
 class _File:
     """One `.proto` file and the module made of it."""
 
-    def __init__(self, proto: FileDescriptorProto, options: _Options) -> None:
+    def __init__(self, proto: FileDescriptorProto, options: Options) -> None:
         self._proto = proto
         self._options = options
         self._comments = {
@@ -94,10 +104,17 @@ class _File:
         """Types of other files that fields have."""
         wanted: dict[str, set[str]] = {}
         own = {f".{self._proto.package}.{message.name}" for message in self._proto.message_type}
+        homes = {name.rsplit(".", 1)[1]: name for name in own}
         for message in self._proto.message_type:
             for field in message.field:
                 name = field.type_name
                 if field.type == _F.TYPE_MESSAGE and name not in own and name != ENCLOSED:
+                    other = homes.setdefault(name.rsplit(".", 1)[1], name)
+                    if other != name:
+                        raise UnsupportedProto(
+                            f"{self._proto.name}: {other[1:]} and {name[1:]} would be one class in Python. "
+                            "Rename one of them"
+                        )
                     wanted.setdefault(self._options.modules[name], set()).add(name.rsplit(".", 1)[1])
         for module, names in sorted(wanted.items()):
             yield f"from {module} import {', '.join(sorted(names))}"
@@ -121,6 +138,9 @@ class _File:
             for field in message.field
         ]
         kind = self._options.kind(message)
+        carried = [
+            (number, field) for field in fields if (number := self._carried(message, field.name, kind))
+        ]
         name = message.name
         comment = " ".join(self._comments.get(path, "").split()) or f"The message type {name}."
         names = [field.name for field in fields]
@@ -137,7 +157,7 @@ class _File:
         lines += [f"    {_docstring(comment)}", ""]
         lines += [f"    __slots__ = ({slots})", "", f"    FIELDS: ClassVar[tuple[str, ...]] = ({listed})"]
         if base == "Message":
-            lines.append(f'    NAME: ClassVar[str] = "{name}"')
+            lines.append(f'    NAME: ClassVar[str] = "{self.name_of(message)}"')
         arguments = "".join(f", {field.argument}" for field in fields)
         lines += ["", f"    def __init__(self{arguments}) -> None:", "        self._size = -1"]
         if shared:
@@ -156,7 +176,10 @@ class _File:
                 f"        return self._{each}_count",
             ]
         if base == "Message":
-            lines += ["", "    def kind(self) -> int:", f"        return {self._kind(kind, fields, name)}"]
+            lines += ["", "    def kind(self) -> int:"]
+            for number, field in sorted(carried, key=lambda each: each[0]):
+                lines += [f"        if {field.is_set()}:", f"            return {number}"]
+            lines.append(f"        return {self._kind(kind, fields, name)}")
         told = self._options.told(f".{self._proto.package}.{name}")
         if kind == "AS_ENCLOSED":
             told = _told_by_enclosed(told, self._enclosing(fields, name))
@@ -193,11 +216,47 @@ class _File:
             lines += ["", "", f'register({name}, {name}.read, "{self._proto.name}")']
         return lines
 
+    def types(self) -> list[tuple[str, str, str]]:
+        """The class, name and kind of each message type; parts have no name."""
+        kinds = [self._options.kind(message) for message in self._proto.message_type]
+        return [
+            (message.name, "" if kind == "PART" else self.name_of(message), kind.lower().replace("_", " "))
+            for message, kind in zip(self._proto.message_type, kinds, strict=True)
+        ]
+
+    def name_of(self, message: DescriptorProto) -> str:
+        """The type's name in telemetry and on the wire. Raises UnsupportedProto if it is no use."""
+        package = self._proto.package
+        if not package:
+            raise UnsupportedProto(
+                f"{self._proto.name} names no package, and {message.name} may be the name of a message of "
+                "others too: begin it with package NAME;"
+            )
+        name = message.name if package == _OWN_PACKAGE else f"{package}.{message.name}"
+        if len(name) > _LONGEST_NAME:
+            raise UnsupportedProto(f"{self._proto.name}: {name} is longer than {_LONGEST_NAME} characters")
+        return name
+
+    def _carried(self, message: DescriptorProto, field: str, kind: str) -> int:
+        """The number of the kind that the message is of where the field is set; 0 if that is its own."""
+        carries = self._options.carries(message, field)
+        if carries == "PART":
+            return 0
+        where = f"{self._proto.name}: {message.name}.{field}"
+        if kind in ("PART", "AS_ENCLOSED"):
+            raise UnsupportedProto(f"{where} carries {carries}, but {message.name} has no kind of its own")
+        if KINDS.index(carries) >= KINDS.index(kind):
+            raise UnsupportedProto(
+                f"{where} carries {carries}, but {message.name} is {kind} already. Kinds go from EVENT over "
+                "NOTIFICATION and CONTROL to MAINTENANCE, and a field can only carry an earlier one"
+            )
+        return KINDS.index(carries)
+
     def _kind(self, kind: str, fields: Sequence[Field], name: str) -> str:
         if kind != "AS_ENCLOSED":
-            return str(_KINDS.index(kind))
+            return str(KINDS.index(kind))
         enclosing = self._enclosing(fields, name)
-        return f"{enclosing}.kind() if {enclosing} is not None else {_KINDS.index('CONTROL')}"
+        return f"{enclosing}.kind() if {enclosing} is not None else {KINDS.index('CONTROL')}"
 
     def _enclosing(self, fields: Sequence[Field], name: str) -> str:
         """The attribute that holds the enclosed message. Raises UnsupportedProto if there is not just one."""
@@ -212,7 +271,7 @@ class _File:
 def _told_by_enclosed(own: Mapping[str, str], enclosed: str) -> dict[str, str]:
     """What an enclosing message tells telemetry: what the enclosed one tells, and the hops of both."""
     absent = f" if {enclosed} is not None else -1"
-    found = {method: f"{enclosed}.{method}(){absent}" for method in _TOLD.values()}
+    found = {method: f"{enclosed}.{method}(){absent}" for method in TOLD.values()}
     if "travelled" in own:
         hops = own["travelled"]
         found["travelled"] = f"{hops} + max({enclosed}.travelled(), 0) if {enclosed} is not None else {hops}"
@@ -224,73 +283,13 @@ def _docstring(comment: str) -> str:
     return f'"""{text[:1].upper()}{text[1:]}{"" if text.endswith((".", "?", "!")) else "."}"""'
 
 
-class _Options:
-    """What the files declare by the options of `_OPTIONS`."""
+def generate(
+    files: Sequence[Path], include: Sequence[Path], out: Path, reserved: str | None = None
+) -> list[Made]:
+    """Write the modules of these files below `out`. Raises UnsupportedProto or ValueError.
 
-    def __init__(self, files: descriptor_pb2.FileDescriptorSet) -> None:
-        pool = descriptor_pool.DescriptorPool()
-        for file in files.file:
-            pool.Add(file)
-        self._kind: Any = pool.FindExtensionByName("trellis.v1.kind")
-        self._shared: Any = pool.FindExtensionByName("trellis.v1.shared")
-        self._field: dict[str, Any] = {
-            name: pool.FindExtensionByName(f"trellis.v1.{name}")
-            for name in ("bit_set", "identifier", "vector")
-        }
-        self._messages, self._fields = (
-            message_factory.GetMessageClass(pool.FindMessageTypeByName(f"google.protobuf.{name}"))
-            for name in ("MessageOptions", "FieldOptions")
-        )
-        self.modules = {
-            f".{file.package}.{message.name}": file.name.removesuffix(".proto").replace("/", ".")
-            for file in files.file
-            for message in file.message_type
-        }
-        self._types = {
-            f".{file.package}.{message.name}": message for file in files.file for message in file.message_type
-        }
-
-    def told(self, type_name: str, above: Sequence[str] = ()) -> dict[str, str]:
-        """What the type tells telemetry, by method: a field of its own, or else the one part that tells it.
-
-        `above` are the types that it is a part of: a type may be a part of itself.
-        """
-        told = {}
-        above = [*above, type_name]
-        single = [field for field in self._types[type_name].field if field.label != _F.LABEL_REPEATED]
-        for name, method in _TOLD.items():
-            own = [field for field in single if field.name == name and field.type == _F.TYPE_UINT32]
-            if own:
-                absent = f" if self.{name} is not None else -1" if own[0].proto3_optional else ""
-                told[method] = f"self.{name}{absent}"
-                continue
-            parts = [
-                field.name
-                for field in single
-                if field.type == _F.TYPE_MESSAGE
-                and field.type_name not in above
-                and method in self.told(field.type_name, above)
-            ]
-            if len(parts) == 1:
-                told[method] = f"self.{parts[0]}.{method}() if self.{parts[0]} is not None else -1"
-        return told
-
-    def kind(self, message: DescriptorProto) -> str:
-        return _KINDS[self._of(message).Extensions[self._kind]]
-
-    def shared(self, message: DescriptorProto) -> bool:
-        return bool(self._of(message).Extensions[self._shared])
-
-    def _of(self, message: DescriptorProto) -> Any:
-        return self._messages.FromString(message.options.SerializeToString())
-
-    def declared(self, field: FieldDescriptorProto) -> set[str]:
-        options = self._fields.FromString(field.options.SerializeToString())
-        return {name for name, option in self._field.items() if options.Extensions[option]}
-
-
-def generate(files: Sequence[Path], include: Sequence[Path], out: Path) -> list[Path]:
-    """Write the modules of these files below `out`; their paths. Raises UnsupportedProto or ValueError."""
+    A file of the package `reserved`, or of one below it, is refused.
+    """
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as folder:
@@ -301,18 +300,24 @@ def generate(files: Sequence[Path], include: Sequence[Path], out: Path) -> list[
         if protoc.main(["protoc", *paths, well_known, *what, *map(str, files), _OPTIONS]):
             raise ValueError("protoc refused the files; see above")
         described = descriptor_pb2.FileDescriptorSet.FromString(found.read_bytes())
-    options = _Options(described)
+    options = Options(described)
     wanted = {_relative(file, include) for file in files}
     written = []
     for file in described.file:
         if file.name in wanted and not file.service:
             if file.syntax != "proto3":
                 raise UnsupportedProto(f'{file.name} is no proto3: begin it with syntax = "proto3";')
+            if reserved and f"{file.package}.".startswith(f"{reserved}."):
+                raise UnsupportedProto(
+                    f"{file.name}: the package {file.package} is Trellis' own. Begin the file with package "
+                    "NAME; where NAME is that of your Python package"
+                )
             path = out / file.name.removesuffix(".proto")
             path = path.with_name(f"{path.name}.py")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_File(file, options).module())
-            written.append(path)
+            made = _File(file, options)
+            path.write_text(made.module())
+            written.append(Made(path, made.types()))
     return written
 
 

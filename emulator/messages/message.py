@@ -109,7 +109,7 @@ class Message(Part):
     __slots__ = ()
 
     NAME: ClassVar[str] = ""
-    """The type's name without its package; no two message types of a trial have the same one."""
+    """The type's name with its proto package, such as `swim_fd.Ping`; those of Trellis go without theirs."""
 
     def kind(self) -> int:
         """The purpose of the message: EVENT, NOTIFICATION, CONTROL or MAINTENANCE."""

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator.files.trace_error import TraceError
 from emulator.files.trace_lines import numbered_lines, shown, whole_number
-from emulator.network.latencies import MatrixFile
 
 _MOST_HOSTS = 20_000
 _ASYMMETRY = 1e-3
 _LONGEST_RTT = 3600.0
+
+
+class MatrixSource(Interface):
+    """A file with latencies and the format that it is in."""
+
+    @property
+    def kind(self) -> str:
+        """The format: "p2psim-matrix", "p2psim-topology" or "planetlab"."""
+        ...
+
+    @property
+    def file(self) -> Path:
+        """The file's name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,7 @@ class MeasuredRtt:
     """Pairs without a measurement, filled by the shortest two-hop path."""
 
 
-def load_rtt(source: MatrixFile) -> MeasuredRtt:
+def load_rtt(source: MatrixSource) -> MeasuredRtt:
     """Read the file. Raises TraceError if it is missing, ragged, not numeric, negative or asymmetric."""
     match source.kind:
         case "p2psim-matrix":
@@ -43,7 +57,7 @@ def load_rtt(source: MatrixFile) -> MeasuredRtt:
     return MeasuredRtt(rtt.astype(np.float32), filled)
 
 
-def count_hosts(source: MatrixFile) -> int:
+def count_hosts(source: MatrixSource) -> int:
     """Count the hosts in the file, without the numbers. Raises TraceError if there are fewer than 2."""
     if source.kind == "p2psim-topology":
         return _enough(sum(line.startswith("node") for _, line in numbered_lines(source.file)), source.file)

@@ -10,26 +10,34 @@ from collections.abc import Callable, Sequence
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import IdentifierSpace
-from emulator.contract.protocol import Application, Component, Environment, M, Outcome, Timer
+from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, Timer
 from emulator.messages.message import Message
 from emulator.telemetry.message_counts import ChannelTallies
+from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
 Handler = Callable[[int, Message], None]
 Answer = Callable[[int, Message], Message | None]
+LateAnswer = Callable[[int, Message, Callable[[Message], None]], None]
 
 
 class _Handling:
     """What a channel does with the messages of a class: handle them, or answer them if they are requests."""
 
-    __slots__ = ("answer", "channel", "elsewhere", "handler")
+    __slots__ = ("answer", "answer_later", "channel", "elsewhere", "handler")
 
     def __init__(
-        self, channel: Channel, handler: Handler | None, answer: Answer | None, elsewhere: _Handling | None
+        self,
+        channel: Channel,
+        handler: Handler | None,
+        answer: Answer | None,
+        answer_later: LateAnswer | None,
+        elsewhere: _Handling | None,
     ) -> None:
         self.channel = channel
         self.handler = handler
         self.answer = answer
+        self.answer_later = answer_later
         self.elsewhere = elsewhere
         """What another channel of the peer does with them, if one does."""
 
@@ -51,6 +59,10 @@ class Life(ABC):
         self.requests: dict[int, PendingRequest] = {}
         self._handling: dict[type[Message], _Handling] = {}
         """Of all channels."""
+        self.sampled: list[Channel] = []
+        """Those whose components have gauges that are sampled over time."""
+        self.checked = False
+        """Whether what breaks the contract is an error."""
         # A reply to an earlier life's request finds no request of this life.
         self._last_request = session << 32
 
@@ -85,6 +97,15 @@ class Life(ABC):
         found.reverse()
         return found
 
+    def sampled_components(self) -> list[tuple[str, Component]]:
+        """Those of `components` that have gauges that are sampled over time."""
+        found: list[tuple[str, Component]] = []
+        for channel in self.sampled:
+            component = channel.component
+            if component is not None:
+                found.append((channel.name, component))
+        return found
+
     def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
         """Handle a message. Raises NoHandler."""
         if request < 0:
@@ -100,19 +121,28 @@ class Life(ABC):
                 raise NoHandler(f"no handler for {message.NAME} on channel {channel_name!r}")
             handling.handler(sender, message)
         else:
-            if handling.answer is None:
+            if handling.answer is not None:
+                reply = handling.answer(sender, message)
+                if reply is not None:
+                    self.transmit(handling.channel, sender, reply, -request)
+            elif handling.answer_later is not None:
+                later = _PendingReply(handling.channel, sender, request)
+                handling.answer_later(sender, message, later.send)
+            else:
                 raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
-            reply = handling.answer(sender, message)
-            if reply is not None:
-                self.transmit(handling.channel, sender, reply, -request)
 
     def register(
-        self, channel: Channel, kind: type[Message], handler: Handler | None, answer: Answer | None
+        self,
+        channel: Channel,
+        kind: type[Message],
+        handler: Handler | None,
+        answer: Answer | None,
+        answer_later: LateAnswer | None = None,
     ) -> None:
         """Have a channel handle or answer the messages of a class. Raises ValueError if it does already."""
         if self._handling_of(kind, channel.name) is not None:
             raise ValueError(f"{kind.NAME} has two handlers on channel {channel.name!r}")
-        self._handling[kind] = _Handling(channel, handler, answer, self._handling.get(kind))
+        self._handling[kind] = _Handling(channel, handler, answer, answer_later, self._handling.get(kind))
 
     def _handling_of(self, kind: type[Message], channel_name: str) -> _Handling | None:
         handling = self._handling.get(kind)
@@ -159,6 +189,10 @@ class Life(ABC):
         """As `Environment.deliver`."""
 
     @abstractmethod
+    def record(self, channel: Channel, observation: Observation) -> None:
+        """Record what the component of a channel says of itself."""
+
+    @abstractmethod
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         """As `Environment.take_identifier`."""
 
@@ -191,12 +225,17 @@ class Channel(Environment):
         if self.component is not None:
             raise ValueError(f"two components have the channel {self.name!r}")
         self.component = component
+        if component.GAUGES:
+            self._look_at_gauges(component)
 
     def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
         self.life.register(self, kind, handler, None)  # type: ignore[arg-type]
 
     def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
         self.life.register(self, kind, None, answer)  # type: ignore[arg-type]
+
+    def serve_later(self, kind: type[M], answer: Callable[[int, M, Callable[[Message], None]], None]) -> None:
+        self.life.register(self, kind, None, None, answer)  # type: ignore[arg-type]
 
     def send(self, peer: int, message: Message) -> None:
         self.life.transmit(self, peer, message, 0)
@@ -209,6 +248,8 @@ class Channel(Environment):
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
+        if not timeout >= 0.0:
+            timeout = self._mended_delay(timeout)
         pending = PendingRequest(self.life, replied, failed, timeout)
         self.life.transmit(self, peer, message, pending.number)
         return pending
@@ -222,9 +263,13 @@ class Channel(Environment):
         tallies.count(self._place, message, traced)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        if not delay >= 0.0:
+            delay = self._mended_delay(delay)
         return self.life.set_timer(delay, callback)
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        if not period > 0.0:
+            raise ValueError(f"{self._who()} asked for a call each {period} s. A period is more than 0 s")
         return self.life.every(period, callback)
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
@@ -233,11 +278,61 @@ class Channel(Environment):
     def deliver(self, outcome: Outcome) -> None:
         self.life.deliver(outcome)
 
+    def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
+        try:
+            self.life.record(self, Observation(name, value, subject, unit))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{self._who()} recorded {name!r}: {error}") from None
+
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.life.take_identifier(self, identifier, space)
 
     def report_gone(self, peer: int) -> None:
         self.life.notice_unreachable(peer, 0)
+
+    def _look_at_gauges(self, component: Component) -> None:
+        """Note whether any is sampled. Raises TypeError if a package declares them wrongly."""
+        for name, gauge in component.GAUGES.items():
+            wrong = gauge.problem() if isinstance(gauge, Gauge) else f"it is of type {type(gauge).__name__}"
+            if wrong:
+                raise TypeError(
+                    f"{self._who()} declares the gauge {name!r} wrongly: {wrong}. "
+                    "GAUGES maps names to `Gauge`s of emulator.contract.protocol"
+                )
+        if any(gauge.sampled for gauge in component.GAUGES.values()):
+            self.life.sampled.append(self)
+
+    def _mended_delay(self, delay: float) -> float:
+        """0 in place of a negative delay. Raises ValueError for NaN, and where the contract is checked."""
+        if self.life.checked or delay != delay:
+            raise ValueError(
+                f"{self._who()} set a timer or a time-out of {delay} s. A delay is not negative; that of "
+                "what is due already is 0"
+            )
+        return 0.0
+
+    def _who(self) -> str:
+        """This component, for messages about its mistakes."""
+        kind = "a component" if self.component is None else type(self.component).__name__
+        return f"{kind} of peer {self.peer}" + (f" on channel {self.name!r}" if self.name else "")
+
+
+class _PendingReply:
+    """A request that waits for the reply of this peer."""
+
+    __slots__ = ("_channel", "_request", "_sender")
+
+    def __init__(self, channel: Channel, sender: int, request: int) -> None:
+        self._channel = channel
+        self._sender = sender
+        self._request = request
+
+    def send(self, message: Message) -> None:
+        """Send the reply, unless one was sent; the runtime sends nothing for a life that has ended."""
+        request, self._request = self._request, 0
+        if request:
+            channel = self._channel
+            channel.life.transmit(channel, self._sender, message, -request)
 
 
 class PendingRequest(Timer):

@@ -7,11 +7,14 @@ the span that sent it. What handling a message hands to the application is marke
 DELIVERED, HOPS and EVENT or LOOKUP. Whatever is handed over otherwise (by a timer, at the peer that asked, as
 the second event of one message) is a span `delivery` of its own with the same attributes, below the span of
 the operation that is being handled, or the root of a trace if there is none. Messages of the kinds event and
-notification that are sent outside of any operation (by gossip that repairs) begin a trace `recovery`.
+notification that are sent outside of any operation (by gossip that repairs) begin a trace `recovery`. What a
+component records of itself is a span `observation`, below the span of the operation that is being handled, or
+the root of a trace.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at
-the end of the measure phase, as are states and links.
+the end of the measure phase, as are states and links. Gauges that their component declares have its unit and
+text; those that are sampled are written each interval too, by another prefix.
 """
 
 from __future__ import annotations
@@ -42,8 +45,13 @@ LOOKUP = "trellis.lookup"  # int: the lookup's number in the plan (lookup, deliv
 INTEREST = "trellis.interest"  # int: the subscription's number in the plan (subscribe, unsubscribe)
 SESSION = "trellis.session"  # int: 0, 1, ... of the peer (join, leave)
 GRACEFUL = "trellis.graceful"  # bool (leave)
+OBSERVED = "trellis.observed"  # name (observation)
+VALUE = "trellis.value"  # double, absent if it was not measured (observation)
+SUBJECT = "trellis.subject"  # int: whom or what it is about (observation)
+UNIT = "trellis.unit"  # (observation)
 DELIVERY = "delivery"
 RECOVERY = "recovery"
+OBSERVATION = "observation"
 
 # Metrics
 SENT_MESSAGES = "trellis.messages.sent"  # sum by MESSAGE_TYPE, MESSAGE_KIND, CHANNEL and TRAFFIC, a host
@@ -54,6 +62,8 @@ PEERS_UP = "trellis.peers.up"  # gauge, a host
 PEER_SENT_MESSAGES = "trellis.peer.messages.sent"  # sum by PEER and the same
 PEER_SENT_BYTES = "trellis.peer.bytes.sent"
 STATE = "trellis.state."  # prefix of gauges by PEER and CHANNEL: what `Component.gauges` tells
+SAMPLE = "trellis.sample."  # the same of gauges that are sampled, each interval
+BETTER = "trellis.better"  # "higher" or "lower": in the metadata of a gauge's metric
 LINK = "trellis.link"  # gauge 1 by PEER, CHANNEL, NEIGHBOUR and KIND
 TAKEN_IDENTIFIER = "trellis.identifier"  # gauge 1 by PEER, CHANNEL, IDENTIFIER and SPACE, when it is taken
 IDENTIFIER = "trellis.identifier"  # hexadecimal

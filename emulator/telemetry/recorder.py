@@ -7,22 +7,20 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from opentelemetry.proto.metrics.v1 import metrics_pb2
-from opentelemetry.proto.resource.v1 import resource_pb2
-
 from emulator.contract.protocol import Component, Event, Lookup, Outcome
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.telemetry import names, span_encoding
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import Subject, Tallies
+from emulator.telemetry.metric_batch import MetricBatch, add_gauges, where
+from emulator.telemetry.observation import Observation
 from emulator.telemetry.otlp_files import FileSink, Sink
 
 _SCOPE = "trellis"
 _INTERNAL, _PRODUCER, _CONSUMER = 1, 4, 5
 _SPANS_IN_RECORD = 250
 _POINTS_IN_RECORD = 250
-_CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 _PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS, _EVENT = map(
     span_encoding.Attribute,
@@ -147,6 +145,36 @@ class Recorder:
         at = self._start + at_ns
         self._keep(span_encoding.span(context.trace_id, span_id, parent, name, at, at, attributes))
 
+    def observation(
+        self,
+        context: TraceContext | None,
+        peer: int,
+        session: int,
+        channel: str,
+        at_ns: int,
+        observed: Observation,
+    ) -> None:
+        """Record what a component of `peer` says of itself in the operation of `context`, or in none.
+
+        Without one the span is the root of a trace of its own.
+        """
+        parent = 0 if context is None else context.span_id
+        context = self.begin() if context is None else context
+        span_id = self.next_span_id() if parent else context.span_id
+        attribute = span_encoding.span_attribute
+        parts = [_PEER[peer], attribute(names.SESSION, session), attribute(names.OBSERVED, observed.name)]
+        if channel:
+            parts.append(_CHANNEL[channel])
+        if observed.value is not None:
+            parts.append(attribute(names.VALUE, observed.value))
+        if observed.subject is not None:
+            parts.append(attribute(names.SUBJECT, observed.subject))
+        if observed.unit:
+            parts.append(attribute(names.UNIT, observed.unit))
+        name = span_encoding.name_and_kind(names.OBSERVATION, _INTERNAL)
+        at = self._start + at_ns
+        self._keep(span_encoding.span(context.trace_id, span_id, parent, name, at, at, parts))
+
     def hop(
         self,
         context: TraceContext,
@@ -233,9 +261,8 @@ class Recorder:
                 batch = self._batch(at_ns)
         for peer, components in peers:
             for channel, component in components:
-                of = _where(peer, channel)
-                for gauge, state in component.gauges().items():
-                    batch.add_gauge(names.STATE + gauge, state, of)
+                of = where(peer, channel)
+                add_gauges(batch, names.STATE, component, of)
                 for kind, others in component.neighbours().items():
                     for other in others:
                         batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
@@ -245,6 +272,25 @@ class Recorder:
                 batch = self._batch(at_ns)
         self._write_points(batch)
         yield
+
+    def write_samples(
+        self, at_ns: int, peers: Iterable[tuple[int, Sequence[tuple[str, Component]]]]
+    ) -> Iterator[None]:
+        """Write the gauges that are sampled, of peers with such: (peer, those components by channel).
+
+        As `write_snapshot`, it writes one record a step, if there is anything.
+        """
+        batch = self._batch(at_ns)
+        for peer, components in peers:
+            for channel, component in components:
+                add_gauges(batch, names.SAMPLE, component, where(peer, channel), sampled=True)
+            if batch.points >= _POINTS_IN_RECORD:
+                self._write_points(batch)
+                yield
+                batch = self._batch(at_ns)
+        if batch.points:
+            self._write_points(batch)
+            yield
 
     def flush(self) -> None:
         """Write the spans and identifiers that are not written yet."""
@@ -276,20 +322,16 @@ class Recorder:
         batch = self._batch(0)
         for at_ns, peer, channel, identifier, space in self._identifiers:
             batch.at_ns = at_ns
-            attributes = _where(peer, channel) | {names.IDENTIFIER: f"{identifier:x}", names.SPACE: space}
+            attributes = where(peer, channel) | {names.IDENTIFIER: f"{identifier:x}", names.SPACE: space}
             batch.add_gauge(names.TAKEN_IDENTIFIER, 1, attributes)
         self._identifiers.clear()
         self._write_points(batch)
 
-    def _write_points(self, batch: _MetricBatch) -> None:
+    def _write_points(self, batch: MetricBatch) -> None:
         self._metrics.write(batch.encode(), batch.points)
 
-    def _batch(self, at_ns: int) -> _MetricBatch:
-        return _MetricBatch(self._resource, self._start, at_ns)
-
-
-def _where(peer: int, channel: str) -> dict[str, int | str]:
-    return {names.PEER: peer, names.CHANNEL: channel} if channel else {names.PEER: peer}
+    def _batch(self, at_ns: int) -> MetricBatch:
+        return MetricBatch(self._resource, _SCOPE, self._start, at_ns)
 
 
 def _message_attributes(sent: Subject) -> dict[str, int | str]:
@@ -307,48 +349,3 @@ def _outcome(outcome: Outcome) -> bytes:
     elif isinstance(outcome, Lookup):
         attributes += span_encoding.span_attribute(names.LOOKUP, outcome.number)
     return attributes
-
-
-class _MetricBatch:
-    """Collects points of one time into a `MetricsData` message."""
-
-    def __init__(self, resource: bytes, start_unix_ns: int, at_ns: int) -> None:
-        self.at_ns = at_ns
-        self.points = 0
-        self._start = start_unix_ns
-        self._data = metrics_pb2.MetricsData()
-        resource_metrics = self._data.resource_metrics.add(
-            resource=resource_pb2.Resource.FromString(resource)
-        )
-        self._scope = resource_metrics.scope_metrics.add()
-        self._scope.scope.name = _SCOPE
-        self._by_name: dict[str, metrics_pb2.Metric] = {}
-
-    def add_sum(self, name: str, value: int, attributes: Mapping[str, int | str]) -> None:
-        metric = self._metric(name)
-        metric.sum.aggregation_temporality = _CUMULATIVE
-        metric.sum.is_monotonic = True
-        point = metric.sum.data_points.add(start_time_unix_nano=self._start, as_int=value)
-        self._finish(point, attributes)
-
-    def add_gauge(self, name: str, value: float, attributes: Mapping[str, int | str]) -> None:
-        self._finish(self._metric(name).gauge.data_points.add(as_double=value), attributes)
-
-    def encode(self) -> bytes:
-        return self._data.SerializeToString()
-
-    def _metric(self, name: str) -> metrics_pb2.Metric:
-        metric = self._by_name.get(name)
-        if metric is None:
-            metric = self._by_name[name] = self._scope.metrics.add(name=name)
-        return metric
-
-    def _finish(self, point: metrics_pb2.NumberDataPoint, attributes: Mapping[str, int | str]) -> None:
-        point.time_unix_nano = self._start + self.at_ns
-        self.points += 1
-        for key, value in attributes.items():
-            attribute = point.attributes.add(key=key)
-            if isinstance(value, int):
-                attribute.value.int_value = value
-            else:
-                attribute.value.string_value = value

@@ -16,6 +16,7 @@ _ROOT = struct.Struct("<2s16s2sQ")
 _CHILD = struct.Struct("<2s16s2sQ2sQ")
 _TIMES = struct.Struct("<sQsQ")
 _KEPT_VALUES = 1 << 17
+_WRAP = 1 << 64
 
 
 def varint(value: int) -> bytes:
@@ -34,18 +35,18 @@ def _value(value: bool | int | float | str) -> bytes:
     if isinstance(value, bool):
         return b"\x10\x01" if value else b"\x10\x00"
     if isinstance(value, int):
-        return b"\x18" + varint(value)
+        return b"\x18" + varint(value if value >= 0 else value + _WRAP)
     if isinstance(value, float):
         return b"\x21" + struct.pack("<d", value)
     return field(1, value.encode())
 
 
 def key_value(key: str, value: bool | int | float | str) -> bytes:
-    """A `KeyValue` message; integers must not be negative."""
+    """A `KeyValue` message; integers have 64 bits, with a sign."""
     return field(1, key.encode()) + field(2, _value(value))
 
 
-def span_attribute(key: str, value: bool | int | str) -> bytes:
+def span_attribute(key: str, value: bool | int | float | str) -> bytes:
     """An attribute as a field of `Span`."""
     return field(9, key_value(key, value))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Component, Message, Outcome, Timer
+from emulator.messages.fingerprint import fingerprint
 from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.observation import Observation
 
 M = TypeVar("M", bound=Message)
 
@@ -22,6 +25,17 @@ class Sent(NamedTuple):
     channel: str
     request: int
     """Its number if it is a request, the negative if it is a reply, or 0."""
+
+
+class Recorded(NamedTuple):
+    """What a component said of itself by `Environment.record`."""
+
+    name: str
+    value: float
+    """NaN if it was not measured."""
+    subject: int | None
+    unit: str
+    channel: str
 
 
 class FakeTimer(Timer):
@@ -46,15 +60,29 @@ class FakeLife(Life):
         self.clock = 0.0
         self.outbox: list[Sent] = []
         self.delivered: list[Any] = []
+        self.recorded: list[Recorded] = []
         self.identifiers: dict[str, int] = {}
         self.asked_for_contacts: list[Callable[[Sequence[int]], None]] = []
         self.timers: list[FakeTimer] = []
+        self.checked = True
+        self._sent: dict[int, tuple[Message, int]] = {}
+        """Each message in the outbox with its fingerprint when it was sent, by identity."""
 
     def now(self) -> float:
         return self.clock
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         self.outbox.append(Sent(peer, message, channel.name, request))
+        self._sent.setdefault(id(message), (message, fingerprint(message)))
+
+    def empty_outbox(self) -> list[Sent]:
+        """Take what was sent. Raises AssertionError if a message was changed since."""
+        for message, before in self._sent.values():
+            if fingerprint(message) != before:
+                raise AssertionError(f"peer {self.peer} changed a message after it had sent it: {message}")
+        self._sent.clear()
+        taken, self.outbox = self.outbox, []
+        return taken
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> FakeTimer:
         timer = FakeTimer(self.clock + delay, callback, None)
@@ -71,6 +99,12 @@ class FakeLife(Life):
 
     def deliver(self, outcome: Outcome) -> None:
         self.delivered.append(outcome)
+
+    def record(self, channel: Channel, observation: Observation) -> None:
+        value = math.nan if observation.value is None else observation.value
+        self.recorded.append(
+            Recorded(observation.name, value, observation.subject, observation.unit, channel.name)
+        )
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         self.identifiers[channel.name] = identifier
@@ -93,6 +127,11 @@ class FakeEnvironment(Channel):
     def delivered(self) -> list[Any]:
         """Outcomes, in order."""
         return self.fake.delivered
+
+    @property
+    def recorded(self) -> list[Recorded]:
+        """Observations of all channels, in order."""
+        return self.fake.recorded
 
     @property
     def asked_for_contacts(self) -> list[Callable[[Sequence[int]], None]]:
@@ -128,10 +167,12 @@ class FakeEnvironment(Channel):
         fake.clock = end
 
     def take(self, kind: type[M]) -> list[tuple[int, M]]:
-        """The messages of a class that were sent, with their receivers; the outbox is empty afterwards."""
-        taken = [(sent.peer, sent.message) for sent in self.outbox if isinstance(sent.message, kind)]
-        self.outbox.clear()
-        return taken
+        """The messages of a class that were sent, with their receivers; the outbox is empty afterwards.
+
+        Raises AssertionError if a message was changed after it was sent.
+        """
+        sent = self.fake.empty_outbox()
+        return [(each.peer, each.message) for each in sent if isinstance(each.message, kind)]
 
     def hand_over(self, sender: int, message: Message, channel: str = "", request: int = 0) -> None:
         """Give the peer a message, as a runtime does."""
@@ -170,13 +211,15 @@ class Lockstep:
         self.exchange(only)
 
     def exchange(self, only: Collection[type[Message]] | None = None) -> None:
-        """Hand messages over until nobody has anything left to say."""
+        """Hand messages over until nobody has anything left to say.
+
+        Raises AssertionError if a message was changed after it was sent.
+        """
         while any(environment.busy() for environment in self.environments.values()):
             outgoing: list[tuple[int, Sent]] = []
             for sender, environment in self.environments.items():
                 environment.advance(0.0)
-                outgoing += [(sender, sent) for sent in environment.outbox]
-                environment.outbox.clear()
+                outgoing += [(sender, sent) for sent in environment.fake.empty_outbox()]
             for sender, sent in outgoing:
                 if only is not None and type(sent.message) not in only:
                     continue

@@ -52,6 +52,9 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as peers=2000. Repeatable."),
 ]
+Check = Annotated[
+    bool, typer.Option("--check", help="Check that protocols keep their contract; the same as runtime.check.")
+]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run directories are made.")]
 
 
@@ -70,6 +73,7 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores; 1 in real time.")
     ] = None,
+    check: Check = False,
     where: pods.Where = None,
     release: pods.Release = None,
     namespace: pods.Namespace = None,
@@ -94,6 +98,7 @@ def run(
         target = locate(target) if target else None
         master = where if is_master(where) else None
         options = [*([f"runtime.kind={where}"] if where and not master else []), *(options or [])]
+        options += ["runtime.check=true"] if check else []
         if target is not None and resume is None and not master and wants_pods(target, where, options):
             raise typer.Exit(run_in_pods(target, options, folder, in_pods))
         if in_pods != pods.PodOptions():
@@ -229,13 +234,16 @@ def messages(
         Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
     ] = Path(),
 ) -> None:
-    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`."""
+    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`. Says their names and kinds."""
     with endings():
         from emulator.messages.building import write_messages
 
         try:
-            for path in write_messages(files, include, folder):
-                out.print(str(path), markup=False, soft_wrap=True)
+            for made in write_messages(files, include, folder):
+                out.print(str(made.path), markup=False, soft_wrap=True)
+                for name, told, kind in made.types:
+                    named = f"{told} ({kind})" if told else "a part of messages"
+                    out.print(f"  {name}: {named}", markup=False, soft_wrap=True)
         except ValueError as error:
             raise UserError(str(error)) from None
 
@@ -332,7 +340,7 @@ def _find_run(
         check_same(directory, spec, load(target, options), target)
     elif options:
         raise UserError(
-            f"--set changes an experiment file, and {resume} is a run. Start a new run from a file"
+            f"--set and --check change an experiment file, and {resume} is a run. Start a new run from a file"
         )
     return directory, spec
 

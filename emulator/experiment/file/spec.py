@@ -50,13 +50,19 @@ class Phases(_Model):
         return next((phase for phase, end in ends.items() if time < end), "drain")
 
 
-class Virtual(_Model):
+class _Runtime(_Model):
+    check: bool = Field(
+        False, description="count what breaks the contract of a protocol; a trial with any is invalid"
+    )
+
+
+class Virtual(_Runtime):
     """All peers in one process on a virtual clock."""
 
     kind: Literal["virtual"] = "virtual"
 
 
-class RealTime(_Model):
+class RealTime(_Runtime):
     """Peers in several hosts that talk gRPC."""
 
     time_scale: float = Field(1.0, ge=0.01, le=1000, description="wall seconds for one trial second")

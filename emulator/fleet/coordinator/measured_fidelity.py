@@ -9,6 +9,7 @@ from dataclasses import replace
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, Member, listed
 from emulator.fleet.host.stop_signals import WORD
+from emulator.runtime.breaches import contract_check
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
@@ -130,6 +131,11 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             ["their peers were not up"],
         ),
     ]
+    if coordinator.spec.runtime.check:
+        broken: Counter[str] = Counter()
+        for result in results:
+            broken.update(dict(result.breaches))
+        checks.append(contract_check(broken))
     measured = {
         "time_scale": scale,
         **_spread("timer_lateness", lateness, scale),

@@ -80,6 +80,10 @@ class Observer:
         self._host.recorder.flush()
         self.observe_end()
         host = self._host
+        up = [(peer, host.sessions[peer]) for peer in sorted(host.sessions)]
+        peers = [(peer, session.sampled_components()) for peer, session in up if session.sampled]
+        if peers:
+            self._write_records(host.recorder.write_samples(host.clock.now_ns(), peers))
         host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
 
     def _write_snapshot(self) -> None:

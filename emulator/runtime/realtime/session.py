@@ -15,6 +15,7 @@ from emulator.runtime.peer_channels import Channel, Life
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.telemetry.context import TraceContext
+from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
 
@@ -28,6 +29,8 @@ class Surroundings(ABC):
     """The operation that is being handled."""
     recovery: TraceContext | None
     """The trace of what the call being made sends of events outside of any operation."""
+    checked: bool = False
+    """Whether what breaks the contract is an error."""
     find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
     """Asks the bootstrap service on behalf of a peer that is up."""
 
@@ -57,6 +60,7 @@ class Session(Life):
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
         self.alive = True
+        self.checked = host.checked
         self.started_ns = host.clock.now_ns()
         self.interests: set[int] = set()
         """Numbers in the plan of what the peer subscribes to now."""
@@ -106,6 +110,12 @@ class Session(Life):
         if isinstance(outcome, Event) and outcome.publisher == self.peer:
             return
         self._host.hand_over(self.peer, outcome)
+
+    def record(self, channel: Channel, observation: Observation) -> None:
+        host = self._host
+        host.recorder.observation(
+            host.context, self.peer, self.planned, channel.name, host.clock.now_ns(), observation
+        )
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         host = self._host

@@ -14,6 +14,7 @@ from emulator.contract.protocol import Event, Outcome, Timer
 from emulator.messages.message import Message
 from emulator.runtime.peer_channels import Channel, Life
 from emulator.telemetry.context import TraceContext
+from emulator.telemetry.observation import Observation
 
 _CONTACTS_DELAY = 0.1
 """Seconds until the bootstrap service answers a peer that asks again."""
@@ -58,6 +59,8 @@ class Surroundings(ABC):
     """Seconds since the trial began."""
     context: TraceContext | None
     """The operation that is being handled."""
+    checked: bool = False
+    """Whether what breaks the contract is an error."""
 
     @abstractmethod
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
@@ -79,6 +82,10 @@ class Surroundings(ABC):
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
         """Record that a peer has taken an identifier."""
 
+    @abstractmethod
+    def record(self, channel: Channel, observed: Observation) -> None:
+        """Record what a component says of itself."""
+
 
 class VirtualLife(Life):
     """A peer's place in the world from a join to the next leave."""
@@ -88,6 +95,7 @@ class VirtualLife(Life):
     ) -> None:
         super().__init__(peer, session, rng, role)
         self.world = world
+        self.checked = world.checked
         self.alive = True
         self.topics: set[int] = set()
         """Topics that the peer subscribes to."""
@@ -117,6 +125,9 @@ class VirtualLife(Life):
         if isinstance(outcome, Event) and outcome.publisher == self.peer:
             return
         self.world.hand_over(self, outcome)
+
+    def record(self, channel: Channel, observation: Observation) -> None:
+        self.world.record(channel, observation)
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         self.world.record_identifier(channel, identifier, space.name)

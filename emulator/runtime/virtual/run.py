@@ -9,7 +9,9 @@ from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.network.build import build_network
+from emulator.runtime.breaches import checks_asked_for, contract_check
 from emulator.runtime.progress import Progress, Report
+from emulator.runtime.virtual.checked_world import CheckedWorld
 from emulator.runtime.virtual.world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
@@ -35,7 +37,9 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     )
     gc_was_enabled = gc.isenabled()
     try:
-        world = VirtualWorld(spec, plan, network, recorder)
+        checked = spec.runtime.check or checks_asked_for()
+        kind = CheckedWorld if checked else VirtualWorld
+        world = kind(spec, plan, network, recorder)
         phases = spec.phases
         for at in (phases.measure_start, phases.measure_end):
             world.call_at(at, world.snapshot)
@@ -57,6 +61,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         recorder.close()
         if gc_was_enabled:
             gc.enable()
+    broken = world.breaches.told() if isinstance(world, CheckedWorld) else {}
     operations = plan.publications.num_rows + plan.lookups.num_rows
     fidelity = Fidelity(
         runtime="virtual",
@@ -72,6 +77,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
                 "operations",
                 ["their peers were not up"],
             ),
+            *([contract_check(broken)] if spec.runtime.check or broken else []),
         ],
         hosts=[HostReport("virtual", spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},

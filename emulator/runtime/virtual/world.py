@@ -26,10 +26,11 @@ from emulator.runtime.virtual.event_queue import Entry, EventQueue
 from emulator.runtime.virtual.life import Surroundings, VirtualLife, VirtualTimer
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
+from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
 
-class _Arrival(Entry):
+class Arrival(Entry):
     """A message that reaches a peer."""
 
     __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
@@ -88,6 +89,8 @@ class VirtualWorld(Surroundings):
         self._order = 0
         self._marked: Outcome | None = None
         self._handling = False
+        self._samples = False
+        """Whether any peer has had gauges that are sampled."""
         self._last_recovery: TraceContext | None = None
         self._recovered = 0.0, -1, -1, -1
         """The time, peer, event and topic of the last recovery."""
@@ -133,7 +136,7 @@ class VirtualWorld(Surroundings):
             delay = drawn
         self._order += 1
         now = self.time
-        self._queue.push(_Arrival(now + delay, self._order, peer, message, channel, request, now, context))
+        self._queue.push(Arrival(now + delay, self._order, peer, message, channel, request, now, context))
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)
@@ -145,6 +148,10 @@ class VirtualWorld(Surroundings):
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
         self._recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
 
+    def record(self, channel: Channel, observed: Observation) -> None:
+        recorder, at_ns = self._recorder, self._ns()
+        recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
+
     def run_until(self, end: float) -> None:
         """Handle everything that is due up to trial time `end`. Raises NoHandler for a protocol's mistake."""
         queue = self._queue
@@ -154,7 +161,7 @@ class VirtualWorld(Surroundings):
                 break
             self.time = entry.at
             self.handled += 1
-            if isinstance(entry, _Arrival):
+            if isinstance(entry, Arrival):
                 self._arrive(entry)
             elif isinstance(entry, Call):
                 self._fire(entry.timer)
@@ -170,6 +177,11 @@ class VirtualWorld(Surroundings):
     def interval(self) -> None:
         """Record the totals of the whole world."""
         self._recorder.write_interval(self._ns(), self.peers_up, 0)
+        if self._samples:
+            up = ((number, self._lives[number]) for number in sorted(self._tracker))
+            peers = ((number, life.sampled_components()) for number, life in up if life is not None)
+            for _ in self._recorder.write_samples(self._ns(), peers):
+                pass
 
     def _push(self, at: float, timer: VirtualTimer) -> None:
         self._order += 1
@@ -190,7 +202,7 @@ class VirtualWorld(Surroundings):
         if timer.period and timer.callback is not None and life is not None and life.alive:
             self._push(self.time + timer.period, timer)
 
-    def _arrive(self, arrival: _Arrival) -> None:
+    def _arrive(self, arrival: Arrival) -> None:
         receiver = self._lives[arrival.receiver]
         context = arrival.context
         if receiver is None:
@@ -202,7 +214,7 @@ class VirtualWorld(Surroundings):
         else:
             self._handle_traced(arrival, receiver, context)
 
-    def _handle_traced(self, arrival: _Arrival, receiver: VirtualLife, context: TraceContext) -> None:
+    def _handle_traced(self, arrival: Arrival, receiver: VirtualLife, context: TraceContext) -> None:
         message, channel = arrival.message, arrival.channel
         inner = TraceContext(
             context.trace_id, self._recorder.next_span_id(), context.depth + 1, context.topic, context.event
@@ -247,7 +259,7 @@ class VirtualWorld(Surroundings):
             self._recorder.operation(context, names.RECOVERY, peer, self._ns(), {})
         return context
 
-    def _bounce(self, arrival: _Arrival) -> None:
+    def _bounce(self, arrival: Arrival) -> None:
         """The receiver is down: its sender learns so after the network's time-out."""
         sender = arrival.channel.life
         assert isinstance(sender, VirtualLife)
@@ -303,6 +315,8 @@ class VirtualWorld(Surroundings):
             protocol.subscribe(interest)
             if isinstance(interest, TopicInterest):
                 life.topics.add(interest.topic)
+        if life.sampled:
+            self._samples = True
         contacts = self.contacts(peer)
         self._lives[peer] = life
         self._tracker.add(peer)

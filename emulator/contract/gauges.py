@@ -1,0 +1,27 @@
+"""What a component says of a gauge, beyond the number that `Component.gauges` gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A gauge as summary and report show it."""
+
+    text: str = ""
+    """What is measured, in a sentence."""
+    unit: str = ""
+    """Such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
+    better: str = ""
+    """"higher" or "lower"; empty if neither is."""
+    sampled: bool = False
+    """Whether it is also recorded over time, each `telemetry.metrics_interval` of the whole trial."""
+
+    def problem(self) -> str:
+        """What is wrong with it, or an empty text."""
+        if self.better not in ("", "higher", "lower"):
+            return f'its `better` is {self.better!r}: write "higher", "lower" or leave it out'
+        if not isinstance(self.text, str) or not isinstance(self.unit, str):
+            return "its text and its unit are texts"
+        return ""

@@ -1,0 +1,48 @@
+"""A host in real time that watches whether protocols keep their contract, as far as one host can see."""
+
+from __future__ import annotations
+
+from emulator.messages.fingerprint import fingerprint
+from emulator.runtime.breaches import Breaches
+from emulator.runtime.realtime.host import Host
+from emulator.runtime.realtime.passage import Passage
+
+
+class CheckedHost(Host):
+    """Looks at each message when it is sent and when it is handled or encoded.
+
+    Which events were published elsewhere a host does not know; the virtual clock checks deliveries.
+    """
+
+    checked = True
+
+    def watch(self, system: str) -> Breaches:
+        """Begin to watch the peers of this system; what they do against the contract from now on."""
+        self._sent: dict[int, tuple[Passage, int]] = {}
+        """The fingerprint of each message that waits, by the identity of its passage."""
+        self._system = system
+        self.breaches = Breaches()
+        return self.breaches
+
+    def _take(self, passage: Passage, due: float) -> None:
+        if passage.parcel is not None:
+            self._sent[id(passage)] = passage, fingerprint(passage.parcel.message)
+        super()._take(passage, due)
+
+    def _depart(self, passage: Passage) -> None:
+        self._compare(passage)
+        super()._depart(passage)
+
+    def _arrive(self, passage: Passage) -> None:
+        self._compare(passage)
+        super()._arrive(passage)
+
+    def _compare(self, passage: Passage) -> None:
+        sent = self._sent.pop(id(passage), None)
+        if sent is None or passage.parcel is None or sent[1] == fingerprint(passage.parcel.message):
+            return
+        on = f" on channel {passage.channel!r}" if passage.channel else ""
+        self.breaches.note(
+            f"{self._system} changed a message {passage.parcel.message.NAME}{on} after it was sent",
+            f"from peer {passage.sender}, sent at {passage.sent_ns / 1e9:.3f} s, to peer {passage.receiver}",
+        )
