@@ -51,7 +51,7 @@ def load_rtt(source: MatrixSource) -> MeasuredRtt:
             rtt = _read_matrix(source.file, _LONGEST_RTT * 1e6) / 1e6
         case "planetlab":
             rtt = _read_matrix(source.file, _LONGEST_RTT * 1e3) / 1e3
-        case "p2psim-topology":
+        case _:
             rtt = _read_topology(source.file) * 2 / 1e3
     filled = _fill_missing(rtt, source.file)
     return MeasuredRtt(rtt.astype(np.float32), filled)
