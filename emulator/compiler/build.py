@@ -12,19 +12,23 @@ import os
 import shutil
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
-from emulator.compiler.finder import FOLDER, ROOT, compiled_modules, sources
+from emulator.compiler.finder import FOLDER, ROOT, compiled_modules, digest, package_modules, sources
 
 _LIBRARY = "trellis_core"
 
 
-def build(folder: Path) -> None:
-    """Compile into `folder`, which is replaced. Raises SystemExit if mypyc or the C compiler complains."""
+def build(folder: Path, packages: Sequence[Path] = ()) -> None:
+    """Compile Trellis, and the packages in these folders, into one library in `folder`, which is replaced.
+
+    It is one library because classes of a package inherit from those of Trellis, and calls between compiled
+    classes of one library are direct. Raises SystemExit if mypyc or the C compiler complains.
+    """
     from mypyc.build import mypycify
     from setuptools import Extension, setup
     from setuptools.command.build_ext import build_ext
@@ -49,11 +53,12 @@ def build(folder: Path) -> None:
                 super().build_extensions()
 
     modules = compiled_modules()
+    of_packages = {package: package_modules(package) for package in packages}
     with tempfile.TemporaryDirectory() as work:
         here = Path.cwd()
         os.chdir(work)
         try:
-            paths = list(_copy(modules, Path(work)))
+            paths = [*_copy(modules, Path(work)), *_copy_packages(of_packages, Path(work))]
             extensions: list[Extension] = mypycify(
                 ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent", *paths],
                 opt_level="2",
@@ -85,6 +90,13 @@ def build(folder: Path) -> None:
         "suffix": EXTENSION_SUFFIXES[0],
         "library": f"{_LIBRARY}__mypyc",
         "sources": sources(),
+        "packages": {
+            package.name: {
+                "folder": str(package),
+                "sources": {module: digest(path) for module, path in found.items()},
+            }
+            for package, found in of_packages.items()
+        },
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
 
@@ -98,8 +110,16 @@ def _copy(modules: list[str], work: Path) -> Iterator[str]:
         yield str(Path(*module.split(".")).with_suffix(".py"))
 
 
-def _missing() -> str | None:
-    """What compiling needs and this machine lacks."""
+def _copy_packages(packages: Mapping[Path, Mapping[str, Path]], work: Path) -> Iterator[str]:
+    """Lay the packages' sources out beside those of Trellis."""
+    for package, modules in packages.items():
+        shutil.copytree(package, work / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+        for module in modules:
+            yield str(Path(*module.split(".")).with_suffix(".py"))
+
+
+def missing_tools() -> str | None:
+    """Name what compiling needs and this machine lacks."""
     if shutil.which(os.environ.get("CC", "cc")) is None:
         return "A C compiler was"
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
@@ -109,7 +129,7 @@ def _missing() -> str | None:
 
 def main() -> None:
     """The program: says in one line what it did."""
-    if (missing := _missing()) is not None:
+    if (missing := missing_tools()) is not None:
         print(
             f"{missing} not found: the protocols are interpreted, which works, two to three times slower. "
             "Install what is missing and run `make environment` again."

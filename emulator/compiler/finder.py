@@ -3,7 +3,7 @@
 `python -m emulator.compiler.build` compiles the modules of the protocol rooms and of the virtual world into
 native code, in the folder `emulator/_compiled`. When it is there and no source has changed since, those
 modules are imported from it; else, or with TRELLIS_INTERPRETED=1 in the environment, Python interprets their
-source. Both do the same, one slower.
+source. Both do the same, one slower. `trellis compile` adds the modules of installed packages to the library.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleS
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "emulator" / "_compiled"
@@ -83,8 +84,20 @@ def compiled_modules() -> list[str]:
     return sorted(module for module in found if not module.endswith("__init__"))
 
 
+def package_modules(folder: Path) -> dict[str, Path]:
+    """The modules of a package outside of this repository that can be compiled, with their sources.
+
+    `folder` is the package's own. Modules that import pydantic and `__init__` stay as they are.
+    """
+    return {
+        ".".join(path.relative_to(folder.parent).with_suffix("").parts): path
+        for path in sorted(folder.rglob("*.py"))
+        if path.stem != "__init__" and not _NOT_COMPILED.search(path.read_text())
+    }
+
+
 def sources() -> dict[str, str]:
-    """The digest of the source of each module that is compiled."""
+    """The digest of the source of each module of Trellis that is compiled."""
     return {module: digest(source_of(module)) for module in compiled_modules()}
 
 
@@ -112,9 +125,31 @@ def install() -> str:
     for module in sorted(known.keys() | now.keys()):
         if known.get(module) != now.get(module):
             return f"{module} has changed since it was compiled"
-    sys.meta_path.insert(0, CompiledFinder(FOLDER, [*known, manifest["library"]]))
+    modules = [*known, manifest["library"]]
+    for package, told in manifest.get("packages", {}).items():
+        WHY_PACKAGES[package] = _why_stale(told)
+        if not WHY_PACKAGES[package]:
+            modules += told["sources"]
+    sys.meta_path.insert(0, CompiledFinder(FOLDER, modules))
     return ""
 
 
+def _why_stale(told: dict[str, Any]) -> str:
+    """Why what was compiled of a package is not what its source says; empty if it is."""
+    folder = Path(told["folder"])
+    now = {module: digest(path) for module, path in package_modules(folder).items()}
+    for module in sorted(told["sources"].keys() | now.keys()):
+        if told["sources"].get(module) != now.get(module):
+            return f"{module} has changed since it was compiled"
+    return ""
+
+
+def why_package_interpreted(package: str) -> str:
+    """Why this process interprets a package, which is named as it is imported; empty if it is compiled."""
+    return WHY_INTERPRETED or WHY_PACKAGES.get(package, "it was not compiled: `trellis compile` does that")
+
+
+WHY_PACKAGES: dict[str, str] = {}
+"""For each package that was compiled with Trellis, why this process interprets it; empty if it does not."""
 WHY_INTERPRETED = install()
 """Why this process interprets the protocols; empty if they are compiled."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Group = Literal[
     "systems", "overlays", "memberships", "workloads", "experiments", "churn", "latency", "jitter", "loss"
@@ -47,6 +47,27 @@ class Offer:
         """The error for something that was imported and is not what it should be."""
         where = f"({self.entry.value})"
         return BadPackage(f'the package {self.package} offers "{self.name}" {where}, but {what}')
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """An installed distribution that adds something to Trellis."""
+
+    name: str
+    version: str
+    modules: tuple[str, ...]
+    """The names under which its packages are imported."""
+
+
+def installed_packages() -> list[Package]:
+    """The distributions that have entry points in any group of Trellis, by name."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for group in get_args(Group):
+        for entry in entry_points(group=f"trellis.{group}"):
+            if entry.dist is not None:
+                tops = found.setdefault((entry.dist.name, entry.dist.version), set())
+                tops.add(entry.module.partition(".")[0])
+    return [Package(name, version, tuple(sorted(tops))) for (name, version), tops in sorted(found.items())]
 
 
 def offers(group: Group, own: Mapping[str, str]) -> dict[str, Offer]:

@@ -28,7 +28,8 @@ from trellis.command.exits import (
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
-from trellis.command.releases import commands
+from trellis.command.packages import commands as package_commands
+from trellis.command.releases import commands as release_commands
 
 if TYPE_CHECKING:
     from analysis.early_start import EarlySpark
@@ -43,7 +44,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(commands)
+app.add_typer(release_commands)
+app.add_typer(package_commands)
 
 _TARGET = "An experiment file (of a package: package:name.yaml), or a run directory."
 Target = Annotated[Path, typer.Argument(metavar="FILE", help=_TARGET)]
@@ -197,55 +199,6 @@ def validate(target: Target, options: Options = None) -> None:
         spec = load(_file_of(locate(target)), options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
-
-
-@app.command()
-def systems() -> None:
-    """List the systems that can be run, with parameters and paper, those of packages too."""
-    with endings():
-        from trellis.command.systems_table import systems_table
-
-        broken: list[str] = []
-        for part in systems_table(broken):
-            out.print(part)
-        if broken:
-            raise UserError("\n".join(broken))
-
-
-@app.command()
-def experiments() -> None:
-    """List the ready experiments that installed packages bring along."""
-    with endings():
-        from emulator.experiment.file.document import read_document
-        from emulator.experiment.file.package_experiments import ready_experiments
-
-        for name, package, file in ready_experiments():
-            title = read_document(file).values.get("title", "")
-            out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
-
-
-@app.command()
-def messages(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.proto", help="Files with messages of peers.")],
-    folder: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Default: that of --include.")
-    ] = None,
-    include: Annotated[
-        Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
-    ] = Path(),
-) -> None:
-    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`. Says their names and kinds."""
-    with endings():
-        from emulator.messages.building import write_messages
-
-        try:
-            for made in write_messages(files, include, folder):
-                out.print(str(made.path), markup=False, soft_wrap=True)
-                for name, told, kind in made.types:
-                    named = f"{told} ({kind})" if told else "a part of messages"
-                    out.print(f"  {name}: {named}", markup=False, soft_wrap=True)
-        except ValueError as error:
-            raise UserError(str(error)) from None
 
 
 @app.command()

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from emulator.contract.package_versions import package_versions
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import DIGEST, Plan
 from emulator.files.reading import read_regular
@@ -43,10 +44,13 @@ class Difference:
 
 
 def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
-    """Write the tables of a plan and what it was drawn from."""
+    """Write the tables of a plan, what it was drawn from, and which packages were installed then."""
     told = spec.model_dump(mode="json")
     plan.write(directory, _digest(told))
-    (directory / "spec.json").write_text(json.dumps({"digest": _digest(told), "spec": told}, indent=2) + "\n")
+    facts = {"digest": _digest(told), "spec": told}
+    if packages := package_versions():
+        facts["packages"] = packages
+    (directory / "spec.json").write_text(json.dumps(facts, indent=2) + "\n")
 
 
 def check_spec(spec: TrialSpec, directory: Path) -> None:

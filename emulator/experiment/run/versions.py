@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.contract.package_versions import form_of, package_versions
 
 _PACKAGES = ("trellis", "protobuf", "grpcio", "numpy", "pyspark")
 _SOURCE = Path(__file__).resolve().parents[3]
@@ -26,8 +27,7 @@ def versions() -> dict[str, str | None]:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = None
-    core = f"interpreted: {WHY_INTERPRETED}" if WHY_INTERPRETED else "compiled"
-    return found | {"git": _commit(), "core": core}
+    return found | {"git": _commit(), "core": form_of(WHY_INTERPRETED)} | package_versions()
 
 
 def _commit() -> str | None:

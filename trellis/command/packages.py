@@ -1,0 +1,102 @@
+"""The commands about systems and packages: `systems`, `experiments`, `messages` and `compile`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.command.exits import UserError, endings
+from trellis.command.outcome import out
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@commands.command()
+def systems() -> None:
+    """List the systems that can be run, with parameters and paper, those of packages too."""
+    with endings():
+        from trellis.command.systems_table import systems_table
+
+        broken: list[str] = []
+        for part in systems_table(broken):
+            out.print(part)
+        if broken:
+            raise UserError("\n".join(broken))
+
+
+@commands.command()
+def experiments() -> None:
+    """List the ready experiments that installed packages bring along."""
+    with endings():
+        from emulator.experiment.file.document import read_document
+        from emulator.experiment.file.package_experiments import ready_experiments
+
+        for name, package, file in ready_experiments():
+            title = read_document(file).values.get("title", "")
+            out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
+
+
+@commands.command()
+def messages(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.proto", help="Files with messages of peers.")],
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Default: that of --include.")
+    ] = None,
+    include: Annotated[
+        Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
+    ] = Path(),
+) -> None:
+    """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`. Says their names and kinds."""
+    with endings():
+        from emulator.messages.building import write_messages
+
+        try:
+            for made in write_messages(files, include, folder):
+                out.print(str(made.path), markup=False, soft_wrap=True)
+                for name, told, kind in made.types:
+                    named = f"{told} ({kind})" if told else "a part of messages"
+                    out.print(f"  {name}: {named}", markup=False, soft_wrap=True)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+
+
+@commands.command("compile")
+def compile_packages(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PACKAGE]...",
+            help="As they are imported. Default: all installed ones that add something.",
+        ),
+    ] = None,
+) -> None:
+    """Compile packages to native code, together with Trellis."""
+    with endings():
+        from emulator.compiler.build import build, missing_tools
+        from emulator.compiler.finder import FOLDER, package_modules
+        from emulator.contract.packages import installed_packages
+
+        chosen = names or [module for package in installed_packages() for module in package.modules]
+        if not chosen:
+            raise UserError("no installed package adds anything to Trellis. Name one as it is imported")
+        if (missing := missing_tools()) is not None:
+            raise UserError(f"{missing} not found, and compiling needs it. Packages run without, slower")
+        folders = {name: _folder_of(name) for name in chosen}
+        build(FOLDER, list(folders.values()))
+        for name, folder in folders.items():
+            count = len(package_modules(folder))
+            out.print(f"{name}: {count} modules are compiled", markup=False, soft_wrap=True)
+
+
+def _folder_of(name: str) -> Path:
+    """The folder of an installed package. Raises UserError if there is none of that name."""
+    found = find_spec(name) if name.isidentifier() else None
+    if found is None or found.origin is None:
+        raise UserError(f'there is no package "{name}" here. Name it as it is imported, and install it first')
+    origin = Path(found.origin)
+    if origin.name != "__init__.py":
+        raise UserError(f"{name} is a single file, {origin}. Only packages with a folder are compiled")
+    return origin.parent
