@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,8 +25,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed
 
 
-def run(site: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(site)}
+def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(site)} | variables
     arguments = [sys.executable, *command]
     return subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=site, timeout=500)
 
@@ -62,3 +63,52 @@ assert run.tables["deliveries"].delivered.mean() > 0.9, run.reasons
 """
     done = run(site, "-c", program)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(600)  # compiles all of Trellis, too
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_it_is_compiled_with_trellis_and_does_the_same(site: Path, tmp_path: Path) -> None:
+    """What was compiled is used until its source changes, and telemetry is the same byte for byte."""
+    library = {"TRELLIS_COMPILED": str(tmp_path / "library"), "TRELLIS_INTERPRETED": ""}
+    command = ("-c", "from trellis.command.cli import main; main()", "compile", "push_gossip")
+    done = run(site, *command, **library)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "push_gossip: 2 modules are compiled" in done.stdout
+    program = """
+import hashlib, json, sys
+from pathlib import Path
+from emulator.compiler.finder import why_package_interpreted
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.load import load
+from emulator.experiment.file.package_experiments import locate
+from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.file.variants import variants
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.runtime.virtual.run import run_virtual
+
+spec = variants(load(locate(Path("push-gossip:fanout.yaml")), ["peers=30", "vary={}", "repeat=1"]))[0].spec
+trial = TrialDirectory(Path(sys.argv[1]) / "trials" / "one")
+trial.path.mkdir(parents=True)
+run_virtual(spec, draw_plan(spec), trial, lambda progress: None)
+digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(trial.telemetry.iterdir())]
+module = sys.modules[SYSTEMS["push-gossip"].create.__module__]
+print(json.dumps([why_package_interpreted("push_gossip"), Path(module.__file__).suffix, digests]))
+"""
+
+    def outcome(**variables: str) -> list[object]:
+        done = run(site, "-c", program, str(tmp_path / str(len(list(tmp_path.iterdir())))), **variables)
+        assert done.returncode == 0, done.stderr
+        found: list[object] = json.loads(done.stdout)
+        return found
+
+    compiled = outcome(**library)
+    interpreted = outcome(TRELLIS_INTERPRETED="1")
+    assert compiled[:2] == ["", ".so"]
+    assert interpreted[:2] == ["TRELLIS_INTERPRETED is set", ".py"]
+    assert compiled[2] == interpreted[2] and len(compiled[2]) == 2
+    source = site / "push_gossip" / "system.py"
+    source.write_text(source.read_text() + "\n# changed\n")
+    why, suffix, digests = outcome(**library)
+    assert why == "push_gossip.system has changed since it was compiled"
+    assert suffix == ".py"
+    assert digests == compiled[2]

@@ -136,7 +136,7 @@ def main() -> None:
         )
         return
     build(FOLDER)
-    print(f"{len(compiled_modules())} modules are compiled into {FOLDER.relative_to(ROOT)}.")
+    print(f"{len(compiled_modules())} modules are compiled.")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "emulator" / "_compiled"
+LIBRARY = "TRELLIS_COMPILED"
+"""Environment variable: the folder of the compiled library, where that of Trellis cannot be written to."""
+FOLDER = Path(os.environ.get(LIBRARY) or ROOT / "emulator" / "_compiled")
 """The extension modules, and `manifest.json`: the digest of each module's source when it was compiled."""
 ROOMS = ("protocols",)
 """Whole folders of `emulator/`."""

@@ -9,25 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from emulator.contract.protocol import Environment, Event, Interest, PubSub, TopicInterest
 from emulator.contract.system import System
-from emulator.files.quantities import Duration
 from emulator.protocols.gossip.newscast import Newscast
 from push_gossip.messages import Digest, Rumour
+from push_gossip.parameters import PushGossipParameters
 from trellis.v1.overlay import Profile
-
-
-class PushGossipParameters(BaseModel):
-    """What an experiment file may say under `system.parameters`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    fanout: int = Field(4, ge=1, description="random peers that an event is sent on to")
-    view: int = Field(20, ge=1, description="peers in the Newscast view")
-    round: Duration = Field(1.0, gt=0, description="time between two exchanges of views")
-    repair: Duration = Field(10.0, ge=0, description="time between two comparisons of notes; 0 s: never")
 
 
 class PushGossip(PubSub):
