@@ -7,17 +7,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from analysis.contract.trouble import Trouble
 from analysis.engine.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.engine.session import spark_session
-from analysis.measures.measures import Values, measure
+from analysis.measures.measures import Measured, measure_all
 from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
-from analysis.tables.observations import Unmeasured, gauges, listed_unmeasured
+from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
 from analysis.tables.trials import TrialRecord, read_experiment, read_trials
-from emulator.contract.gauges import Gauge
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory
@@ -49,20 +49,18 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
         check_tables(record.directory.plan)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
-    measured: dict[str, Values] = {}
+    measured = Measured({}, {})
     away: dict[str, list[Absence]] = {}
-    unmeasured: dict[str, list[Unmeasured]] = {}
-    declared: dict[str, Gauge] = {}
     found: list[Found] = []
     if ready and spark is not None:
-        measured, away, unmeasured, declared = _measure(run, ready, stages, spark, found)
+        measured, away = _measure(run, ready, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured, away, unmeasured, declared = _measure(run, ready, stages, own, found)
+            measured, away = _measure(run, ready, stages, own, found)
     stages.begin(SUMMARY)
     compared = {record.name: reconcile(record, found) for record in ready}
-    return summarize(run, experiment, records, measured, away, compared, unmeasured, declared)
+    return summarize(run, experiment, records, measured, away, compared)
 
 
 def _measure(
@@ -71,12 +69,16 @@ def _measure(
     stages: Stages,
     spark: SparkSession,
     found: list[Found],
-) -> tuple[dict[str, Values], dict[str, list[Absence]], dict[str, list[Unmeasured]], dict[str, Gauge]]:
-    tables = build_tables(spark, run, list(records), stages, found)
+) -> tuple[Measured, dict[str, list[Absence]]]:
+    troubles: list[Trouble] = []
+    tables = build_tables(spark, run, list(records), stages, found, troubles)
     stages.begin(SERIES)
-    tables = build_series(run, tables)
+    tables = build_series(run, tables, records, troubles)
     stages.begin(MEASURING)
-    return measure(tables), listed(tables), listed_unmeasured(tables), gauges(tables)
+    measured = measure_all(tables)
+    measured.troubles[:0] = troubles
+    measured.not_numbers.update(listed_unmeasured(tables))
+    return measured, listed(tables)
 
 
 def _trace_bytes(records: Sequence[TrialRecord]) -> int:

@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analysis.claims.papers import judge
-from analysis.measures.catalogue import describe
-from analysis.measures.measures import Values
+from analysis.contract.kinds import own
+from analysis.measures.measures import Measured, Values
 from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
-from analysis.tables.observations import Unmeasured
 from analysis.tables.reconciliation import told_by
 from analysis.tables.trials import TrialRecord
-from emulator.contract.gauges import Gauge
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory, write_whole
 from emulator.experiment.run.fidelity import Check, Fidelity
@@ -26,33 +24,27 @@ def summarize(
     run: RunDirectory,
     experiment: ExperimentSpec,
     records: Sequence[TrialRecord],
-    measured: Mapping[str, Values],
+    measured: Measured,
     away: Mapping[str, Sequence[Absence]],
     compared: Mapping[str, Sequence[Check]],
-    unmeasured: Mapping[str, Sequence[Unmeasured]],
-    gauges: Mapping[str, Gauge],
 ) -> dict[str, Any]:
     """Write `summary.json` and return it. `measured` has the trials that could be analysed, `away` when
-    peers of hosts that had died were not up, `unmeasured` what components told as NaN or infinity, `gauges`
-    what components declare of theirs.
+    peers of hosts that had died were not up.
 
     A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole
     and is what was written, as it was `compared`.
     """
     trials = [
-        _trial(record, measured.get(record.name), compared.get(record.name, ()))
+        _trial(record, measured.values.get(record.name), compared.get(record.name, ()))
         | {"absences": [asdict(a) for a in away.get(record.name, ())]}
-        | {
-            "unmeasured": [
-                {"system": record.spec.system.name} | asdict(told) for told in unmeasured.get(record.name, ())
-            ]
-        }
+        | _not_numbers(measured, record)
+        | _unmeasured(measured, record.name)
         for record in records
     ]
-    variants = variant_results(records, measured)
+    variants = variant_results(records, measured.values)
     reasons = [f"{t['trial']}: {reason}" for t in trials for reason in t["reasons"]]
     statuses = [r.status for r in records if r.status]
-    names = dict.fromkeys(name for values in measured.values() for name in values)
+    names = dict.fromkeys(name for values in measured.values.values() for name in values)
     summary = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -71,7 +63,7 @@ def summarize(
             }
             for v in variants
         ],
-        "measures": {name: asdict(describe(name, gauges)) for name in names},
+        "measures": {name: asdict(measured.about[name]) for name in names},
         "claims": [
             asdict(verdict) | {"holds": verdict.holds}
             for verdict in judge(
@@ -79,8 +71,26 @@ def summarize(
             )
         ],
     }
+    workloads = list(dict.fromkeys(record.serves for record in records))
+    if not set(workloads) <= set(own()):
+        summary["workloads"] = workloads
+    if measured.troubles:
+        summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))
     write_whole(run.summary, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return summary
+
+
+def _not_numbers(measured: Measured, record: TrialRecord) -> dict[str, Any]:
+    """What components of the trial's peers told as NaN or infinity, where any did."""
+    told = measured.not_numbers.get(record.name, ())
+    system = {"system": record.spec.system.name}
+    return {"not_numbers": [system | asdict(each) for each in told]} if told else {}
+
+
+def _unmeasured(measured: Measured, trial: str) -> dict[str, Any]:
+    """Why measures of the trial have no value, where that is not for want of anything to measure."""
+    why = measured.unmeasured.get(trial)
+    return {"unmeasured": why} if why else {}
 
 
 def _trial(record: TrialRecord, values: Values | None, compared: Sequence[Check]) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.measures.catalogue import MEASURES
+from analysis.measures.by_topic import BY_TOPIC
 from analysis.measures.degrees import degrees
 from analysis.measures.filters import filter_traffic
-from analysis.measures.gradients import gradients
+from analysis.measures.gradients import filters_kept, gradients
 
 STATES = "trial string, moment string, peer int, name string, value double"
 
@@ -18,8 +18,9 @@ def told(spark: SparkSession, counts: dict[tuple[int, str], float], moment: str 
     rows = [("t", moment, peer, name, float(value)) for (peer, name), value in counts.items()]
     rows += [("t", "start", 0, "directed_0", 1000.0), ("t", "start", 0, "filter_bytes", 1e6)]
     found: dict[str, float] = {}
-    for frame in gradients({"states": spark.createDataFrame(rows, STATES)}):
-        for row in frame.collect():
+    tables = {"states": spark.createDataFrame(rows, STATES)}
+    for query in (filters_kept, gradients):
+        for row in query(tables).collect():
             found |= {name: value for name, value in row.asDict().items() if name != "trial"}
     return found
 
@@ -39,7 +40,7 @@ def test_false_gradients_and_their_recovery_are_shares_over_all_peers_and_levels
         "gradients_false_2": 8 / 64,
         "filter_bytes_max": 9216,
     }
-    assert set(found) <= set(MEASURES)
+    assert set(found) <= set(BY_TOPIC.measures)
 
 
 def test_levels_below_the_papers_three_count_with_all(spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.measures.coverage import _after_joins
+from analysis.measures.coverage import hit_ratio_after_joins
 from analysis.tables.deliveries import _expected, due
 
 PUBLISHED = 100.0
@@ -61,7 +61,7 @@ def test_an_event_counts_from_ten_seconds_after_the_join_on(tables: dict[str, Da
 
 
 def test_deliveries_are_told_apart_by_the_time_since_the_join(tables: dict[str, DataFrame]) -> None:
-    (row,) = _after_joins(tables).collect()
+    (row,) = hit_ratio_after_joins(tables).collect()
     found = {name: value for name, value in row.asDict().items() if name != "trial"}
     assert found == {
         **{"due_after_0_s": 2, "hit_ratio_after_0_s": 1 / 2},

@@ -10,6 +10,7 @@ import pytest
 from analysis_golden import TRIAL, golden_run, write_outcome
 from pyspark.sql import SparkSession
 
+from analysis.measures.measures import Measured
 from analysis.otlp.source import OtlpSource
 from analysis.pipeline import analyze
 from analysis.summary import summarize
@@ -215,8 +216,8 @@ def test_a_status_that_says_valid_is_not_believed_alone(tmp_path: Path) -> None:
     experiment = read_experiment(run)
 
     def is_valid() -> bool:
-        records = read_trials(run, experiment)
-        return bool(summarize(run, experiment, records, {TRIAL: {}}, {}, {}, {}, {})["valid"])
+        measured = Measured({TRIAL: {}}, {})
+        return bool(summarize(run, experiment, read_trials(run, experiment), measured, {}, {})["valid"])
 
     assert is_valid()
     write_outcome(trial, [], valid=False)

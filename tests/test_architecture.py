@@ -64,11 +64,22 @@ FLOORS: list[set[str]] = [
     {"emulator"},
     {"analysis.engine"},
     {"analysis.otlp"},
+    {"analysis.tables.kinds", "analysis.tables.trials"},
+    {
+        "analysis.report.axis",
+        "analysis.report.bars",
+        "analysis.report.chart",
+        "analysis.report.delivery_tree",
+        "analysis.report.numerals",
+        "analysis.report.results",
+    },
+    {"analysis.contract"},
     {"analysis.tables"},
     {"analysis.measures"},
     {"analysis.claims"},
     {"analysis.report"},
     {"analysis"},
+    {"analysis.workloads"},
     {"trellis", "trellis.on_spark"},
     {"trellis.command"},
     {"services"},
@@ -210,6 +221,27 @@ def test_only_the_registry_names_the_systems() -> None:
             assert not [name for name in imports(module) if inside(name, ("emulator.protocols.pubsub",))], (
                 module
             )
+
+
+OF_KINDS = {
+    *(f"analysis.measures.{name}" for name in ("by_topic", "by_content", "of_lookups")),
+    *(f"analysis.measures.{name}" for name in ("routing", "topology")),
+    *(f"analysis.tables.{name}" for name in ("content", "installations", "lookups", "routing", "topology")),
+}
+"""What trials of some kinds of workload are judged by."""
+
+
+def test_only_the_kinds_of_workload_name_what_they_are_judged_by() -> None:
+    """Adding a kind is adding its file and its entry: no other part of the analysis changes."""
+    for module in MODULES:
+        if not inside(module, {"analysis.workloads"} | OF_KINDS):
+            assert not imports(module) & OF_KINDS, module
+            assert not inside("analysis.workloads", imports(module)), module
+        if inside(module, {"analysis"}) and module != "analysis.contract.kinds":
+            for node in ast.walk(ast.parse(MODULES[module].read_text())):
+                if isinstance(node, ast.Compare) and "serves" in ast.unparse(node):
+                    texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+                    assert not {"topics", "content", "lookups"} & set(texts), module
 
 
 def test_every_room_is_installed() -> None:

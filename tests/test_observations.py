@@ -172,7 +172,7 @@ def test_gauges_are_sampled_over_time_if_they_ask_for_it(analyzed: Analyzed) -> 
 def test_what_was_not_measured_is_told_with_who_said_so(analyzed: Analyzed) -> None:
     directory, summary = analyzed
     (trial,) = summary["trials"]
-    assert trial["unmeasured"] == [
+    assert trial["not_numbers"] == [
         {"system": "talking", "what": "gauge", "channel": "watch", "name": "fill", "times": 7, "of": 28},
         {"system": "talking", "what": "observation", "channel": "watch", "name": IDLE, "times": 4, "of": 4},
     ]

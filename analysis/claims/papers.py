@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from analysis.claims.claim import Variants, Verdict, judge_claim
+from analysis.claims.claim import Claim, Variants, Verdict, judge_claim
 from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
 from analysis.claims.magnet import MAGNET
@@ -12,6 +12,10 @@ from analysis.claims.pastry import PASTRY
 from analysis.claims.quasar import QUASAR
 from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
+from analysis.contract.packages import loaded
+from analysis.contract.trouble import Trouble
+from emulator.contract.packages import BadPackage, Offer
+from emulator.experiment.file.known_claims import known_claims, offered_claims
 
 CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR}
 
@@ -24,5 +28,21 @@ def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ())
 def _judge(name: str, variants: Variants, invalid: frozenset[str]) -> Verdict:
     if claim := CLAIMS.get(name):
         return judge_claim(claim, variants, invalid)
-    why = f"no such claim is known; known: {', '.join(CLAIMS)}"
+    if offer := offered_claims().get(name):
+        return _judge_offered(offer, variants, invalid)
+    why = f"no such claim is known; known: {', '.join(known_claims())}"
     return Verdict(name, "", "not decided", [], why, [])
+
+
+def _judge_offered(offer: Offer, variants: Variants, invalid: frozenset[str]) -> Verdict:
+    """The verdict over a package's claim; not decided if it fails, or cannot be had."""
+    try:
+        claim = loaded(offer, Claim)
+        if claim.id != offer.name:
+            raise offer.refusal(f'its id is "{claim.id}". Use one name')
+        return judge_claim(claim, variants, invalid)
+    except BadPackage as error:
+        return Verdict(offer.name, "", "not decided", [], str(error), [])
+    except Exception as error:
+        trouble = Trouble.of(offer.package, f'the claim "{offer.name}"', error)
+        return Verdict(offer.name, claim.statement, "not decided", [], trouble.text, [])

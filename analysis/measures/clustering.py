@@ -7,7 +7,8 @@ from typing import Final, Literal
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analysis.tables.build import Tables
+from analysis.contract.measures import Tables
+from analysis.measures.successors import HEX_DIGITS, OVERLAY, with_next
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
 from emulator.contract.identifiers import ClockwiseRing
@@ -20,9 +21,16 @@ FITTED: Final = (20, 300)
 """Subscribers of the topics that the exponent of popularity is fitted to."""
 _TREE_EDGE: Final = "EventData"
 """What goes down the edges of trees. To their roots go other messages: Routed, Multicast."""
-_HEX_DIGITS = 64
-"""Of the longest identifiers: as text of this length they sort as numbers do."""
-_OVERLAY = ("trial", "channel")
+
+
+def ring_similarity_at_start(tables: Tables) -> DataFrame:
+    """When the measure phase began."""
+    return ring_similarity(tables, "start")
+
+
+def ring_similarity_at_end(tables: Tables) -> DataFrame:
+    """When the measure phase ended."""
+    return ring_similarity(tables, "end")
 
 
 def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
@@ -45,22 +53,17 @@ def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFram
         .where(F.col("space") == ClockwiseRing.name)
         .join(up, ["trial", "peer"])
         .where((F.col("at_s") >= F.col("start_s") - CLOCK_SLACK_S) & (F.col("at_s") <= F.col("asked_s")))
-        .groupBy(*_OVERLAY, "peer")
-        .agg(F.max_by(F.lpad("identifier", _HEX_DIGITS, "0"), "at_s").alias("place"))
+        .groupBy(*OVERLAY, "peer")
+        .agg(F.max_by(F.lpad("identifier", HEX_DIGITS, "0"), "at_s").alias("place"))
     )
-    ring = Window.partitionBy(*_OVERLAY)
-    ordered = ring.orderBy("place", "peer")
-    first = F.min(F.struct("place", "peer")).over(ring)["peer"]
-    pairs = places.select(
-        *_OVERLAY, "peer", F.coalesce(F.lead("peer").over(ordered), first).alias("next")
-    ).where("peer != next")
+    pairs = with_next(places, "place", "peer").select(*OVERLAY, "peer", "next").where("peer != next")
     held = _topics_held(tables, moment)
     other = held.select("trial", F.col("peer").alias("next"), F.col("topics").alias("others"))
     alike = F.size(F.array_intersect("topics", "others")) / F.size(F.array_union("topics", "others"))
     return (
         pairs.join(held, ["trial", "peer"])
         .join(other, ["trial", "next"])
-        .groupBy(*_OVERLAY)
+        .groupBy(*OVERLAY)
         .agg(F.avg(alike).alias("alike"))
         .groupBy("trial")
         .agg(F.max("alike").alias(name))
@@ -158,13 +161,13 @@ def popularity_exponent(tables: Tables) -> DataFrame:
 def in_degree(tables: Tables) -> DataFrame:
     """The most long links that end at one peer, by how many end at one on average."""
     up = tables["links"].where("moment = 'end' and kind = 'long'")
-    peers = up.groupBy(*_OVERLAY).agg(F.count_distinct("peer").alias("peers"), F.count("*").alias("links"))
+    peers = up.groupBy(*OVERLAY).agg(F.count_distinct("peer").alias("peers"), F.count("*").alias("links"))
     return (
-        up.groupBy(*_OVERLAY, "neighbour")
+        up.groupBy(*OVERLAY, "neighbour")
         .agg(F.count("*").alias("incoming"))
-        .groupBy(*_OVERLAY)
+        .groupBy(*OVERLAY)
         .agg(F.max("incoming").alias("most"))
-        .join(peers, list(_OVERLAY))
+        .join(peers, list(OVERLAY))
         .groupBy("trial")
         .agg(F.max(F.col("most") * F.col("peers") / F.col("links")).alias("in_degree_ratio"))
     )

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from analysis.contract.measures import Tables
+
+_TOPIC_GROUPS = 8
+"""Of a trial's topics, each for one task, which gets all links."""
 
 CLUSTERS = pa.schema(
     [
@@ -14,6 +22,36 @@ CLUSTERS = pa.schema(
         ("largest", pa.int32()),
     ]
 )
+
+
+def clusters(tables: Tables) -> DataFrame:
+    """The table of that name: connected components of each topic's subscribers.
+
+    A link counts in both directions.
+    """
+    up = (
+        tables["sessions"]
+        .join(tables["trials"], "trial")
+        .where("start_s <= measure_end_s and end_s > measure_end_s")
+        .select("trial", "peer")
+    )
+    members = (
+        tables["subscriptions"]
+        .join(tables["trials"], "trial")
+        .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
+        .join(up, ["trial", "peer"])
+        .select("trial", "topic", "peer", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
+    )
+    every = F.explode(F.sequence(F.lit(0), F.lit(_TOPIC_GROUPS - 1)))
+    links = (
+        tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour", every.alias("topics"))
+    )
+    keys = ["trial", "topics"]
+    return (
+        members.groupBy(*keys)
+        .cogroup(links.groupBy(*keys))
+        .applyInArrow(count_clusters, from_arrow_schema(CLUSTERS))
+    )
 
 
 def count_clusters(members: pa.Table, links: pa.Table) -> pa.Table:

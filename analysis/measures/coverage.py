@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.build import Tables
+from analysis.contract.measures import Tables
 from analysis.tables.deliveries import due
 
 AFTER_JOIN_S = (0, 2, 5, 10, 20, 30, 60)
@@ -15,26 +13,36 @@ AFTER_JOIN_S = (0, 2, 5, 10, 20, 30, 60)
 _FEW = 0.05
 
 
-def coverage(tables: Tables) -> Iterator[DataFrame]:
-    """Frames of one row a trial, whose columns are measures of systems that serve topics."""
-    expected = tables["deliveries"].where("expected and topic is not null")
-    hit = F.avg(F.col("delivered").cast("double"))
+def _expected(tables: Tables) -> DataFrame:
+    return tables["deliveries"].where("expected and topic is not null")
+
+
+def _hit() -> Column:
+    return F.avg(F.col("delivered").cast("double"))
+
+
+def reach(tables: Tables) -> DataFrame:
+    """Of each event: how many of its subscribers it reached, and the hops to the last of them."""
     last = F.max(F.when(F.col("delivered"), F.col("hops")))
-    by_event = expected.groupBy("trial", "event").agg(hit.alias("reached"), last.alias("last_hop"))
-    yield by_event.groupBy("trial").agg(
+    by_event = (
+        _expected(tables).groupBy("trial", "event").agg(_hit().alias("reached"), last.alias("last_hop"))
+    )
+    return by_event.groupBy("trial").agg(
         F.avg("reached").alias("coverage"),
         F.stddev_pop("reached").alias("coverage_sd"),
         F.avg((F.col("reached") < _FEW).cast("double")).alias("coverage_failed"),
         F.avg("last_hop").alias("last_hop"),
         F.stddev_pop("last_hop").alias("last_hop_sd"),
     )
-    by_topic = expected.groupBy("trial", "topic").agg(hit.alias("reached"))
-    yield by_topic.groupBy("trial").agg(F.avg("reached").alias("hit_ratio_by_topic"))
-    yield _after_joins(tables)
-    yield _costs(tables)
 
 
-def _after_joins(tables: Tables) -> DataFrame:
+def reach_by_topic(tables: Tables) -> DataFrame:
+    """The hit ratio of each topic, mean over topics."""
+    by_topic = _expected(tables).groupBy("trial", "topic").agg(_hit().alias("reached"))
+    return by_topic.groupBy("trial").agg(F.avg("reached").alias("hit_ratio_by_topic"))
+
+
+def hit_ratio_after_joins(tables: Tables) -> DataFrame:
     """Hit ratio by the time between a peer's last join and the publication."""
     made = tables["deliveries"].where("delivered").select("trial", "event", "peer", F.lit(1).alias("made"))
     columns = []
@@ -49,7 +57,8 @@ def _after_joins(tables: Tables) -> DataFrame:
     return due(tables).join(made, ["trial", "event", "peer"], "left").groupBy("trial").agg(*columns)
 
 
-def _costs(tables: Tables) -> DataFrame:
+def copies_and_messages(tables: Tables) -> DataFrame:
+    """What was received, for each delivery made."""
     made = tables["deliveries"].where("delivered").groupBy("trial").agg(F.count("*").alias("made"))
     sent = (
         tables["handled"]

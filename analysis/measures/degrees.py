@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.build import Tables
+from analysis.contract.measures import Tables
 
 MANY = (15, 200)
 """Neighbours above which peers are counted (Vitis, IV.E)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.contract.kinds import Kind
 from analysis.tables.costs import KINDS
 from analysis.tables.roles import has_duty
 
@@ -21,13 +22,18 @@ def rounded(column: str) -> Column:
     return F.round(column, 2)
 
 
+def nothing() -> Column:
+    """Of what has none."""
+    return F.lit(None).cast("double")
+
+
 def overhead_histogram(tables: Tables) -> DataFrame:
     """The table of that name.
 
     Peers that received nothing have no overhead; relays and servers are left out, and trials of nobody else.
     """
     spark = tables["traffic"].sparkSession
-    trials = tables["trials"].where("serves != 'lookups'").select("trial")
+    trials = tables["trials"].select("trial")
     edge = F.floor(F.coalesce("overhead", F.lit(0.0)) * _CLASSES + 1e-9)
     counted = (
         tables["traffic"]
@@ -53,15 +59,10 @@ def overhead_histogram(tables: Tables) -> DataFrame:
     )
 
 
-def delay_cdf(tables: Tables) -> DataFrame:
+def delay_cdf(tables: Tables, known: Sequence[Kind]) -> DataFrame:
     """The table of that name: hops at each value that occurs, the rest at each hundredth of the rows."""
-    none = F.lit(None).cast("double")
-    penalty = F.try_divide("delay_ms", F.when(F.col("direct_ms") > 0, F.col("direct_ms")))
-    sources = {
-        "publish": tables["deliveries"].where("delivered").withColumn("penalty", none),
-        "subscribe": tables["installations"].where("delay_ms is not null").withColumn("penalty", none),
-        "lookup": tables["lookups"].where("delivered").withColumn("penalty", penalty),
-    }
+    sources = {"publish": tables["deliveries"].where("delivered").withColumn("penalty", nothing())}
+    sources |= {name: rows(tables) for kind in known for name, rows in kind.analysis.delays.items()}
     keys = ["trial", "operation"]
     made: DataFrame | None = None
     for operation, frame in sources.items():

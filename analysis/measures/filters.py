@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.build import Tables
+from analysis.contract.measures import Tables
 
 
 def filter_traffic(tables: Tables) -> DataFrame:

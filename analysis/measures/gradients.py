@@ -6,23 +6,26 @@ Peers keep counts of copies that came to them by a gradient, by its level, as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.build import Tables
+from analysis.contract.measures import Tables
 
 LEVELS = 3
 """Levels whose gradients are told apart, which are those of the paper; deeper ones count with all others."""
 
 
-def gradients(tables: Tables) -> Iterator[DataFrame]:
-    """Frames of one row a trial, of counts and gauges when the measure phase ends."""
+def filters_kept(tables: Tables) -> DataFrame:
+    """The most that a peer keeps of its neighbours' filters when the measure phase ends."""
     states = tables["states"].where("moment = 'end'")
-    yield states.groupBy("trial").agg(
+    return states.groupBy("trial").agg(
         F.max(F.when(F.col("name") == "filter_bytes", F.col("value"))).alias("filter_bytes_max")
     )
+
+
+def gradients(tables: Tables) -> DataFrame:
+    """What the peers' counts of copies say when the measure phase ends."""
+    states = tables["states"].where("moment = 'end'")
     counts = states.select(
         "trial",
         F.regexp_extract("name", r"^(directed|astray|recovered)_(\d+)$", 1).alias("count"),
@@ -36,7 +39,7 @@ def gradients(tables: Tables) -> Iterator[DataFrame]:
             is_meant &= F.col("level") == level
         return F.sum(F.when(is_meant, F.col("value")))
 
-    yield counts.groupBy("trial").agg(
+    return counts.groupBy("trial").agg(
         F.try_divide(total("astray"), total("directed")).alias("gradients_false"),
         F.try_divide(total("recovered"), total("astray")).alias("gradients_recovered"),
         *(

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-Tables = Mapping[str, DataFrame]
+from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped
+
+_HEADINGS = {
+    "Traffic": ("copies",),
+    "Routing by content": (
+        *("network_cost", "uninterested", "interested", "table_entries", "searches", "comparisons"),
+        "server_",
+    ),
+}
 _EACH = "an event and server"
 
-ROUTING: Final = {
+_TOLD: Final = {
     "network_cost_ms": (
         "Network cost",
         "ms an event",
@@ -75,13 +82,12 @@ ROUTING: Final = {
     ),
 }
 """Title, unit and what it is, by name."""
-HIGHER_IS_BETTER: Final = {"server_copies_jain"}
-NEITHER: Final = {"interested_per_event", "network_cost_ideal_ms"}
+_HIGHER_IS_BETTER: Final = {"server_copies_jain"}
+_NEITHER: Final = {"interested_per_event", "network_cost_ideal_ms"}
 
 
-def routing_measures(tables: Tables) -> Iterator[DataFrame]:
-    """Frames of one row a trial, whose columns are these measures."""
-    yield (
+def _events(tables: Tables) -> DataFrame:
+    return (
         tables["routing"]
         .groupBy("trial")
         .agg(
@@ -93,9 +99,12 @@ def routing_measures(tables: Tables) -> Iterator[DataFrame]:
             F.avg("interested").alias("interested_per_event"),
         )
     )
+
+
+def _servers(tables: Tables) -> DataFrame:
     events, copies = F.first("events"), F.col("copies")
     squares = F.sum(copies.cast("double") * copies)
-    yield (
+    return (
         tables["servers"]
         .groupBy("trial")
         .agg(
@@ -113,3 +122,21 @@ def routing_measures(tables: Tables) -> Iterator[DataFrame]:
             ),
         )
     )
+
+
+ROUTING = MeasureGroup(
+    grouped(
+        _HEADINGS,
+        {
+            name: Measure(
+                title,
+                unit,
+                None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
+                about,
+            )
+            for name, (title, unit, about) in _TOLD.items()
+        },
+    ),
+    (_events, _servers),
+)
+"""Of trials whose peers are servers that route events by content."""

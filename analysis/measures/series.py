@@ -1,39 +1,95 @@
-"""Time series and clusters: tables that the figures show."""
+"""Tables over time, and those that packages make of all others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from analysis.measures.clusters import CLUSTERS, count_clusters
-from analysis.measures.distributions import cost_cdf, delay_cdf, overhead_histogram
+from analysis.contract.kinds import Kind, kinds
+from analysis.contract.tables import SeriesPart
+from analysis.contract.trouble import Trouble
+from analysis.measures.distributions import delay_cdf
+from analysis.measures.ratios import mean_ms
 from analysis.tables.build import Tables
 from analysis.tables.deliveries import published
+from analysis.tables.offered import of_packages
 from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
+from analysis.tables.trials import TrialRecord
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 _MAINTENANCE = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
-_TOPIC_GROUPS = 8
-"""Of a trial's topics, each for one task, which gets all links."""
 
 
-def build_series(run: RunDirectory, tables: Tables) -> Tables:
-    """Write series, overhead_histogram, delay_cdf, cost_cdf and clusters; returns them and `tables`."""
-    with TablesInMaking(run, tables) as making:
-        making.write("clusters", lambda: _clusters(tables), "topic")
-        making.write("series", lambda: _series(tables), "start_s")
-        making.write("delay_cdf", lambda: delay_cdf(tables), "operation", "unit", "value")
-        making.write("overhead_histogram", lambda: overhead_histogram(tables), "low")
-        making.write("cost_cdf", lambda: cost_cdf(tables), "kind", "value")
+def build_series(
+    run: RunDirectory,
+    tables: Tables,
+    records: Sequence[TrialRecord] = (),
+    troubles: list[Trouble] | None = None,
+) -> Tables:
+    """Write series, delay_cdf, and the tables that packages bring; returns them and `tables`.
+
+    `records` are the trials, for packages' kinds of workload and tables. `troubles` gets what of these could
+    not be had.
+    """
+    known, _ = kinds(record.serves for record in records)
+    with TablesInMaking(run, tables, records, troubles) as making:
+        _write_with_kinds(making, known, "series", _series, "start_s")
+        _write_with_kinds(making, known, "delay_cdf", delay_cdf, "operation", "unit", "value")
+        for table, those in of_packages(records, making):
+            making.make(table, those)
     return dict(making)
 
 
-def _slots(tables: Tables) -> DataFrame:
+def _write_with_kinds(
+    making: TablesInMaking,
+    known: Sequence[Kind],
+    name: str,
+    make: Callable[[Tables, Sequence[Kind]], DataFrame],
+    *keys: str,
+) -> None:
+    """Write a table that kinds of workload have a part in.
+
+    If it cannot be made, it is written without the parts of packages.
+    """
+    there = dict(making)
+    own = [kind for kind in known if not kind.package]
+
+    def without_packages(error: Exception) -> DataFrame:
+        for kind in known:
+            if kind.package:
+                what = (
+                    f'the part of the workload "{kind.name}" in the table "{name}", or that of another one,'
+                )
+                making.troubles.append(Trouble.of(kind.package, what, error))
+        return make(there, own)
+
+    otherwise = without_packages if len(own) < len(known) else None
+    making.write(name, lambda: make(there, known), *keys, otherwise=otherwise)
+
+
+def by_interval(tables: Mapping[str, DataFrame], happened: DataFrame, **counted: Column) -> DataFrame:
+    """A table over time of a package's own: trial, start_s, end_s, and these aggregates of each interval.
+
+    `happened` has trial, at_s (seconds of trial time) and what the aggregates read. They are null in an
+    interval in which nothing happened. Its figure is made by `analysis.report.figures_time.curve`.
+    """
+    keys = ["trial", "slot"]
+    slot = F.floor((F.col("at_s") - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
+    aggregates = [column.alias(name) for name, column in counted.items()]
+    found = (
+        happened.join(tables["trials"].select("trial", "measure_start_s", "interval_s"), "trial")
+        .groupBy("trial", slot.alias("slot"))
+        .agg(*aggregates)
+    )
+    return F.broadcast(_slots(tables)).join(found, keys, "left").select("trial", "start_s", "end_s", *counted)
+
+
+def _slots(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Every interval: trial, slot, start_s, end_s, interval_s."""
     start = F.col("measure_start_s") + F.col("slot") * F.col("interval_s")
     last = F.ceil((F.col("measure_end_s") - F.col("measure_start_s")) / F.col("interval_s") - 1e-9) - 1
@@ -48,12 +104,16 @@ def _slots(tables: Tables) -> DataFrame:
     )
 
 
-def _series(tables: Tables) -> DataFrame:
+def _series(tables: Tables, known: Sequence[Kind]) -> DataFrame:
+    parts = [kind.analysis.series for kind in known if kind.analysis.series is not None]
+    counted_by = [part.counted() for part in parts]
+    added = [name for of_part in counted_by for name in of_part]
+    zero = [name for part in parts for name in part.zero]
     keys = ["trial", "slot"]
     slots = F.broadcast(_slots(tables))
     slot = F.floor((F.col("at_s") - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
     counted = (
-        _happened(tables)
+        _happened(tables, parts)
         .join(tables["trials"], "trial")
         .groupBy("trial", slot.alias("slot"))
         .agg(
@@ -61,13 +121,10 @@ def _series(tables: Tables) -> DataFrame:
             F.count_if("expected").alias("expected"),
             F.count_if(F.expr("expected and delivered")).alias("delivered"),
             F.avg("hops").alias("hops"),
-            _mean_ms("delay_ms").alias("delay_ms"),
+            mean_ms("delay_ms").alias("delay_ms"),
             F.sum("received").alias("received"),
             F.sum("unwanted").alias("unwanted"),
-            F.count("right").alias("lookups"),
-            F.try_divide(F.count_if("right"), F.count("right")).alias("lookup_success"),
-            F.avg("lookup_hops").alias("lookup_hops"),
-            _mean_ms("lookup_delay_ms").alias("lookup_delay_ms"),
+            *(column.alias(name) for of_part in counted_by for name, column in of_part.items()),
             *(F.sum(unit).alias(unit) for unit in _MAINTENANCE.values()),
         )
     )
@@ -75,23 +132,18 @@ def _series(tables: Tables) -> DataFrame:
     return (
         slots.join(_peers_up(tables, slots), keys, "left")
         .join(counted, keys, "left")
-        .na.fill(0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", "lookups"])
+        .na.fill(0, ["peers_up", "published", "expected", "delivered", "received", "unwanted", *zero])
         .select(
             *("trial", "start_s", "end_s", "peers_up", "published", "expected", "delivered"),
             F.try_divide("delivered", "expected").alias("hit_ratio"),
             *("received", "unwanted", F.try_divide("unwanted", "received").alias("overhead")),
-            *("hops", "delay_ms", "lookups", "lookup_success", "lookup_hops", "lookup_delay_ms"),
+            *("hops", "delay_ms", *added),
             *(F.try_divide(unit, peer_seconds).alias(unit) for unit in _MAINTENANCE.values()),
         )
     )
 
 
-def _mean_ms(column: str) -> Column:
-    """A mean that does not depend on the order of the rows: of whole nanoseconds."""
-    return F.avg(F.round(F.col(column) * 1e6).cast("bigint")) / 1e6
-
-
-def _happened(tables: Tables) -> DataFrame:
+def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
     """trial, at_s and what the series counts: a row of one kind has nulls in the columns of the others."""
     publications = published(tables).select(
         "trial", F.col("published_s").alias("at_s"), F.lit(1).alias("published")
@@ -107,16 +159,9 @@ def _happened(tables: Tables) -> DataFrame:
             *(F.col("copies").alias("received"), F.col("unwanted_copies").alias("unwanted")),
         )
     )
-    lookups = (
-        tables["lookups"]
-        .where("counted")
-        .select(
-            *("trial", "at_s", "right"),
-            *(F.col(column).alias(f"lookup_{column}") for column in ("hops", "delay_ms")),
-        )
-    )
-    kinds = (publications, due, received, lookups, _maintenance(tables))
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), kinds)
+    of_kinds = [part.happened(tables) for part in parts]
+    every = (publications, due, received, *of_kinds, _maintenance(tables))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), every)
 
 
 def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
@@ -153,31 +198,4 @@ def _maintenance(tables: Tables) -> DataFrame:
     return readings.select("trial", "name", middle_s.alias("at_s"), growth.alias("growth")).select(
         *("trial", "at_s"),
         *(F.when(F.col("name") == name, F.col("growth")).alias(unit) for name, unit in _MAINTENANCE.items()),
-    )
-
-
-def _clusters(tables: Tables) -> DataFrame:
-    """Connected components of each topic's subscribers; a link counts in both directions."""
-    up = (
-        tables["sessions"]
-        .join(tables["trials"], "trial")
-        .where("start_s <= measure_end_s and end_s > measure_end_s")
-        .select("trial", "peer")
-    )
-    members = (
-        tables["subscriptions"]
-        .join(tables["trials"], "trial")
-        .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
-        .join(up, ["trial", "peer"])
-        .select("trial", "topic", "peer", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
-    )
-    every = F.explode(F.sequence(F.lit(0), F.lit(_TOPIC_GROUPS - 1)))
-    links = (
-        tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour", every.alias("topics"))
-    )
-    keys = ["trial", "topics"]
-    return (
-        members.groupBy(*keys)
-        .cogroup(links.groupBy(*keys))
-        .applyInArrow(count_clusters, from_arrow_schema(CLUSTERS))
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-Tables = Mapping[str, DataFrame]
+from analysis.contract.measures import Measure, MeasureGroup, Tables
 
-TOPOLOGY: Final = {
+_TOLD: Final = {
     "cliques": (
         "Cliques",
         "",
@@ -37,13 +36,12 @@ TOPOLOGY: Final = {
     ),
 }
 """Title, unit and what it is, by name."""
-HIGHER_IS_BETTER: Final = {"trees_whole"}
-NEITHER: Final = {"cliques"}
+_HIGHER_IS_BETTER: Final = {"trees_whole"}
+_NEITHER: Final = {"cliques"}
 
 
-def topology_measures(tables: Tables) -> Iterator[DataFrame]:
-    """Frames of one row a trial, whose columns are these measures."""
-    yield (
+def _cliques(tables: Tables) -> DataFrame:
+    return (
         tables["cliques"]
         .where("moment = 'end'")
         .select(
@@ -54,8 +52,11 @@ def topology_measures(tables: Tables) -> Iterator[DataFrame]:
             F.try_divide("rtt_ms", "hac_rtt_ms").alias("clique_rtt_over_hac"),
         )
     )
+
+
+def _trees(tables: Tables) -> DataFrame:
     whole = F.col("whole")
-    yield (
+    return (
         tables["trees"]
         .where("moment = 'end'")
         .groupBy("trial")
@@ -66,3 +67,18 @@ def topology_measures(tables: Tables) -> Iterator[DataFrame]:
             F.try_divide(F.count_if(whole), F.count("*")).alias("trees_whole"),
         )
     )
+
+
+TOPOLOGY = MeasureGroup(
+    {
+        name: Measure(
+            title,
+            unit,
+            None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
+            about,
+        )
+        for name, (title, unit, about) in _TOLD.items()
+    },
+    (_cliques, _trees),
+)
+"""Of trials whose servers may form cliques and trees."""

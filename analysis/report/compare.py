@@ -15,7 +15,6 @@ from analysis.report.page import render
 from analysis.report.results import Results, ResultsError
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
-_PLAN_TABLES = ("peers", "sessions", "subscriptions", "publications", "lookups")
 _NAMES = frozenset({"name", "title", "claims"})
 
 
@@ -189,7 +188,8 @@ def _experiment(a: Results, b: Results) -> Iterator[Change]:
 def _plans(a: Results, b: Results) -> Iterator[Change]:
     """Tables of the plan that differ between trials of the same name."""
     names = {trial["trial"] for trial in a.trials} & {trial["trial"] for trial in b.trials}
-    for table in _PLAN_TABLES:
+    plans = [run.trial(name).plan for name in sorted(names) for run in (a.run, b.run)]
+    for table in sorted({path.stem for plan in plans for path in plan.glob("*.parquet")}):
         differing = []
         for name in sorted(names):
             ours, theirs = (_plan_table(run, name, table) for run in (a.run, b.run))

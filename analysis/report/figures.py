@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.contract.figures import Chart, Figure
 from analysis.report.bars import Row, bar_chart
 from analysis.report.chart import Point, Quantity, Series, line_chart
-from analysis.report.figures_shown import Chart, drawn, shown
+from analysis.report.figures_shown import drawn, shown
 from analysis.report.results import Results, key_label, value_label, varied_keys
 
-COMPARED = (
-    *("hit_ratio", "overhead", "delay_hops", "delay_ms"),
-    *("install_delay_ms", "publish_bytes_per_event_and_node", "matching_bytes_per_event_and_node"),
-    *("lookup_success", "lookup_hops", "lookup_delay_ms", "delay_penalty"),
-)
-"""The measures that are drawn against what was varied."""
 _DECADES = 30
 """The least ratio of the largest to the smallest value of a logarithmic axis."""
 
 
-def sweep_charts(results: Results) -> list[Chart]:
-    """The compared measures against the varied keys; none for a single variant."""
-    if len(results.variants) < 2:
-        return []
-    charts: list[Chart | None] = []
-    for measure in COMPARED:
-        if measure in results.measures:
-            axis = _number_axis(results.variants)
-            charts.append(_against(results, measure, axis) if axis else _side_by_side(results, measure))
-    return [chart for chart in charts if chart]
+def against(measure: str) -> Figure:
+    """A figure that sets a measure against what was varied: a number, or the variants side by side.
+
+    There is none for a single variant, or if the measure was not asked for.
+    """
+
+    def draw(results: Results) -> list[Chart]:
+        if len(results.variants) < 2 or measure not in results.measures:
+            return []
+        axis = _number_axis(results.variants)
+        return drawn(_against(results, measure, axis) if axis else _side_by_side(results, measure))
+
+    return Figure(draw, "variants")
 
 
 def _number_axis(variants: Sequence[Mapping[str, Any]]) -> str | None:
@@ -92,7 +90,7 @@ def _meaning(about: Mapping[str, Any]) -> str:
     return str(about.get("about") or "") + better.get(about.get("better") or "", "")
 
 
-def maintenance_chart(results: Results) -> list[Chart]:
+def _maintenance_chart(results: Results) -> list[Chart]:
     """What peers send to keep the overlay in shape, by message type; one trial of each variant.
 
     Where such messages are sent on more than one channel, each is shown with its channel.
@@ -120,3 +118,7 @@ def maintenance_chart(results: Results) -> list[Chart]:
             Quantity("sent by a peer", "bytes/s"), titles, rows if types else [],
         )
     )  # fmt: skip
+
+
+MAINTENANCE = Figure(_maintenance_chart)
+"""Of the table `messages`."""

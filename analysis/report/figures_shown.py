@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.report.bars import BarChart
-from analysis.report.chart import LineChart
+from analysis.contract.figures import Chart
 from analysis.report.results import Results
-
-Chart = LineChart | BarChart
 
 
 def shown(results: Results) -> Iterator[tuple[str, str]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from analysis.contract.figures import Chart, Figure
 from analysis.report.chart import Point, Quantity, Series, line_chart
-from analysis.report.figures_shown import Chart, drawn, shown
+from analysis.report.figures_shown import drawn, shown
 from analysis.report.results import Results
 
 _CURVE_POINTS = 240
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
+class Spread:
     """A figure of one distribution: which rows of a table, and what to say of it."""
 
     name: str
@@ -30,100 +31,64 @@ class _Spread:
     """Whole numbers: the share at each, instead of a curve of the share up to each."""
 
 
-_SPREADS = (
-    _Spread(
-        "delay-ms", "Delay of deliveries",
-        "The share of deliveries made within a time after publication. Further left is faster.",
-        Quantity("time from publication to delivery", "ms"), "deliveries", ("publish", "ms"),
-    ),
-    _Spread(
-        "delay-hops", "Hops of deliveries",
-        "The share of deliveries that took a number of overlay hops.",
-        Quantity("hops"), "deliveries", ("publish", "hops"), counted=True,
-    ),
-    _Spread(
-        "lookup-ms", "Delay of lookups",
-        "The share of lookups that ended within a time. Further left is faster.",
-        Quantity("time from the origin to the end of the route", "ms"), "lookups", ("lookup", "ms"),
-    ),
-    _Spread(
-        "lookup-hops", "Hops of lookups",
-        "The share of lookups that took a number of overlay hops.",
-        Quantity("hops"), "lookups", ("lookup", "hops"), counted=True,
-    ),
-    _Spread(
-        "lookup-penalty", "Relative delay penalty of lookups",
-        "The share of lookups whose route took up to a number of times the one-way delay from their origin "
-        "straight to where they ended. 1 is the direct way; the slowest hundredth is not drawn.",
-        Quantity("route delay over direct delay"), "lookups", ("lookup", "penalty"), upto=0.99,
-    ),
-    _Spread(
-        "install-ms", "Installing subscriptions",
-        "The share of installed subscriptions that were in force within a time. Further left is faster.",
-        Quantity("time from asking to the last place that stores it", "ms"), "subscriptions",
-        ("subscribe", "ms"),
-    ),
-    _Spread(
-        "install-hops", "Hops of installing",
-        "The share of installed subscriptions that took a number of messages one after the other.",
-        Quantity("hops"), "subscriptions", ("subscribe", "hops"), counted=True,
-    ),
-    _Spread(
-        "install-bytes", "What installing costs the peers",
-        "The share of peers that receive at most a number of bytes for each subscription of all peers.",
-        Quantity("received by a peer", "bytes a subscription"), "peers", ("installing",),
-    ),
-    _Spread(
-        "publish-bytes", "What publishing costs the peers",
-        "The share of peers that receive at most a number of bytes for each event, delivery included.",
-        Quantity("received by a peer", "bytes an event"), "peers", ("publishing",),
-    ),
-    _Spread(
-        "matching-bytes", "What finding the subscribers costs the peers",
-        "The share of peers that receive at most a number of bytes for each event, without the messages that "
-        "bring it to its subscribers.",
-        Quantity("received by a peer", "bytes an event"), "peers", ("matching",),
-    ),
-)  # fmt: skip
+def spread(of: Spread) -> Figure:
+    """How values spread; one trial of each variant."""
+
+    def draw(results: Results) -> list[Chart]:
+        lines = []
+        for label, trial in shown(results):
+            points = _thinned(_points(results, of, trial)) if not of.counted else _points(results, of, trial)
+            lines.append(Series(label, points, curve=not of.counted))
+        return drawn(line_chart(of.name, of.title, of.about, of.x, Quantity(of.of, "share"), lines))
+
+    return Figure(draw)
 
 
-def distribution_charts(results: Results) -> list[Chart]:
-    """One trial of each variant; only what was measured."""
-    found: dict[str, list[Series]] = {spread.name: [] for spread in _SPREADS}
-    for label, trial in shown(results):
-        curves: dict[tuple[str, ...], list[Point]] = {}
-        for table, keys in (("delay_cdf", ("operation", "unit")), ("cost_cdf", ("kind",))):
-            rows = results.table(table, trial)
-            for row in sorted([] if rows is None else rows.to_pylist(), key=lambda row: row["value"]):
-                points = curves.setdefault(tuple(row[key] for key in keys), [])
-                points.append(Point(row["value"], row["share"]))
-        for spread in _SPREADS:
-            points = [point for point in curves.get(spread.rows, []) if point.y <= spread.upto]
-            points = _differences(points) if spread.counted else _thinned(points)
-            found[spread.name].append(Series(label, points, curve=not spread.counted))
-    return drawn(
-        _overhead_chart(results),
-        *(
-            line_chart(s.name, s.title, s.about, s.x, Quantity(s.of, "share"), found[s.name])
-            for s in _SPREADS
-        ),
-    )
+def _points(results: Results, of: Spread, trial: str) -> list[Point]:
+    table, keys = ("delay_cdf", ("operation", "unit")) if len(of.rows) > 1 else ("cost_cdf", ("kind",))
+    rows = [row for row in results.rows(table, trial) if tuple(row[key] for key in keys) == of.rows]
+    points = [Point(row["value"], row["share"]) for row in sorted(rows, key=lambda row: row["value"])]
+    points = [point for point in points if point.y <= of.upto]
+    return _differences(points) if of.counted else points
 
 
-def _overhead_chart(results: Results) -> Chart | None:
+def cdf(name: str, title: str, about: str, x: Quantity, of: str, table: str, column: str) -> Figure:
+    """The share of the rows of a table, of which `of` says what they are, with at most a value of a column.
+
+    Rows that have none do not count. One trial of each variant.
+    """
+
+    def draw(results: Results) -> list[Chart]:
+        lines = []
+        for label, trial in shown(results):
+            values = sorted(v for row in results.rows(table, trial) if (v := row[column]) is not None)
+            shares = {value: (index + 1) / len(values) for index, value in enumerate(values)}
+            points = [Point(float(value), share) for value, share in shares.items()]
+            lines.append(Series(label, _thinned(points), curve=True))
+        return drawn(line_chart(name, title, about, x, Quantity(of, "share"), lines))
+
+    return Figure(draw)
+
+
+def _overhead_chart(results: Results) -> list[Chart]:
     above = []
     for label, trial in shown(results):
-        classes = results.table("overhead_histogram", trial)
-        if classes is not None:
-            rows = sorted(classes.to_pylist(), key=lambda row: row["low"])
+        rows = sorted(results.rows("overhead_histogram", trial), key=lambda row: row["low"])
+        if rows:
             above.append(Series(label, [Point(row["low"], row["above"]) for row in rows]))
-    return line_chart(
-        "overhead-nodes", "Traffic overhead over the peers",
-        "How many peers have at least a given share of unwanted events among all that they receive. "
-        "A line that falls early means that few peers carry much for others.",
-        Quantity("unwanted events that a peer receives, at least", "share"),
-        Quantity("peers", "share"), above,
+    return drawn(
+        line_chart(
+            "overhead-nodes", "Traffic overhead over the peers",
+            "How many peers have at least a given share of unwanted events among all that they receive. "
+            "A line that falls early means that few peers carry much for others.",
+            Quantity("unwanted events that a peer receives, at least", "share"),
+            Quantity("peers", "share"), above,
+        )
     )  # fmt: skip
+
+
+OVERHEAD = Figure(_overhead_chart)
+"""Of the table `overhead_histogram`."""
 
 
 def _thinned(points: list[Point]) -> list[Point]:

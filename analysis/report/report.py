@@ -10,36 +10,18 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from analysis.report.delivery_tree import chosen_tree
-from analysis.report.figures import maintenance_chart, sweep_charts
-from analysis.report.figures_spread import distribution_charts
-from analysis.report.figures_time import series_charts
 from analysis.report.numerals import estimate, shown_unit
 from analysis.report.page import render
 from analysis.report.results import Results, ResultsError
 from analysis.report.setting import facts, time_scale
+from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
-_GROUPS = {
-    "Lookups": ("lookup_", "delay_penalty"),
-    "Delivery": ("hit_ratio", "coverage", "duplicates", "repeated"),
-    "Traffic overhead": ("overhead", "relay"),
-    "Delay": ("delay", "last_hop", "tree_depth"),
-    "Installing subscriptions": ("install", "piece_", "insert_"),
-    "Traffic of publications": ("publish_", "matching_"),
-    "Traffic": ("messages", "copies", "bytes", "maintenance"),
-    "Gradients": ("filter_", "gradients_"),
-    "Routing by content": (
-        *("network_cost", "uninterested", "interested", "table_entries", "searches", "comparisons"),
-        "server_",
-    ),
-    "Overlay": (
-        *("clusters", "gateways", "neighbours", "in_degree", "ring_similarity", "wrong_successors"),
-        "state.",
-    ),
-}
-"""Groups of measures and how the names of their measures begin."""
-
+_ORDER = (
+    *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
+    *("Traffic of publications", "Traffic", "Gradients", "Routing by content", "Overlay"),
+)
+"""Headings of measures in their order. Others, which packages have, come before them."""
 _REST = "The trial itself"
 
 
@@ -114,26 +96,29 @@ def write_report(run: RunDirectory) -> Path:
 
 def _page(run: RunDirectory) -> str:
     results = Results.read(run)
+    shown = Shown.by(results)
     return render(
         "report.html",
         results=results,
         summary=results.summary,
         title=results.summary.get("title") or results.summary.get("experiment") or run.path.name,
         verdict=verdict(results.summary),
-        facts=facts(results.experiment, results.summary),
+        facts=facts(results.experiment, results.summary, shown.setting),
         time_scale=time_scale(results.experiment),
         command=command_line(results.summary.get("command", "")),
         checks=list(check_rows(results.trials)),
         away=list(absence_rows(results.trials)),
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
-        unmeasured=[(t["trial"], row) for t in results.trials for row in t.get("unmeasured", [])],
+        not_numbers=[(t["trial"], row) for t in results.trials for row in t.get("not_numbers", [])],
         whose=whose(results.trials),
         measures=measure_groups(results),
-        sweep=sweep_charts(results),
-        distributions=distribution_charts(results) + maintenance_chart(results),
-        series=series_charts(results),
+        unmeasured=unmeasured(results),
+        troubles=[*results.summary.get("troubles", []), *(trouble.text for trouble in shown.troubles)],
+        sweep=shown.charts["variants"],
+        distributions=shown.charts["spread"],
+        series=shown.charts["time"],
         claims=results.claims,
-        drawing=chosen_tree(results),
+        sections=shown.sections,
     )
 
 
@@ -203,18 +188,28 @@ def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:
 
 def measure_groups(results: Results) -> list[MeasureGroup]:
     """All measures that any variant has, grouped by what they are about."""
-    groups: dict[str, MeasureGroup] = {title: MeasureGroup(title, []) for title in [*_GROUPS, _REST]}
+    found: dict[str, MeasureGroup] = {}
     for name, about in results.measures.items():
         cells = []
         for variant in results.variants:
-            found = variant["measures"].get(name) or {}
-            cells.append(estimate(found.get("mean"), found.get("ci95"), about["unit"]))
+            measured = variant["measures"].get(name) or {}
+            cells.append(estimate(measured.get("mean"), measured.get("ci95"), about["unit"]))
         if not any(name in variant["measures"] for variant in results.variants):
             continue
         unit = shown_unit(about["unit"])
-        groups[_group(name)].rows.append((name, about["title"], unit, cells))
-    return [group for group in groups.values() if group.rows]
+        title = about.get("group") or _REST
+        group = found.setdefault(title, MeasureGroup(title, []))
+        group.rows.append((name, about["title"], unit, cells))
+    first = [title for title in found if title not in (*_ORDER, _REST)]
+    return [found[title] for title in (*first, *_ORDER, _REST) if title in found]
 
 
-def _group(measure: str) -> str:
-    return next((title for title, starts in _GROUPS.items() if measure.startswith(starts)), _REST)
+def unmeasured(results: Results) -> list[tuple[str, str]]:
+    """Measures that failed, or gave no number, and why, each once."""
+    return list(
+        dict.fromkeys(
+            (str(results.measures[name]["title"]), why)
+            for trial in results.trials
+            for name, why in trial.get("unmeasured", {}).items()
+        )
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +31,7 @@ class Results:
     """`summary.json`."""
     experiment: dict[str, Any]
     """`experiment.yaml` as plain data."""
+    _rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, run: RunDirectory) -> Results:
@@ -90,6 +91,13 @@ class Results:
         measured = [t for t in self.trials if t["measures"]]
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
+
+    def rows(self, table: str, trial: str) -> list[dict[str, Any]]:
+        """The rows of a small table of one trial, read once; see `table`."""
+        if (table, trial) not in self._rows:
+            found = self.table(table, trial)
+            self._rows[table, trial] = [] if found is None else found.to_pylist()
+        return self._rows[table, trial]
 
     def table(
         self, name: str, trial: str, columns: list[str] | None = None, where: pc.Expression | None = None

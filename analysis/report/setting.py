@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.contract.figures import SettingLine
 from analysis.report.numerals import number, quantity
 from analysis.report.results import key_label
 from emulator.experiment.file.variants import keys_of
@@ -12,28 +13,23 @@ from emulator.experiment.file.variants import keys_of
 Fact = tuple[str, str]
 """What it is about, and what was set."""
 
-_PATTERNS = {
-    "random": "random topics",
-    "low": "topics of low correlation",
-    "high": "topics of high correlation",
-    "edges": "a follower graph",
-}
-_OF_EDITORS = {"editors": "editors of an encyclopedia", "editors-file": "editors of articles, from a file"}
 
+def facts(
+    experiment: Mapping[str, Any], summary: Mapping[str, Any], workload: Iterable[SettingLine]
+) -> list[Fact]:
+    """The setting of a run, most important first, with these lines of its workload.
 
-def facts(experiment: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Fact]:
-    """The setting of a run, most important first. Absent parts of the experiment are left out."""
-    vary = _by_key(_part(experiment, "vary"))
+    Absent parts of the experiment are left out.
+    """
+    vary = _by_key(part(experiment, "vary"))
     described = {
-        "System": (("system.parameters",), _system(_part(experiment, "system"), vary)),
+        "System": (("system.parameters",), _system(part(experiment, "system"), vary)),
         "Peers": (("peers",), number(experiment["peers"]) if "peers" in experiment else ""),
-        "Runtime": (("runtime",), _runtime(_part(experiment, "runtime"))),
-        "Network": (("network",), _network(_part(experiment, "network"))),
-        "Churn": (("churn",), _churn(_part(experiment, "churn"))),
-        "Subscriptions": (("workload.subscriptions", "workload.changes"), _subscriptions(experiment)),
-        "Publications": (("workload.publications",), _publications(experiment)),
-        "Lookups": (("workload.lookups",), _lookups(experiment)),
-        "Phases": (("phases",), _phases(_part(experiment, "phases"))),
+        "Runtime": (("runtime",), _runtime(part(experiment, "runtime"))),
+        "Network": (("network",), _network(part(experiment, "network"))),
+        "Churn": (("churn",), _churn(part(experiment, "churn"))),
+        **{line.title: (tuple(line.keys), line.text(experiment)) for line in workload},
+        "Phases": (("phases",), _phases(part(experiment, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
     }
     found = []
@@ -60,17 +56,18 @@ def _by_key(vary: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 def time_scale(experiment: Mapping[str, Any]) -> float:
     """Wall seconds for one trial second; 1 unless the runtime stretches time."""
-    return float(_part(experiment, "runtime").get("time_scale", 1.0))
+    return float(part(experiment, "runtime").get("time_scale", 1.0))
 
 
-def _part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    part = tree.get(key)
-    return part if isinstance(part, Mapping) else {}
+def part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The part of an experiment at a key; empty if there is none."""
+    found = tree.get(key)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
     names = vary.get("system.name") or [system.get("name", "")]
-    given = {k: v for k, v in _part(system, "parameters").items() if f"system.parameters.{k}" not in vary}
+    given = {k: v for k, v in part(system, "parameters").items() if f"system.parameters.{k}" not in vary}
     parameters = _parameters(given)
     return " and ".join(map(str, names)) + (f" ({parameters})" if parameters else "")
 
@@ -78,7 +75,7 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
 def _parameters(given: Mapping[str, Any]) -> str:
     """In words; groups of parameters, such as those of an overlay below, come last."""
     in_order = sorted(given.items(), key=lambda parameter: isinstance(parameter[1], Mapping))
-    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in in_order)
+    return ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in in_order)
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
@@ -89,17 +86,17 @@ def _runtime(runtime: Mapping[str, Any]) -> str:
             hosts = "local processes" if kind == "processes" else "pods"
             scale = float(runtime.get("time_scale", 1.0))
             stretched = "" if scale == 1 else f", time stretched by {number(scale)}"
-            return f"real time: gRPC between {_plain(runtime.get('hosts', '?'))} {hosts}{stretched}"
+            return f"real time: gRPC between {plain(runtime.get('hosts', '?'))} {hosts}{stretched}"
         case kind:
             return str(kind or "")
 
 
 def _network(network: Mapping[str, Any]) -> str:
-    latency = _part(network, "latency")
+    latency = part(network, "latency")
     match latency.get("kind"):
         case "king":
             text = (
-                f"generated like the King measurements, {_plain(latency.get('hosts', 1740))} places, "
+                f"generated like the King measurements, {plain(latency.get('hosts', 1740))} places, "
                 f"mean RTT {latency.get('mean_rtt', '180 ms')}"
             )
         case "constant":
@@ -116,8 +113,8 @@ def _network(network: Mapping[str, Any]) -> str:
 
 
 def _churn(churn: Mapping[str, Any]) -> str:
-    model = _part(churn, "model")
-    compress = f", {_plain(model.get('compress', 60))} times as fast"
+    model = part(churn, "model")
+    compress = f", {plain(model.get('compress', 60))} times as fast"
     match model.get("kind"):
         case "static":
             text = "none: all peers join and stay"
@@ -132,63 +129,14 @@ def _churn(churn: Mapping[str, Any]) -> str:
             )
         case kind:
             text = str(kind or "")
-    crowd = _part(churn, "flash_crowd")
+    crowd = part(churn, "flash_crowd")
     if crowd:
-        text += f"; a flash crowd of {_plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
-    crash = _part(churn, "crash")
+        text += f"; a flash crowd of {plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
+    crash = part(churn, "crash")
     if crash:
         share = quantity(float(crash.get("share", 0)), "share")
         text += f", but {share} of those that are up crash at {crash.get('at', '?')}"
     return text
-
-
-def _subscriptions(experiment: Mapping[str, Any]) -> str:
-    pattern = _part(_part(experiment, "workload"), "subscriptions")
-    kind = pattern.get("kind")
-    if kind is None:
-        return ""
-    if kind == "ranges":
-        return _ranges(pattern)
-    if kind in _OF_EDITORS:
-        return _OF_EDITORS[kind]
-    if "topics" not in pattern and kind not in _PATTERNS:
-        return f"{kind}: {_plain(pattern.get('per_peer', '?'))} a peer"
-    if kind == "edges":
-        return f"{_PATTERNS['edges']}, {pattern.get('file', '?')}"
-    return (
-        f"{_PATTERNS.get(kind, kind)}: {_plain(pattern.get('per_peer', 50))} of "
-        f"{_plain(pattern.get('topics', 5000))} topics a peer"
-    )
-
-
-def _ranges(pattern: Mapping[str, Any]) -> str:
-    names = ", ".join(str(attribute.get("name")) for attribute in pattern.get("attributes", []))
-    within = str(pattern.get("within", "0 s"))
-    when = (
-        "held from the joins on" if within.split()[0] in ("0", "0.0") else f"within {within} after the joins"
-    )
-    return f"ranges of {names}: {_plain(pattern.get('per_peer', 5))} a peer on average, {when}"
-
-
-def _lookups(experiment: Mapping[str, Any]) -> str:
-    lookups = _part(_part(experiment, "workload"), "lookups")
-    if not lookups:
-        return ""
-    of_peers = lookups.get("keys") == "peers"
-    keys = "keys that are identifiers of peers" if of_peers else "keys uniform in the identifier space"
-    return f"{_plain(lookups.get('rate', '?'))} a second in the whole network, {keys}"
-
-
-def _publications(experiment: Mapping[str, Any]) -> str:
-    publications = _part(_part(experiment, "workload"), "publications")
-    if not publications:
-        return ""
-    rates = _part(publications, "rates")
-    spread = (
-        f", rates by a power law (alpha {rates.get('alpha')})" if rates.get("kind") == "power-law" else ""
-    )
-    size = _plain(publications.get("payload_bytes", 256))
-    return f"{_plain(publications.get('events', '?'))} events of {size} bytes{spread}"
 
 
 def _phases(phases: Mapping[str, Any]) -> str:
@@ -200,12 +148,13 @@ def _seeds(summary: Mapping[str, Any]) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return ", ".join(_plain(value) for value in values)
+    return ", ".join(plain(value) for value in values)
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A value of an experiment in words."""
     if isinstance(value, Mapping):
         return f"({_parameters(value)})"
     if isinstance(value, list | tuple):
-        return " to ".join(map(_plain, value))
+        return " to ".join(map(plain, value))
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -6,7 +6,9 @@ without rows has no folder. Times `*_s` are seconds of trial time on the coordin
 milliseconds, sizes bytes; `?` marks what may be null. Files hold the same rows in the same
 order for the same telemetry and plan, and are the same byte for byte.
 
-Written by `analysis.tables.build`:
+Written by `analysis.tables.build`; those that only some kinds of workload have, as `analysis.workloads` says.
+Packages bring others (`docs/measures.md`).
+
 
 hops         every span of every operation, observations left out: the root (no parent), each message, at its
              receiver (with a sender), and each delivery that no message's span tells of (neither; named
@@ -111,7 +113,7 @@ points       every data point of every metric: host, incarnation (0, 1, ...: its
              peer?, neighbour?, kind? (of a link, or of messages), message?, traffic?, channel? (null at the
              root), identifier?, space?
 
-Written by `analysis.measures.series` from the tables above:
+Written from the tables above, by `analysis.measures.series` and for kinds of workload (`analysis.workloads`):
 
 series               one row for each interval of the measure phase.
                      start_s, end_s, peers_up (mean), published, expected, delivered, hit_ratio?,
@@ -132,11 +134,17 @@ clusters             one row a topic with subscribers up at the end of the measu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from analysis.contract.kinds import Kind, kinds
+from analysis.contract.packages import Brought
+from analysis.contract.trouble import Trouble
+from analysis.contract.workload import INTERESTS
 from analysis.engine.progress import READING, TABLES, Stages
-from analysis.tables import content, costs, deliveries, installations, lookups, peers, routing, topology
+from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
 from analysis.tables.identifiers import identifiers
 from analysis.tables.observations import (
@@ -148,6 +156,7 @@ from analysis.tables.observations import (
     observations,
     unmeasured,
 )
+from analysis.tables.offered import of_kinds
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.reconciliation import Found
 from analysis.tables.roles import roles
@@ -182,11 +191,12 @@ def build_tables(
     records: list[TrialRecord],
     stages: Stages | None = None,
     found: list[Found] | None = None,
+    troubles: list[Trouble] | None = None,
 ) -> Tables:
     """Write all tables of these trials, which have a plan and telemetry, and return them by name.
 
     What the run's tables held before is replaced. `stages` are told of the two that this takes, `found` gets
-    how much telemetry there was.
+    how much telemetry there was, `troubles` what of packages could not be had.
     """
     stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
@@ -198,12 +208,17 @@ def build_tables(
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
     tables["roles"] = roles(spark, records)
-    with TablesInMaking(run, tables) as making:
-        _write(spark, records, making)
+    known, refused = kinds(record.serves for record in records)
+    troubles = [] if troubles is None else troubles
+    troubles += refused
+    with TablesInMaking(run, tables, records, troubles) as making:
+        _write(spark, records, making, known)
     return dict(making)
 
 
-def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaking) -> None:
+def _write(
+    spark: SparkSession, records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]
+) -> None:
     """All that comes after the telemetry. A table that only some workloads have is empty without them."""
     write = making.write
     write("operations", lambda: _operations(making["hops"]), "at_s", "trace")
@@ -218,42 +233,31 @@ def _write(spark: SparkSession, records: list[TrialRecord], making: TablesInMaki
     if "unmeasured" not in making:
         making.put("unmeasured", unmeasured(making))
     write("identifiers", lambda: identifiers(making), "channel", "peer", "at_s", "identifier")
-    schemas = {
-        "interests": content.INTERESTS,
-        "installations": installations.INSTALLATIONS,
-        "pieces": installations.PIECES,
-        "costs": costs.COSTS,
-        "routing": routing.ROUTING,
-        "servers": routing.SERVERS,
-        "cliques": topology.CLIQUES,
-        "trees": topology.TREES,
-        "lookups": lookups.LOOKUPS,
-    }
-    for name, columns in schemas.items():
-        making.put(name, spark.createDataFrame([], columns).where("false"))
-    has_content = any(record.serves == "content" for record in records)
-    if has_content:
-        write("interests", lambda: content.interests(making, making["publications"]), "event", "peer")
+    _write_interests(records, making, known)
     write("handled", lambda: deliveries.handled(making), "event", "peer")
     write("messages", lambda: peers.messages(making), *_MESSAGE)
-    if has_content:
-        write("installations", lambda: installations.installations(making), "asked_s", "peer", "interest")
-        write("pieces", lambda: installations.pieces(making), "asked_s", "peer", "interest", "stored_s")
-        by = ("operation", "message", "kind", "peer")
-        write("operation_traffic", lambda: costs.operation_traffic(making), *by)
-    if some := [record for record in records if record.serves == "lookups"]:
-        planned, placed = (read_plan(spark, some, name) for name in ("lookups", "peers"))
-        write("lookups", lambda: lookups.lookups(making, planned, placed, some), "lookup")
     write("deliveries", lambda: deliveries.deliveries(making), "event", "peer")
     write("relays", lambda: deliveries.relays(making), "event", "peer")
     write("traffic", lambda: peers.traffic(making), "peer")
-    if has_content:
-        write("costs", lambda: costs.costs(making), "peer")
-        planned_peers = read_plan(spark, records, "peers")
-        write("routing", lambda: routing.routing(making, planned_peers, records), "event")
-        write("servers", lambda: routing.servers(making), "peer")
-        write("cliques", lambda: topology.cliques(making, planned_peers, records), "moment")
-        write("trees", lambda: topology.trees(making, planned_peers, records), "moment", "tree")
+    for table, those in of_kinds(known, records, making):
+        if those:
+            making.make(table, those)
+        else:
+            making.write_nothing(table.item.name, table.item.schema)
+
+
+def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]) -> None:
+    """Who was to get events without a topic, as the kinds of workload say that publish such."""
+    parts = []
+    for kind in known:
+        those = [record for record in records if record.serves == kind.name]
+        if kind.analysis.interests is not None and those:
+            what = f'who was to get the events of the workload "{kind.name}"'
+            parts.append((Brought(kind.analysis.interests, what, kind.package), those))
+    if parts:
+        making.write("interests", lambda: making.united(parts, INTERESTS), "event", "peer")
+    else:
+        making.write_nothing("interests", INTERESTS)
 
 
 def write_telemetry(

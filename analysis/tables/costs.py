@@ -28,11 +28,7 @@ COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in _CHA
 
 def operation_traffic(tables: Tables) -> DataFrame:
     """The table of that name."""
-    operations = (
-        tables["operations"]
-        .join(tables["trials"].where("serves = 'content'"), "trial")
-        .select("trial", "trace", "operation")
-    )
+    operations = tables["operations"].join(tables["trials"], "trial").select("trial", "trace", "operation")
     return (
         tables["hops"]
         .where("sender is not null")
@@ -67,7 +63,7 @@ def costs(tables: Tables) -> DataFrame:
     return (
         tables["traffic"]
         .select("trial", "peer")
-        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
+        .join(tables["trials"].select("trial"), "trial")
         .join(F.broadcast(events), "trial", "left")
         .join(F.broadcast(asked), "trial", "left")
         .join(sent, ["trial", "peer"], "left")

@@ -32,7 +32,7 @@ def installations(tables: Tables) -> DataFrame:
     asked = (
         tables["operations"]
         .where("operation = 'subscribe'")
-        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
+        .join(tables["trials"].select("trial"), "trial")
         .select("trial", "trace", "interest", "peer", F.col("at_s").alias("asked_s"), "messages", "bytes")
     )
     installed = (

@@ -90,7 +90,7 @@ def lookups(
         .unionByName(_of_overlay(tables), allowMissingColumns=True)
         .unionByName(_away(tables), allowMissingColumns=True)
     )
-    networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "lookups"}
+    networks = {r.name: (r.spec.network, r.spec.seed) for r in records}
     return found.groupBy("trial").cogroup(told.groupBy("trial")).applyInArrow(_judge_by(networks), LOOKUPS)
 
 

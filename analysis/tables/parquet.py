@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from analysis.contract.packages import Brought
+from analysis.contract.tables import Make, RunTables, Table
+from analysis.contract.trouble import NoTable, Trouble, Unfit
+from analysis.tables.telemetry import read_plan
+from analysis.tables.trials import TrialRecord
 from emulator.experiment.run.directory import RunDirectory
 
 _TABLES_AT_ONCE = 4
@@ -24,15 +30,26 @@ def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> 
     return _write(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
 
 
-class TablesInMaking(Mapping[str, DataFrame]):
+class TablesInMaking(RunTables):
     """Tables that are written a few at once. Whoever asks for one waits until it is there.
 
     The `with` statement ends when all are there. An error in writing one is raised then, and to whoever asks.
+    If one of a package fails, `troubles` gets to know, and the others are made.
     """
 
-    def __init__(self, run: RunDirectory, there: Mapping[str, DataFrame]) -> None:
+    def __init__(
+        self,
+        run: RunDirectory,
+        there: Mapping[str, DataFrame],
+        records: Sequence[TrialRecord] = (),
+        troubles: list[Trouble] | None = None,
+    ) -> None:
         self._run = run
+        self._records = records
+        self.troubles: list[Trouble] = [] if troubles is None else troubles
+        """What of packages could not be had."""
         self._tables: dict[str, Future[DataFrame]] = {}
+        self._of_packages: set[str] = set()
         for name, frame in there.items():
             self.put(name, frame)
         self._pool = ThreadPoolExecutor(_TABLES_AT_ONCE, "tables")
@@ -42,11 +59,88 @@ class TablesInMaking(Mapping[str, DataFrame]):
         self._tables[name] = Future()
         self._tables[name].set_result(frame)
 
-    def write(self, name: str, make: Callable[[], DataFrame], *keys: str) -> None:
-        """Have a table made and written, see `write_table`. It may ask for tables that were named before."""
-        self._tables[name] = self._pool.submit(lambda: write_table(make(), self._run, name, *keys))
+    def write(
+        self,
+        name: str,
+        make: Callable[[], DataFrame],
+        *keys: str,
+        otherwise: Callable[[Exception], DataFrame] | None = None,
+    ) -> None:
+        """Have a table made and written, see `write_table`. It may ask for tables that were named before.
+
+        If that fails, it is what `otherwise` makes, which gets the error.
+        """
+
+        def made() -> DataFrame:
+            try:
+                return write_table(make(), self._run, name, *keys)
+            except Exception as error:
+                if otherwise is None:
+                    raise
+                return write_table(otherwise(error), self._run, name, *keys)
+
+        self._tables[name] = self._pool.submit(made)
+
+    def write_nothing(self, name: str, columns: str) -> None:
+        """A table without rows, of which there is the folder alone."""
+        empty = self.spark.createDataFrame([], columns).where("false")
+        self.put(name, write_nothing(empty, self._run, name))
+
+    def make(self, brought: Brought[Table], records: Sequence[TrialRecord]) -> None:
+        """Have a table made of these trials and written, as `write` does."""
+        table = brought.item
+        if not brought.package:
+            self.write(table.name, lambda: table.make(self.of(records)), *table.keys)
+            return
+        self._of_packages.add(table.name)
+
+        def made() -> DataFrame:
+            try:
+                frame = fitting(table.make(self.of(records)), table.schema)
+                if len(records) < len(self._records):
+                    those = self.of(records)["trials"].select("trial")
+                    frame = frame.join(F.broadcast(those), "trial", "left_semi")
+                return write_table(frame, self._run, table.name, *table.keys)
+            except Exception as error:
+                self.troubles.append(brought.trouble(error))
+                shutil.rmtree(self._run.tables / table.name, ignore_errors=True)
+                raise NoTable(f"{brought.what}, which it is made of, could not be made") from error
+
+        self._tables[table.name] = self._pool.submit(made)
+
+    def united(self, parts: Sequence[tuple[Brought[Make], Sequence[TrialRecord]]], columns: str) -> DataFrame:
+        """The rows of several of a kind, each of its trials; of packages, those that can be had."""
+        made: DataFrame | None = None
+        for part, records in parts:
+            try:
+                rows = part.item(self.of(records))
+                if part.package:
+                    rows = fitting(rows, columns).persist()
+                    rows.count()
+                made = rows if made is None else made.unionByName(rows)
+            except Exception as error:
+                self.troubles.append(part.trouble(error))
+        return self.spark.createDataFrame([], columns).where("false") if made is None else made
+
+    def of(self, records: Sequence[TrialRecord]) -> RunTables:
+        """These tables as those see them that are made of some of the trials."""
+        return self if len(records) == len(self._records) else _OfSome(self, records)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self["trials"].sparkSession
+
+    @property
+    def records(self) -> Sequence[TrialRecord]:
+        return self._records
+
+    def plan(self, name: str) -> DataFrame:
+        return read_plan(self.spark, list(self._records), name)
 
     def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._tables:
+            order = "tables of packages are made last, in the order of the names of their entry points"
+            raise NoTable(f'there is no table "{name}" in this run, or none yet: {order}')
         return self._tables[name].result()
 
     def __iter__(self) -> Iterator[str]:
@@ -61,8 +155,55 @@ class TablesInMaking(Mapping[str, DataFrame]):
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._pool.shutdown(cancel_futures=kind is not None)
         if kind is None:
-            for table in self._tables.values():
-                table.result()
+            for name, table in list(self._tables.items()):
+                if name in self._of_packages and table.exception() is not None:
+                    del self._tables[name]
+                else:
+                    table.result()
+
+
+class _OfSome(RunTables):
+    """The tables of a run for those that are made of some of its trials."""
+
+    def __init__(self, tables: RunTables, records: Sequence[TrialRecord]) -> None:
+        self._of_all = tables
+        self._records = records
+
+    @property
+    def spark(self) -> SparkSession:
+        return self._of_all.spark
+
+    @property
+    def records(self) -> Sequence[TrialRecord]:
+        return self._records
+
+    def plan(self, name: str) -> DataFrame:
+        return read_plan(self.spark, list(self._records), name)
+
+    def __getitem__(self, name: str) -> DataFrame:
+        frame = self._of_all[name]
+        if name == "trials":
+            return F.broadcast(frame.where(F.col("trial").isin([record.name for record in self._records])))
+        return frame
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of_all)
+
+    def __len__(self) -> int:
+        return len(self._of_all)
+
+
+def fitting(frame: DataFrame, schema: str) -> DataFrame:
+    """The columns of the schema, in its types. Raises Unfit if there are others, or none."""
+    if not isinstance(frame, DataFrame):
+        raise Unfit(f"it gives a {type(frame).__name__}, not a DataFrame")
+    fields = frame.sparkSession.createDataFrame([], schema).schema.fields
+    names = [field.name for field in fields]
+    if lacking := [name for name in names if name not in frame.columns]:
+        raise Unfit(f"it gives no column {', '.join(lacking)}, which its schema has")
+    if more := [name for name in frame.columns if name not in names]:
+        raise Unfit(f"it gives the column {', '.join(more)}, which its schema lacks")
+    return frame.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in fields))
 
 
 def write_in_order(run: RunDirectory, spark: SparkSession, **frames: DataFrame) -> dict[str, DataFrame]:

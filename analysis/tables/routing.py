@@ -33,7 +33,7 @@ _IDEAL = pa.schema([("trial", pa.string()), ("event", pa.int32()), ("ideal_ms", 
 def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecord]) -> DataFrame:
     """The table of that name; `planned_peers` is the plan's, with locations."""
     keys = ["trial", "event"]
-    some = tables["trials"].where("serves = 'content'").select("trial")
+    some = tables["trials"].select("trial")
     wanted = tables["interests"].select(*keys, "peer").distinct()
     number = wanted.groupBy(*keys).agg(F.count("*").cast("int").alias("interested"))
     delays = (
@@ -42,7 +42,7 @@ def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRec
     unwanted = tables["handled"].groupBy(*keys).agg(F.sum("unwanted_copies").alias("uninterested"))
     published = tables["publications"].join(some, "trial")
     ends = wanted.union(published.select(*keys, F.col("publisher").alias("peer"))).distinct()
-    networks = {r.name: (r.spec.network, r.spec.seed) for r in records if r.serves == "content"}
+    networks = {r.name: (r.spec.network, r.spec.seed) for r in records}
     ideal = (
         ends.groupBy("trial")
         .cogroup(planned_peers.select("trial", "peer", "location").groupBy("trial"))
@@ -86,7 +86,7 @@ def servers(tables: Tables) -> DataFrame:
     return (
         tables["traffic"]
         .select("trial", "peer")
-        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
+        .join(tables["trials"].select("trial"), "trial")
         .join(F.broadcast(number), "trial", "left")
         .join(copies, ["trial", "peer"], "left")
         .join(states, ["trial", "peer"], "left")
@@ -102,7 +102,7 @@ def _copies(tables: Tables) -> DataFrame:
     return (
         tables["hops"]
         .where((F.col("kind") == EVENT) & F.col("sender").isNotNull())
-        .join(tables["trials"].where("serves = 'content'").select("trial"), "trial")
+        .join(tables["trials"].select("trial"), "trial")
         .join(F.broadcast(of_trace), ["trial", "trace"], "left")
         .withColumn("event", F.coalesce("event", "published"))
         .where("event is not null")

@@ -75,10 +75,12 @@ def _corrected(ns: Column, prefix: str) -> Column:
 
 
 def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:
-    """One table of the plans of these trials, with a column `trial`."""
+    """One table of the plans of these trials, with a column `trial`.
+
+    Of a table that a kind of workload of a package has drawn, Spark finds the schema out, which takes a job.
+    """
     paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
     folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
     trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
-    # Spark would take a job to find the schema out.
-    schema = from_arrow_schema(_PLAN[table])
-    return spark.read.schema(schema).parquet(*paths).select(trial.alias("trial"), "*")
+    reader = spark.read.schema(from_arrow_schema(_PLAN[table])) if table in _PLAN else spark.read
+    return reader.parquet(*paths).select(trial.alias("trial"), "*")

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.contract.system import Workload
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec, RealTime, TrialSpec
 from emulator.experiment.file.variants import trials
@@ -22,6 +21,7 @@ _TRIALS = pa.schema(
     [
         ("trial", pa.string()),
         ("serves", pa.string()),
+        ("system", pa.string()),
         ("join_end_s", pa.float64()),
         ("measure_start_s", pa.float64()),
         ("measure_end_s", pa.float64()),
@@ -66,8 +66,8 @@ class TrialRecord:
         return self.directory.telemetry.glob("*-traces-*.otlp")
 
     @property
-    def serves(self) -> Workload:
-        """What its peers were asked for."""
+    def serves(self) -> str:
+        """The kind of its workload: what its peers were asked for."""
         return self.spec.workload.asks_for
 
     @property
@@ -107,8 +107,8 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
 
 
 def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """One row a trial: trial, serves, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s,
-    calm_until_s (a flash crowd or a crash, or the end of the measure phase).
+    """One row a trial: trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
+    interval_s, calm_until_s (a flash crowd or a crash, or the end of the measure phase).
     """
     rows = []
     for record in records:
@@ -116,7 +116,7 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         events = (record.spec.churn.flash_crowd, record.spec.churn.crash)
         calm = min((event.at for event in events if event), default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
-        rows.append((record.name, record.serves, *times, calm))
+        rows.append((record.name, record.serves, record.spec.system.name, *times, calm))
     # Spark has rows of Arrow at hand when it plans a query; others it would read with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)

@@ -12,7 +12,20 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, get_args
 
 Group = Literal[
-    "systems", "overlays", "memberships", "workloads", "experiments", "churn", "latency", "jitter", "loss"
+    "systems",
+    "overlays",
+    "memberships",
+    "workloads",
+    "experiments",
+    "churn",
+    "latency",
+    "jitter",
+    "loss",
+    "measures",
+    "tables",
+    "figures",
+    "claims",
+    "sections",
 ]
 
 

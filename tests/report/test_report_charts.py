@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from analysis.report.axis import Axis, span
 from analysis.report.bars import BarChart, Row, bar_chart
 from analysis.report.chart import LineChart, Point, Quantity, Series, line_chart
-from analysis.report.figures import maintenance_chart, sweep_charts
-from analysis.report.figures_spread import distribution_charts
-from analysis.report.figures_time import series_charts
+from analysis.report.figures import MAINTENANCE
 from analysis.report.numerals import estimate, number, quantity
 from analysis.report.results import Results, variant_labels
+from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
@@ -100,7 +99,7 @@ def test_segments_of_a_bar_follow_each_other() -> None:
 
 
 def test_measures_are_drawn_against_the_number_that_was_varied(make_run: MakeRun) -> None:
-    charts = sweep_charts(Results.read(make_run()))
+    charts = Shown.by(Results.read(make_run())).charts["variants"]
     assert [chart.name for chart in charts] == [
         "sweep-hit_ratio", "sweep-overhead", "sweep-delay_hops", "sweep-delay_ms",
     ]  # fmt: skip
@@ -117,7 +116,7 @@ def test_sizes_that_span_decades_are_equally_far_apart(make_run: MakeRun) -> Non
     for variant in results.summary["variants"]:
         friends = variant["values"].pop("system.parameters.friends")
         variant["values"]["peers"] = sizes[friends]
-    chart = sweep_charts(results)[1]
+    chart = Shown.by(results).charts["variants"][1]
     assert isinstance(chart, LineChart)
     assert [tick.text for tick in chart.x_ticks] == ["100", "1,000", "10,000"]
     first, second, third = (tick.at for tick in chart.x_ticks)
@@ -129,7 +128,7 @@ def test_keys_that_were_varied_together_are_one_line(make_run: MakeRun) -> None:
     for variant in results.summary["variants"]:
         friends = variant["values"]["system.parameters.friends"]
         variant["values"]["peers"] = 100 * friends
-    overhead = sweep_charts(results)[1]
+    overhead = Shown.by(results).charts["variants"][1]
     assert isinstance(overhead, LineChart)
     assert [one.label for one in overhead.series] == ["vitis", "rvr"]
     assert [len(one.whiskers) for one in overhead.series] == [3, 3]
@@ -145,7 +144,7 @@ def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) 
     results = Results.read(make_run())
     kept = [v for v in results.variants if v["values"]["system.parameters.friends"] == 4]
     results.summary["variants"] = kept
-    (hit, *_) = sweep_charts(results)
+    (hit, *_) = Shown.by(results).charts["variants"]
     assert isinstance(hit, BarChart)
     assert [row.label for row in hit.rows] == ["vitis", "rvr"]
 
@@ -158,19 +157,20 @@ def test_variants_that_differ_in_several_parameters_at_once_are_bars_too(make_ru
         parameters = {"links": "outgoing", "friends": friends} if friends < 12 else {"links": "both"}
         variant["values"] = {"system.parameters": parameters}
     results.summary["variants"] = kept
-    (hit, *_) = sweep_charts(results)
+    (hit, *_) = Shown.by(results).charts["variants"]
     assert isinstance(hit, BarChart)
     assert list(variant_labels(kept).values()) == ["outgoing, friends 4", "outgoing, friends 8", "both"]
 
 
 def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> None:
     results = Results.read(make_run())
-    for chart in [*distribution_charts(results), *series_charts(results)]:
+    charts = Shown.by(results).charts
+    for chart in [*charts["spread"][:-1], *charts["time"]]:
         assert isinstance(chart, LineChart)
         assert [one.label for one in chart.series][:2] == ["vitis, friends 4", "vitis, friends 8"]
-    peers = series_charts(results)[0]
+    peers = charts["time"][0]
     assert isinstance(peers, LineChart) and [text for _, text in peers.marks] == ["flash crowd"]
-    (cost,) = maintenance_chart(results)
+    (cost,) = MAINTENANCE.draw(results)
     assert isinstance(cost, BarChart)
     assert list(cost.parts) == ["ProfileExchange", "Stay", "overlay: TManExchange", "overlay: ViewExchange"]
     assert len(cost.rows) == 6

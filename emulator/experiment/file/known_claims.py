@@ -1,6 +1,12 @@
-"""The claims of papers that an experiment can name; `analysis.claims` judges them."""
+"""The claims that an experiment can name; `analysis.claims` judges them.
+
+A package offers claims of its own in the group `trellis.claims`. The name of the entry point is the claim's
+id, so that a file is checked without importing what judges it.
+"""
 
 from __future__ import annotations
+
+from emulator.contract.packages import Offer, offers
 
 KNOWN_CLAIMS = (
     *("V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10"),
@@ -10,3 +16,14 @@ KNOWN_CLAIMS = (
     *("K1", "K2"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
+"""Those of Trellis itself."""
+
+
+def offered_claims() -> dict[str, Offer]:
+    """Those of packages, by id. Loading one with an id that is taken raises BadPackage."""
+    return offers("claims", dict.fromkeys(KNOWN_CLAIMS, ""))
+
+
+def known_claims() -> tuple[str, ...]:
+    """All ids, those of Trellis first."""
+    return (*KNOWN_CLAIMS, *(name for name in offered_claims() if name not in KNOWN_CLAIMS))

@@ -22,7 +22,7 @@ from emulator.experiment.file.document import (
 from emulator.experiment.file.explain import Finding, validate
 from emulator.experiment.file.input_paths import named_files, resolve_files
 from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
-from emulator.experiment.file.known_claims import KNOWN_CLAIMS
+from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.options import apply_options
 from emulator.experiment.file.size_limits import parameter_problems
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
@@ -91,9 +91,10 @@ def load(
 
 def _check_whole(spec: ExperimentSpec) -> Iterator[Finding]:
     """What is wrong with the experiment as a whole, whatever its variants are."""
+    known = known_claims() if spec.claims else ()
     for index, claim in enumerate(spec.claims):
-        if claim not in KNOWN_CLAIMS:
-            text = f'is "{claim}", which is no known claim. {suggestion(claim, KNOWN_CLAIMS)}'
+        if claim not in known:
+            text = f'is "{claim}", which is no known claim. {suggestion(claim, known)}'
             yield ("claims", index), text
         elif claim in spec.claims[:index]:
             yield ("claims", index), f'is "{claim}", which is there already. Remove it'

@@ -1,0 +1,76 @@
+"""What a figure, a section and a line of the setting are: what a report shows of a finished run, without
+Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from analysis.report.bars import BarChart
+from analysis.report.chart import LineChart
+from analysis.report.delivery_tree import Drawing
+from analysis.report.results import Results
+
+Chart = LineChart | BarChart
+Part = Literal["variants", "spread", "time"]
+"""Where a figure stands: variant against variant; spread and cost; in time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """Charts of a finished run. Packages add theirs in the group `trellis.figures`."""
+
+    draw: Callable[[Results], Iterable[Chart | None]]
+    """`analysis.report.chart.line_chart` and `analysis.report.bars.bar_chart` make charts, and None if there
+    is nothing to show; the name of each, its anchor in the page, is not that of another one."""
+    part: Part = "spread"
+
+    def __post_init__(self) -> None:
+        if self.part not in ("variants", "spread", "time"):
+            raise ValueError(f'a figure has the part "{self.part}": say variants, spread or time')
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table of a section: headings of its columns, and rows of text; the first column names the row."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+Block = Text | Rows | LineChart | BarChart | Drawing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A section of the report, after the figures. Packages add theirs in the group `trellis.sections`.
+
+    It is left out if it has nothing to show. What it holds is text: the page escapes it.
+    """
+
+    title: str
+    write: Callable[[Results], Iterable[Block | None]]
+    """Texts, tables, charts and drawings in the order in which they are shown."""
+    short: str = ""
+    """The title in the list of sections at the top; empty: the title itself."""
+    name: str = ""
+    """The anchor in the page. A package's section has the name of its entry point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SettingLine:
+    """A line of "What was run"."""
+
+    title: str
+    keys: Sequence[str]
+    """Dotted keys of the experiment: what was varied at them, or below, is told there too."""
+    text: Callable[[Mapping[str, Any]], str]
+    """What was set, in words, from `experiment.yaml` as plain data; empty if nothing was."""

@@ -1,0 +1,76 @@
+"""The kinds of workload, and how each is judged and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+
+from analysis.contract.trouble import Trouble
+from analysis.contract.workload import GENERIC, WorkloadAnalysis
+
+KINDS = {
+    "topics": ("analysis.workloads.topics:TOPICS", ""),
+    "content": ("analysis.workloads.content:CONTENT", ""),
+    "lookups": ("analysis.workloads.lookups:LOOKUPS", ""),
+}
+"""Where the analysis of each kind is, and the package that it comes from; empty for Trellis' own.
+
+This stands for the registry of kinds of workload: `_place` and `own` are to ask that for
+`WorkloadKind.analysis` and for the package.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of workload, as the analysis knows it."""
+
+    name: str
+    package: str
+    """Where it comes from; empty for Trellis itself."""
+    analysis: WorkloadAnalysis
+
+
+def own() -> list[str]:
+    """The kinds that are Trellis' own, in the order of the registry."""
+    return [name for name, (_, package) in KINDS.items() if not package]
+
+
+def kinds(names: Iterable[str] = ()) -> tuple[list[Kind], list[Trouble]]:
+    """All that are Trellis' own, then those of packages that are named; and what cannot be had of them.
+
+    The tables of Trellis' own kinds are there in every run, without rows where nothing is of the kind.
+    """
+    return named([*own(), *names])
+
+
+def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
+    """The kinds of these names, each once; and what cannot be had of them.
+
+    A kind without an analysis, or whose analysis cannot be had, has what all trials have.
+    """
+    found, refused = [], []
+    for name in dict.fromkeys(names):
+        place, package = _place(name)
+        try:
+            found.append(Kind(name, package, _load(name, place)))
+        except Exception as error:
+            if not package:
+                raise
+            refused.append(Trouble.of(package, f'the analysis of the workload "{name}"', error))
+            found.append(Kind(name, package, GENERIC))
+    return found, refused
+
+
+def _place(name: str) -> tuple[str, str]:
+    return KINDS.get(name, ("", ""))
+
+
+def _load(name: str, place: str) -> WorkloadAnalysis:
+    if not place:
+        return GENERIC
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, WorkloadAnalysis):
+        raise TypeError(f"{place} is of type {type(found).__name__}, not WorkloadAnalysis")
+    return found

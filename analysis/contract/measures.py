@@ -1,0 +1,91 @@
+"""What a measure is, and a group of measures that are asked for together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+Tables = Mapping[str, DataFrame]
+"""The tables of a run by name, all trials together (`analysis.tables.build` describes them)."""
+Query = Callable[[Tables], DataFrame]
+"""Gives one row a trial: the column `trial`, and a column for each measure that it finds.
+
+A trial without a row, or with a null, was not measured.
+"""
+STATE_PREFIX = "state."
+"""How the names of the measures begin that are means of what peers tell of themselves."""
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of a trial."""
+
+    title: str
+    unit: str
+    """"share" is 0 to 1 and is shown in percent; empty if it has none."""
+    better: Literal["lower", "higher"] | None
+    about: str
+    """What it is, with its formula if the name does not say it: whole sentences or a phrase."""
+    group: str = ""
+    """The heading of the report under which it stands; empty: that of the trial itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureGroup:
+    """Measures that come from the same few questions. Packages add theirs in the group `trellis.measures`."""
+
+    measures: Mapping[str, Measure]
+    """By name, in the order in which they are shown. A name is lower case: letters, digits, underscores."""
+    queries: Sequence[Query]
+    """Each measure is a column of one of them."""
+    zero: Collection[str] = ()
+    """Measures that are 0, and not unmeasured, in a trial of which no query has a row."""
+    workloads: Collection[str] = ()
+    """Kinds of workload in whose trials they are measured; empty: in all."""
+    systems: Collection[str] = ()
+    """Systems in whose trials they are measured; empty: in all."""
+
+    def __post_init__(self) -> None:
+        for name, measure in self.measures.items():
+            if not _NAME.fullmatch(name):
+                raise ValueError(f'the measure "{name}" has a name that is not of a-z, 0-9 and _')
+            if not isinstance(measure, Measure):
+                raise ValueError(f'the measure "{name}" is of type {type(measure).__name__}, not Measure')
+            if measure.better not in ("lower", "higher", None):
+                raise ValueError(f'the measure "{name}" is better "{measure.better}": say lower or higher')
+        if not self.measures or not self.queries:
+            raise ValueError("a MeasureGroup needs at least one measure and one query")
+        if isinstance(self.workloads, str) or isinstance(self.systems, str):
+            raise ValueError("workloads and systems are collections of names: write (name,)")
+        if unknown := set(self.zero) - set(self.measures):
+            raise ValueError(f"zero names {', '.join(sorted(unknown))}, which is none of the measures")
+
+    def applies(self, workload: str, system: str) -> bool:
+        """Whether trials of this kind of workload and this system have these measures."""
+        return (not self.workloads or workload in self.workloads) and (
+            not self.systems or system in self.systems
+        )
+
+
+def lower(title: str, unit: str, about: str) -> Measure:
+    """A measure of which less is better."""
+    return Measure(title, unit, "lower", about)
+
+
+def share(title: str, about: str) -> Measure:
+    """A share of which more is better."""
+    return Measure(title, "share", "higher", about)
+
+
+def grouped(headings: Mapping[str, tuple[str, ...]], measures: Mapping[str, Measure]) -> dict[str, Measure]:
+    """The measures, each with the first heading that has a beginning of its name."""
+
+    def heading(name: str) -> str:
+        return next((title for title, begin in headings.items() if name.startswith(begin)), "")
+
+    return {name: replace(measure, group=heading(name)) for name, measure in measures.items()}

@@ -1,0 +1,287 @@
+"""Measures of events: who got them, how soon, by how many hops, and what that cost whom."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
+from analysis.measures import clustering
+from analysis.measures.distributions import rounded
+from analysis.measures.ratios import share_of
+from analysis.tables.roles import has_duty
+from emulator.telemetry import names
+
+_HEADINGS = {
+    "Delivery": ("hit_ratio", "duplicates", "repeated"),
+    "Traffic overhead": ("overhead", "relay"),
+    "Delay": ("delay", "tree_depth"),
+    "Traffic": ("messages", "bytes"),
+    "Overlay": ("clusters", "gateways", "ring_similarity"),
+}
+_MEASURES = {
+    "hit_ratio": Measure(
+        "Hit ratio",
+        "share",
+        "higher",
+        "Expected deliveries that were made. Expected of peers that were subscribed and up from 10 s before "
+        "to 5 s after the publication; the publisher itself does not count.",
+    ),
+    "hit_ratio_lowest": Measure(
+        "Hit ratio in the worst interval", "share", "higher", "The lowest hit ratio of the time series."
+    ),
+    "overhead": lower(
+        "Traffic overhead",
+        "share",
+        "Copies of events received by peers that had not asked for them, of all copies received. Peers that "
+        "are relays or servers by the plan do not count.",
+    ),
+    "overhead_mean": lower(
+        "Traffic overhead, mean over peers",
+        "share",
+        "Each peer's own share, averaged over those that received any.",
+    ),
+    "overhead_messages": lower(
+        "Overhead of all messages", "share", "As traffic overhead, over all messages that publications cause."
+    ),
+    "overhead_above_10": lower(
+        "Peers above 10 % overhead",
+        "share",
+        "Peers to which more than a tenth of the copies came unwanted.",
+    ),
+    "overhead_above_20": lower(
+        "Peers above 20 % overhead",
+        "share",
+        "Peers to which more than a fifth of the copies came unwanted.",
+    ),
+    "overhead_variation": lower(
+        "Variation of traffic overhead",
+        "share",
+        "Standard deviation over the intervals of the time series, before a flash crowd, to the mean.",
+    ),
+    "delay_hops": lower(
+        "Delay in hops",
+        "hops",
+        "Overlay hops from publisher to subscriber, as travelled by the copy that was delivered first, mean "
+        "over deliveries.",
+    ),
+    "delay_hops_fewest": lower(
+        "Fewest hops",
+        "hops",
+        "The least number of overlay hops over which a copy of the event, or word of it, came to the "
+        "subscriber, even if it came later than another; mean over deliveries.",
+    ),
+    "delay_hops_max": lower("Longest delay in hops", "hops", "Of all deliveries."),
+    "delay_hops_variation": lower(
+        "Variation of the delay in hops",
+        "share",
+        "Standard deviation over the intervals of the time series, before a flash crowd, to the mean.",
+    ),
+    "delay_ms": lower("Delay", "ms", "Publication to delivery, mean over deliveries."),
+    "delay_ms_median": lower("Delay, median", "ms", "Publication to delivery."),
+    "delay_ms_p90": lower("Delay, 90th percentile", "ms", "Publication to delivery."),
+    "delay_ms_p99": lower("Delay, 99th percentile", "ms", "Publication to delivery."),
+    "delay_ms_max": lower("Longest delay", "ms", "Publication to delivery."),
+    "duplicates": lower(
+        "Duplicates",
+        "per delivery",
+        "Copies of an event beyond the first at a subscriber.",
+    ),
+    "repeated": lower(
+        "Repeated deliveries",
+        "deliveries",
+        "Handed to a subscriber's application more than once: a system may not do that.",
+    ),
+    "messages_per_event": lower(
+        "Messages an event",
+        "messages",
+        "All messages that a publication causes, and those by which lost events are recovered.",
+    ),
+    "bytes_per_event": lower("Bytes an event", "bytes", "Of the same messages."),
+    "relays_per_event": lower(
+        "Relays an event",
+        "peers",
+        "Peers that handled an event without having asked for it, but for relays and servers by the plan.",
+    ),
+    "relay_load": lower(
+        "Relay load",
+        "messages a peer",
+        "Messages that a peer handled for others, mean over peers that are neither relays nor servers by the "
+        "plan.",
+    ),
+    "relay_load_p99": lower("Relay load, 99th percentile", "messages a peer", "Over the same peers."),
+    "relay_duty_load": lower(
+        "Relay load of relays and servers",
+        "messages a peer",
+        "Messages that a peer handled for others, mean over peers that the plan made relays or servers.",
+    ),
+    "relay_duty_load_p99": lower(
+        "Relay load of relays and servers, 99th percentile", "messages a peer", "Over those peers."
+    ),
+    "relay_duty_share": Measure(
+        "Relaying done by relays and servers",
+        "share",
+        None,
+        "Of all messages that were handled for others.",
+    ),
+    "clusters_per_topic": lower(
+        "Clusters a topic", "clusters", "Connected components of the links among a topic's subscribers."
+    ),
+    "gateways_per_topic": lower(
+        "Gateways a topic",
+        "peers",
+        "Peers that connect a cluster to the rendezvous node.",
+    ),
+    "overhead_popular": lower(
+        "Traffic overhead of popular topics",
+        "share",
+        "As traffic overhead, of events about the 100 topics with the most subscribers.",
+    ),
+    **{
+        f"relays_per_event_{name}": lower(
+            f"Relays an event, topics {title}",
+            "peers",
+            "As relays an event, of events about the topics with these ranks, by their subscribers when the "
+            "measure phase began.",
+        )
+        for name, title in (("1_100", "1 to 100"), ("101_300", "101 to 300"), ("301_on", "from 301 on"))
+    },
+    "popularity_exponent": Measure(
+        "Exponent of the popularity of topics",
+        "",
+        None,
+        "Of the power law that fits the share of topics with at least so many subscribers, for 20 to 300 of "
+        "them, when the measure phase began.",
+    ),
+    "tree_depth": lower(
+        "Depth of trees",
+        "hops",
+        "Overlay hops from the root of an event's tree, or the publisher where there is none, to the peer "
+        "that is farthest from it; mean over events. Of systems that send events as EventData.",
+    ),
+    "ring_similarity": Measure(
+        "Similarity of ring neighbours",
+        "share",
+        "higher",
+        "Topics that a peer and its clockwise successor share, of those that either has, mean over peers "
+        "when the measure phase began; of overlays with clockwise rings, the one with the most.",
+    ),
+    "ring_similarity_end": Measure(
+        "Similarity of ring neighbours at the end",
+        "share",
+        "higher",
+        "The same when the measure phase ended: what churn has left of it.",
+    ),
+    "published": Measure("Events published", "events", None, "In the measure phase."),
+    "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
+}
+
+
+def _deliveries(tables: Tables) -> DataFrame:
+    expected, made = F.col("expected"), F.col("delivered")
+    quantiles = {"delay_ms_median": 0.5, "delay_ms_p90": 0.9, "delay_ms_p99": 0.99}
+    return (
+        tables["deliveries"]
+        .groupBy("trial")
+        .agg(
+            share_of(expected & made, expected).alias("hit_ratio"),
+            F.count_if(expected).alias("expected"),
+            F.avg("hops").alias("delay_hops"),
+            F.max("hops").alias("delay_hops_max"),
+            F.avg("fewest_hops").alias("delay_hops_fewest"),
+            F.avg("delay_ms").alias("delay_ms"),
+            *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
+            F.max("delay_ms").alias("delay_ms_max"),
+            F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
+            F.sum("repeated").alias("repeated"),
+        )
+    )
+
+
+def _variation(column: str) -> Column:
+    """Of a series before a flash crowd: standard deviation to mean."""
+    calm = F.when(F.col("end_s") <= F.col("calm_until_s"), F.col(column))
+    return F.try_divide(F.stddev_samp(calm), F.avg(calm))
+
+
+def _in_time(tables: Tables) -> DataFrame:
+    series = tables["series"].join(tables["trials"].select("trial", "calm_until_s"), "trial")
+    return series.groupBy("trial").agg(
+        F.min("hit_ratio").alias("hit_ratio_lowest"),
+        _variation("overhead").alias("overhead_variation"),
+        _variation("hops").alias("delay_hops_variation"),
+    )
+
+
+def _overhead(tables: Tables) -> DataFrame:
+    overhead = F.coalesce("overhead", F.lit(0.0))
+    duty = has_duty()
+    load_of_duty = F.when(duty, F.col("unwanted_messages"))
+
+    def free(column: str) -> Column:
+        """Only of peers that are neither relays nor servers."""
+        return F.when(~duty, F.col(column))
+
+    return (
+        tables["traffic"]
+        .groupBy("trial")
+        .agg(
+            F.try_divide(F.sum(free("unwanted")), F.sum(free("received"))).alias("overhead"),
+            F.avg(free("overhead")).alias("overhead_mean"),
+            F.try_divide(F.sum(free("unwanted_messages")), F.sum(free("messages"))).alias(
+                "overhead_messages"
+            ),
+            share_of((overhead > 0.1) & ~duty, ~duty).alias("overhead_above_10"),
+            share_of((overhead > 0.2) & ~duty, ~duty).alias("overhead_above_20"),
+            F.avg(free("unwanted_messages")).alias("relay_load"),
+            F.percentile(free("unwanted_messages"), 0.99).alias("relay_load_p99"),
+            F.avg(load_of_duty).alias("relay_duty_load"),
+            F.percentile(load_of_duty, 0.99).alias("relay_duty_load_p99"),
+            F.try_divide(F.sum(load_of_duty), F.sum("unwanted_messages")).alias("relay_duty_share"),
+        )
+    )
+
+
+def _publications(tables: Tables) -> DataFrame:
+    relays = tables["relays"].where(~has_duty()).groupBy("trial", "event").agg(F.count("*").alias("relays"))
+    publications = F.count_if(F.col("operation") == "publish")
+    return (
+        tables["operations"]
+        .where(F.col("operation").isin("publish", names.RECOVERY))
+        .join(relays, ["trial", "event"], "left")
+        .groupBy("trial")
+        .agg(
+            publications.alias("published"),
+            F.try_divide(F.sum("messages"), publications).alias("messages_per_event"),
+            F.try_divide(F.sum("bytes"), publications).alias("bytes_per_event"),
+            F.try_divide(F.coalesce(F.sum("relays"), F.lit(0)), publications).alias("relays_per_event"),
+        )
+    )
+
+
+def _clusters(tables: Tables) -> DataFrame:
+    return tables["clusters"].groupBy("trial").agg(F.avg("clusters").alias("clusters_per_topic"))
+
+
+def _gateways(tables: Tables) -> DataFrame:
+    """The gauge `gateway_topics` is the number of topics that a peer is a gateway of."""
+    topics = tables["clusters"].groupBy("trial").agg(F.count("*").alias("topics"))
+    return (
+        tables["states"]
+        .where("moment = 'end' and name = 'gateway_topics'")
+        .groupBy("trial")
+        .agg(F.sum("value").alias("gateways"))
+        .join(topics, "trial")
+        .select("trial", (F.col("gateways") / F.col("topics")).alias("gateways_per_topic"))
+    )
+
+
+EVENTS = MeasureGroup(
+    grouped(_HEADINGS, _MEASURES),
+    (
+        *(_deliveries, _in_time, _overhead, _publications, _clusters, _gateways),
+        *(clustering.ring_similarity_at_start, clustering.ring_similarity_at_end, clustering.tree_depth),
+        *(clustering.popular_overhead, clustering.relays_by_popularity, clustering.popularity_exponent),
+    ),
+)
+"""Of trials whose peers publish events, by topic or by content."""

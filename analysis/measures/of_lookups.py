@@ -1,0 +1,71 @@
+"""Measures of lookups: whether they ended at the right peer, in how many hops, and how much later."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
+from analysis.measures.distributions import rounded
+from analysis.measures.ratios import share_of
+
+_HEADINGS = {"Lookups": ("lookup_", "delay_penalty")}
+_MEASURES = {
+    "lookup_success": share(
+        "Lookups that succeeded",
+        "Delivered at the right peer, of all lookups but those of the trial's last 5 s. Right: no peer that "
+        "was up from 10 s before the lookup (or from the join phase on) until its delivery is closer to the "
+        "key, by the metric of the overlay and the identifiers that its peers had told. A lookup whose "
+        "origin crashed meanwhile counts too.",
+    ),
+    "lookup_success_lowest": share("Lookups that succeeded in the worst interval", "Of the time series."),
+    "lookup_delivered": share("Lookups delivered", "At any peer, of the same lookups."),
+    "lookup_hops": lower("Lookup hops", "hops", "From the origin to where it ended, mean."),
+    "lookup_hops_p99": lower("Lookup hops, 99th percentile", "hops", "Of lookups that were delivered."),
+    "lookup_delay_ms": lower("Lookup delay", "ms", "From the origin to where it ended, mean."),
+    "lookup_delay_ms_median": lower("Lookup delay, median", "ms", "Of lookups that were delivered."),
+    "lookup_delay_ms_p99": lower("Lookup delay, 99th percentile", "ms", "Of lookups that were delivered."),
+    "delay_penalty": lower(
+        "Relative delay penalty (ratio of means)",
+        "",
+        "Mean delay of the lookups over the mean one-way delay from their origins straight to where they "
+        "ended. Those that ended at their origin do not count.",
+    ),
+    "delay_penalty_mean": lower(
+        "Relative delay penalty (mean of ratios)",
+        "",
+        "The mean over lookups of each one's own ratio: pairs that are near each other weigh as much as "
+        "others.",
+    ),
+    "lookups": Measure("Lookups", "", None, "Of the measure phase, but for those of the trial's last 5 s."),
+}
+
+
+def _lookups(tables: Tables) -> DataFrame:
+    counted = F.col("counted")
+    apart = F.col("direct_ms") > 0
+    route, direct = (F.when(apart, F.col(c)) for c in ("delay_ms", "direct_ms"))
+    return (
+        tables["lookups"]
+        .groupBy("trial")
+        .agg(
+            F.count_if(counted).alias("lookups"),
+            share_of(counted & F.col("right"), counted).alias("lookup_success"),
+            share_of(counted & F.col("delivered"), counted).alias("lookup_delivered"),
+            F.avg("hops").alias("lookup_hops"),
+            F.percentile("hops", 0.99).alias("lookup_hops_p99"),
+            F.avg("delay_ms").alias("lookup_delay_ms"),
+            F.percentile(rounded("delay_ms"), 0.5).alias("lookup_delay_ms_median"),
+            F.percentile(rounded("delay_ms"), 0.99).alias("lookup_delay_ms_p99"),
+            (F.avg(route) / F.avg(direct)).alias("delay_penalty"),
+            F.avg(route / direct).alias("delay_penalty_mean"),
+        )
+    )
+
+
+def _in_time(tables: Tables) -> DataFrame:
+    return tables["series"].groupBy("trial").agg(F.min("lookup_success").alias("lookup_success_lowest"))
+
+
+LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time))
+"""Of trials whose peers look keys up."""

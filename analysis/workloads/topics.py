@@ -1,0 +1,28 @@
+"""Events by topic."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from analysis.contract.tables import Table
+from analysis.contract.workload import WorkloadAnalysis
+from analysis.measures.by_topic import BY_TOPIC
+from analysis.measures.clusters import clusters
+from analysis.measures.events import EVENTS
+from analysis.workloads.events import EVENT_FIGURES, OVERHEAD_HISTOGRAM, PUBLICATIONS, SUBSCRIPTIONS, TREE
+
+CLUSTERS: Final = Table(
+    "clusters",
+    "One row a topic with subscribers up at the end of the measure phase: topic, subscribers, clusters "
+    "(connected components of the links among them), largest.",
+    "trial string, topic int, subscribers int, clusters int, largest int",
+    ("topic",),
+    clusters,
+)
+TOPICS: Final = WorkloadAnalysis(
+    tables=(OVERHEAD_HISTOGRAM, CLUSTERS),
+    measures=(EVENTS, BY_TOPIC),
+    figures=EVENT_FIGURES,
+    sections=(TREE,),
+    setting=(SUBSCRIPTIONS, PUBLICATIONS),
+)
