@@ -45,8 +45,8 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     records = read_trials(run, experiment)
     ready = [record for record in records if record.has_telemetry]
     for record in ready:
-        check_plan(record.directory.plan)
-        check_tables(record.directory.plan)
+        check_plan(record.directory.plan, record.spec.workload.kind)
+        check_tables(record.directory.plan, record.spec.workload.kind)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured = Measured({}, {})

@@ -17,12 +17,13 @@ from analysis.tables.build import build_tables, write_telemetry
 from analysis.tables.trials import TrialRecord
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.fidelity import Fidelity, HostReport
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
+from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
 from trellis.v1.pubsub import EventData, Notification
 
 _PEERS = 2_000
@@ -79,7 +80,8 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
             },
         ),
     ]
-    Plan(*(_table(schema, columns) for schema, columns in tables)).write(directory.plan)
+    peers_, sessions, subscriptions, publications = (_table(schema, columns) for schema, columns in tables)
+    Plan(peers_, sessions, subscriptions=subscriptions, publications=publications).write(directory.plan)
     recorder = Recorder(
         directory.telemetry, "virtual", experiment="bench", trial="vitis-1", seed=1, start_unix_ns=10**18
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from emulator.contract.identifiers import hash_of_peer
 from emulator.contract.protocol import Component, Event, Installation, Lookup, Outcome
-from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages import message
@@ -20,6 +20,7 @@ from emulator.messages.message import Message
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
+from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
 
 EXPERIMENT = """
 name: golden

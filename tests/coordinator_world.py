@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 from trellis.v1 import control_pb2
 
 SECOND = 10**9
@@ -32,7 +33,7 @@ def plan_of(peers: int, end: float = 10.0) -> Plan:
             [[*rows], [0] * peers, [0.0] * peers, [end] * peers, [False] * peers, ["base"] * peers],
             schema=SESSIONS,
         ),
-        _table(
+        subscriptions=_table(
             SUBSCRIPTIONS,
             interest=[*rows],
             peer=[*rows],
@@ -41,8 +42,10 @@ def plan_of(peers: int, end: float = 10.0) -> Plan:
             start_s=[0.0] * peers,
             end_s=[10.0] * peers,
         ),
-        _table(PUBLICATIONS, event=[0], at_s=[5.0], publisher=[peers - 1], topic=[7], payload_bytes=[10]),
-        pa.table([[*rows], [5.0] * peers, [*rows], [bytes(16)] * peers], schema=LOOKUPS),
+        publications=_table(
+            PUBLICATIONS, event=[0], at_s=[5.0], publisher=[peers - 1], topic=[7], payload_bytes=[10]
+        ),
+        lookups=pa.table([[*rows], [5.0] * peers, [*rows], [bytes(16)] * peers], schema=LOOKUPS),
     )
 
 

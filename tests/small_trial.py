@@ -15,12 +15,13 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.contract import identifiers
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.runtime.virtual.run import run_virtual
 from emulator.telemetry import names
 from emulator.telemetry.otlp_files import read_records
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 Session = tuple[int, float, float]
 """(peer, start, end)"""

@@ -15,9 +15,10 @@ from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
 from emulator.contract.protocol import Event, Installation
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
+from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
 
 SECOND = "second"
 """The channel of another overlay."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import analysis_toys
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.contract import kinds as doors
 from analysis.contract.measures import Measure, MeasureGroup
 from analysis.contract.tables import Table
 from analysis.contract.trouble import said
 from analysis.pipeline import analyze
 from analysis.report.report import write_report
 from analysis.testing import FinishedRun, finished_run
+from emulator.contract import registry
+from emulator.contract.registry import WORKLOADS
 
 TOYS = str(Path(__file__).parent / "toys")
 EXPERIMENT = """\
@@ -228,7 +230,10 @@ def test_a_workload_whose_analysis_fails_has_what_all_trials_have(
     spark: SparkSession, run: FinishedRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = run.directory.summary.read_text(), run.html
-    monkeypatch.setitem(doors.KINDS, "topics", ("analysis_toys_kind:BROKEN_KIND", "acme 1.2"))
+    broken = copy(WORKLOADS["topics"])
+    broken.analysis = "analysis_toys_kind:BROKEN_KIND"
+    monkeypatch.setitem(WORKLOADS._entries, "topics", registry._Entry(lambda: broken, "acme 1.2"))
+    monkeypatch.setitem(WORKLOADS._made, "topics", broken)
     summary = analyze(run.directory, lambda _: None, spark)
     page = write_report(run.directory).read_text().replace("&#34;", '"')
     (trial,) = summary["trials"]

@@ -15,11 +15,12 @@ from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from analysis.tables.trials import TrialRecord
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between
+from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
 
 LATENCY = {"kind": "king", "hosts": 30}
 CLIQUES = [[0, 1, 2], [3, 4], [5]]

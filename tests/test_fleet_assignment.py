@@ -8,21 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.contract.protocol import Event, RangeInterest, TopicInterest
+from emulator.contract.registry import WORKLOADS
+from emulator.contract.workload import Held, Operation, WorkloadKind
 from emulator.fleet.host.assignment import network_in, put_network, put_script, script_in
 from emulator.network.links import Network
 from emulator.network.spec import NetworkSpec
-from emulator.runtime.script import (
-    Action,
-    Held,
-    Join,
-    Leave,
-    LookUp,
-    Publish,
-    Script,
-    Step,
-    Subscribe,
-    Unsubscribe,
-)
+from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
+from emulator.workload.events import Publish, Subscription
+from emulator.workload.lookup_kind import LookUp
 from trellis.v1 import control_pb2
 
 numbers = st.integers(0, 2**31 - 1)
@@ -43,35 +36,47 @@ content_events = st.builds(
 )
 
 
-def actions(held: list[Held]) -> st.SearchStrategy[Action]:
+publications = st.builds(Publish, st.one_of(topic_events, content_events))
+lookups = st.builds(LookUp, numbers, st.integers(0, 2**128 - 1))
+
+
+def actions(held: list[Held], asked: st.SearchStrategy[Operation]) -> st.SearchStrategy[Action]:
     kinds: list[st.SearchStrategy[Action]] = [
         st.builds(Join, numbers),
         st.builds(Leave, numbers, st.booleans()),
-        st.builds(LookUp, numbers, st.integers(0, 2**128 - 1)),
-        st.builds(Publish, st.one_of(topic_events, content_events)),
+        asked,
     ]
     for each in held:
-        kinds += [
-            st.just(Subscribe(each.number, each.interest)),
-            st.just(Unsubscribe(each.number, each.interest)),
-        ]
+        kinds += [st.just(TakeUp(each.what)), st.just(GiveUp(each.what))]
     return st.one_of(kinds)
+
+
+def sent(script: Script, kind: WorkloadKind) -> Script:
+    """The script as a host has it."""
+    assignment = control_pb2.Assignment()
+    put_script(assignment, script, kind)
+    return script_in(control_pb2.Assignment.FromString(assignment.SerializeToString()), kind)
 
 
 @given(st.data(), st.lists(st.tuples(numbers, times, times, interests), max_size=4))
 def test_any_script_survives_the_way_to_a_host(
     data: st.DataObject, rows: list[tuple[int, float, float, TopicInterest | RangeInterest]]
 ) -> None:
-    held = [Held(peer, start, end, number, what) for number, (peer, start, end, what) in enumerate(rows)]
-    steps = data.draw(st.lists(st.builds(Step, times, st.just(3), actions(held)), max_size=8))
-    assignment = control_pb2.Assignment()
+    held = [
+        Held(peer, start, end, Subscription(number, what))
+        for number, (peer, start, end, what) in enumerate(rows)
+    ]
+    steps = data.draw(st.lists(st.builds(Step, times, st.just(3), actions(held, publications)), max_size=8))
     roles = data.draw(st.dictionaries(numbers, names, max_size=3))
-    put_script(assignment, Script(steps, held, roles))
-    sent = control_pb2.Assignment.FromString(assignment.SerializeToString())
-    received = script_in(sent)
+    received = sent(Script(steps, held, roles), WORKLOADS["content"])
     assert received.steps == Script(steps, held).steps
     assert received.roles == roles
-    assert sorted(received.all_interests(), key=lambda h: h.number) == held
+    assert sorted(received.all_held(), key=lambda h: h.what.number) == held
+
+
+@given(st.lists(st.builds(Step, times, st.just(3), lookups), max_size=8))
+def test_lookups_survive_the_way_to_a_host(steps: list[Step]) -> None:
+    assert sent(Script(steps, []), WORKLOADS["lookups"]).steps == Script(steps, []).steps
 
 
 def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:

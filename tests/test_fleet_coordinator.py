@@ -42,10 +42,10 @@ def test_each_host_is_given_exactly_its_own_peers(coordinator: Coordinator) -> N
     seen = []
     for index, host in enumerate(("host-0", "host-1")):
         assignment = register(coordinator, host)
-        script = script_in(assignment)
+        script = script_in(assignment, coordinator.spec.workload.kind)
         own = [peer for peer in range(5) if assignment.host_of_peer[peer] == index]
         assert {step.peer for step in script.steps} == set(own)
-        assert [held.peer for held in script.all_interests()] == own
+        assert [held.peer for held in script.all_held()] == own
         assert len(assignment.location) == 5
         seen += own
     assert sorted(seen) == [0, 1, 2, 3, 4]
@@ -206,13 +206,15 @@ def test_peers_of_a_lost_host_are_no_contacts(coordinator: Coordinator) -> None:
     assert not reply.joining[0].peers
 
 
-def test_progress_counts_events_or_lookups_whichever_the_trial_has(coordinator: Coordinator) -> None:
+def test_progress_counts_operations_in_the_words_of_the_workload(coordinator: Coordinator) -> None:
     begin(coordinator)
     looks = spec_of(5, system={"name": "small-world"}, workload={"lookups": {"rate": 1.0}})
-    for tested, lookups in ((coordinator, None), (Coordinator(looks, plan_of(5), "experiment", "trial"), 7)):
+    of_lookups = Coordinator(looks, plan_of(5), "experiment", "trial")
+    for tested, word in ((coordinator, "published"), (of_lookups, "lookups")):
         for host, count in (("host-0", 3), ("host-1", 4)):
-            tested.note_progress(control_pb2.HostProgress(host=host, lookups=count), SECOND)
-        assert tested.progress(SECOND).lookups == lookups
+            tested.note_progress(control_pb2.HostProgress(host=host, asked=count), SECOND)
+        progress = tested.progress(SECOND)
+        assert (progress.asked, progress.words[0]) == (7, word)
 
 
 def test_a_host_that_waited_long_for_the_start_was_not_silent(coordinator: Coordinator) -> None:

@@ -171,7 +171,7 @@ def test_progress_is_told_through_all_phases(static_trial: StaticTrial) -> None:
     _, _, progress = static_trial
     assert {p.phase for p in progress} >= {"join", "measure", "drain"}
     assert max(p.peers_up for p in progress) == PEERS
-    assert max(p.published for p in progress) == 20
+    assert max(p.asked for p in progress) == 20
 
 
 def kill_after_first_points(pids: list[int]) -> Callable[[Progress], None]:

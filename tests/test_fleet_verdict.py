@@ -94,9 +94,12 @@ def test_the_experiment_says_how_many_hosts_may_restart_or_be_lost(
     assert all(asked in reason for reason in fidelity.reasons)
 
 
-@pytest.mark.parametrize(("allowed", "valid"), [(1, False), (2, True), ("33 %", False), ("34 %", True)])
+@pytest.mark.parametrize(("allowed", "valid"), [(1, False), (2, True), ("39 %", False), ("40 %", True)])
 def test_the_experiment_says_how_many_operations_may_be_missed(allowed: object, valid: bool) -> None:
-    coordinator = allowing(5, operations_missed=allowed)
+    asked = {"system": {"name": "small-world"}, "workload": {"lookups": {"rate": 1.0}}}
+    spec = spec_of(5, fidelity={"operations_missed": allowed}, **asked)
+    coordinator = Coordinator(spec, plan_of(5), "experiment", "trial")
+    begin(coordinator)
     found = reasons(coordinator, operations_missed=1)
     assert (not found) is valid
     if not valid:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from emulator.contract.protocol import RangeInterest
+from emulator.contract.registry import WORKLOADS
 from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of
 
@@ -110,9 +111,8 @@ def test_all_systems_that_cannot_be_used_are_told_with_the_list_of_the_others(in
 
 
 def test_a_broken_package_does_not_disturb_other_experiments(install, trellis):
-    install(
-        "acme", "[trellis.systems]\nthing = acme:THING\n[trellis.workloads]\nodd = acme:X\n", "import nowhere"
-    )
+    entries = "[trellis.systems]\nthing = acme:THING\n[trellis.subscriptions]\nodd = acme:X\n"
+    install("acme", f"{entries}[trellis.workloads]\nodder = acme:X\n", "import nowhere")
     assert trellis("validate", "small.yaml", system="vitis").returncode == 0
     told = trellis("validate", "small.yaml", system="small-world")
     assert "choose one of vitis, rvr" in told.stderr
@@ -158,7 +158,7 @@ class Empty(TopicSource):
 
 
 def test_a_kind_of_subscriptions_of_a_package_is_checked_and_drawn_as_others_are(install, trellis):
-    install("acme", "[trellis.workloads]\none = acme:One\n", SOURCE.replace("BAD", "1"))
+    install("acme", "[trellis.subscriptions]\none = acme:One\n", SOURCE.replace("BAD", "1"))
     change = "workload.subscriptions={kind: one, topics: %s}"
     assert trellis("plan", "small.yaml", "--set", change % "5").returncode == 0
     told = trellis("validate", "small.yaml", "--set", change % "10").stderr
@@ -193,7 +193,7 @@ CHANGE = "workload.subscriptions={kind: shops, per_peer: 2}"
 
 
 def test_a_kind_of_subscriptions_by_content_of_a_package_is_drawn_with_its_sets(install, trellis, tmp_path):
-    install("acme", "[trellis.workloads]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"price"'))
+    install("acme", "[trellis.subscriptions]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"price"'))
     told = trellis("validate", "small.yaml", "--set", CHANGE, system="vitis").stderr
     assert "choose one of li" in told
     told = trellis("validate", "small.yaml", "--set", CHANGE, system="li").stderr
@@ -202,13 +202,13 @@ def test_a_kind_of_subscriptions_by_content_of_a_package_is_drawn_with_its_sets(
     out = ("--out", "drawn")
     assert trellis("plan", "small.yaml", "--set", CHANGE, "--set", known, *out, system="li").returncode == 0
     (planned,) = tmp_path.glob("drawn/**/plan")
-    script = script_of(Plan.read(planned), 1e9)
-    interests = [held.interest for held in script.all_interests()]
+    script = script_of(Plan.read(planned), WORKLOADS["content"], 1e9)
+    interests = [held.what.interest for held in script.all_held()]
     assert interests == [RangeInterest({"price": (0.0, 5.0)}, {"shop": frozenset([0.0, 2.0])})] * 20
 
 
 def test_events_that_a_package_draws_with_an_unknown_attribute_are_refused(install, trellis):
-    install("acme", "[trellis.workloads]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"weight"'))
+    install("acme", "[trellis.subscriptions]\nshops = acme:Shops\n", CONTENT.replace("WHAT", '"weight"'))
     known = "system.parameters.attributes={price: [0, 9], shop: [0, 2]}"
     told = trellis("plan", "small.yaml", "--set", CHANGE, "--set", known, system="li")
     assert told.returncode == 2
@@ -216,7 +216,7 @@ def test_events_that_a_package_draws_with_an_unknown_attribute_are_refused(insta
 
 
 def test_topics_that_a_package_draws_out_of_range_are_refused(install, trellis):
-    install("acme", "[trellis.workloads]\none = acme:One\n", SOURCE.replace("BAD", "7"))
+    install("acme", "[trellis.subscriptions]\none = acme:One\n", SOURCE.replace("BAD", "7"))
     told = trellis("plan", "small.yaml", "--set", "workload.subscriptions={kind: one}")
     assert told.returncode == 2
     assert "subscriptions of kind one have a topic that is not from 0 to 2" in told.stderr
@@ -232,13 +232,100 @@ def test_topics_that_a_package_draws_out_of_range_are_refused(install, trellis):
     ],
 )
 def test_a_kind_of_subscriptions_that_cannot_be_used_is_told_with_its_package(install, trellis, entry, why):
-    install("acme", f"[trellis.workloads]\n{entry}\n", SOURCE)
+    install("acme", f"[trellis.subscriptions]\n{entry}\n", SOURCE)
     name = entry.partition(" ")[0]
     told = trellis("validate", "small.yaml", "--set", f"workload.subscriptions={{kind: {name}}}")
     assert told.returncode == 2
     assert "workload.subscriptions" in told.stderr
     assert "the package acme 1.2 offers" in told.stderr
     assert why in told.stderr
+
+
+KIND = """\
+from pydantic import BaseModel, ConfigDict
+from emulator.contract.workload import Operation, WorkloadKind
+
+class Keys(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+class Nameless(Operation):
+    def perform(self, protocol): ...
+
+class Walks(WorkloadKind):
+    name = "walks"
+    title = "walks"
+    parameters = Keys
+
+class Loose(Walks):
+    parameters = BaseModel
+
+class Bare(WorkloadKind):
+    name = "walks"
+    title = "walks"
+
+class Untitled(WorkloadKind):
+    name = "walks"
+    parameters = Keys
+
+class Elsewhere(Walks):
+    key = "subscriptions"
+
+class Odd(Walks):
+    operations = (Nameless,)
+
+class Other(Walks):
+    protocol = dict
+
+class Sharing(Walks):
+    shared = ("role",)
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("walks = acme:Walks", "it is of type type, not WorkloadKind"),
+        ("walks = acme:Loose()", "importing acme:Loose() failed"),
+        ("walks = acme:LOOSE", "its parameters accept unknown keys. Set extra='forbid'"),
+        ("walks = acme:BARE", "it has no parameters. Give it a pydantic model"),
+        ("walks = acme:UNTITLED", "it has no title. Give it a text"),
+        ("walks = acme:ELSEWHERE", 'its key is "subscriptions". The key of a package\'s kind is its name'),
+        ("walks = acme:ODD", "its operation Nameless has no NAME"),
+        ("walks = acme:OTHER", "its protocol is no subclass of Application"),
+        ("walks = acme:SHARING", 'it shares "role". Known: changes, clients'),
+        ("stroll = acme:WALKS", 'it calls itself "walks". Use one name'),
+        ("topics = acme:WALKS", "Trellis itself has that name"),
+        ("roles = acme:WALKS", "Trellis itself has that name"),
+    ],
+)
+def test_a_kind_of_workload_that_cannot_be_used_is_told_with_its_package(install, trellis, entry, why):
+    classes = ("Walks", "Loose", "Bare", "Untitled", "Elsewhere", "Odd", "Other", "Sharing")
+    made = "".join(f"{name.upper()} = {name}()\n" for name in classes)
+    install("acme", f"[trellis.workloads]\n{entry}\n", KIND + made)
+    name = entry.partition(" ")[0]
+    told = trellis("validate", "small.yaml", "--set", f"workload={{{name}: {{}}}}")
+    assert (told.returncode, "Traceback" in told.stderr) == (2, False), told.stderr
+    assert f"workload.{name}: " in told.stderr
+    assert "the package acme 1.2 offers" in told.stderr
+    assert why in told.stderr
+
+
+def test_a_kind_of_subscriptions_in_the_group_of_workloads_is_told_where_it_belongs(install, trellis):
+    install("acme", "[trellis.workloads]\none = acme:One\n", SOURCE.replace("BAD", "1"))
+    told = trellis("validate", "small.yaml", "--set", "workload.subscriptions={kind: one}")
+    assert told.returncode == 2
+    assert "Kinds of subscriptions belong into the group trellis.subscriptions" in told.stderr
+
+
+def test_a_system_that_serves_no_known_kind_of_workload_is_refused(install, trellis):
+    odd = GOOD.replace(
+        "lambda environment, parameters: None)\nOTHER", 'lambda e, p: None, serves="tea")\nOTHER'
+    )
+    install("acme", "[trellis.systems]\nthing = acme:THING\n", odd)
+    told = trellis("validate", "small.yaml", system="thing")
+    assert told.returncode == 2
+    known = "Known: content, lookups, topics"
+    assert f'it serves "tea", which is no kind of workload. {known}' in told.stderr
 
 
 def test_experiments_of_a_package_are_listed_and_found_by_name(install, trellis, tmp_path):

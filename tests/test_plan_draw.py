@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from emulator.experiment.file.combinations import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw import draw_plan
-from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 SMALL: dict[str, Any] = {
     "system": {"name": "vitis"},
@@ -39,7 +40,8 @@ def spec(*changes: tuple[str, Any], base: dict[str, Any] = SMALL) -> TrialSpec:
 
 
 def same(one: Plan, other: Plan) -> dict[str, bool]:
-    return {name: getattr(one, name).equals(getattr(other, name)) for name in Plan.__slots__}
+    others = dict(other.all_tables())
+    return {name: table.equals(others[name]) for name, table in one.all_tables()}
 
 
 def test_tables_have_their_schemas_sizes_and_order() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from test_plan_draw import same, spec
 
-from emulator.contract.protocol import TopicInterest
+from emulator.contract.registry import WORKLOADS
 from emulator.experiment.file.combinations import check_plan_inputs
 from emulator.experiment.plan.draw import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of
-from emulator.runtime.script import Subscribe, Unsubscribe
+from emulator.runtime.script import GiveUp, TakeUp
 
 ROLES = {"publisher": 0.1, "subscriber": 12, "relay": 0.25}
 ANY = ("workload.publications", {"events": 100, "publisher": "any"})
@@ -113,10 +113,10 @@ def test_a_server_asks_its_protocol_once_for_what_several_clients_want(clients: 
     wanted: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for row in plan.subscriptions.to_pylist():
         wanted.setdefault((row["peer"], row["topic"]), []).append((row["start_s"], row["end_s"]))
-    script = script_of(plan, 80.0)
+    script = script_of(plan, WORKLOADS["topics"], 80.0)
     for at in (0.0, 20.0, 45.0, 60.0, 79.0):
         for peer in range(60):
-            topics = [i.topic for _, i in script.interests(peer, at) if isinstance(i, TopicInterest)]
+            topics = [each.about() for each in script.held_by(peer, at)]
             assert len(topics) == len(set(topics))
             assert set(topics) == {
                 topic
@@ -124,11 +124,13 @@ def test_a_server_asks_its_protocol_once_for_what_several_clients_want(clients: 
                 if server == peer and any(start <= at < end for start, end in spans)
             }
     held: Counter[tuple[int, int]] = Counter()
-    for each in script.all_interests():
-        assert isinstance(each.interest, TopicInterest)
-        held[each.peer, each.interest.topic] += each.start == 0
+    for each in script.all_held():
+        topic = each.what.about()
+        assert topic is not None
+        held[each.peer, topic] += each.start == 0
     for step in script.steps:
-        if isinstance(step.action, Subscribe | Unsubscribe):
-            assert isinstance(step.action.interest, TopicInterest)
-            held[step.peer, step.action.interest.topic] += 1 if isinstance(step.action, Subscribe) else -1
-            assert held[step.peer, step.action.interest.topic] in (0, 1)
+        if isinstance(step.action, TakeUp | GiveUp):
+            topic = step.action.what.about()
+            assert topic is not None
+            held[step.peer, topic] += 1 if isinstance(step.action, TakeUp) else -1
+            assert held[step.peer, topic] in (0, 1)

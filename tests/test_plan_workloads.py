@@ -12,7 +12,8 @@ from test_plan_draw import CHURN, same, spec
 from emulator.experiment.file.combinations import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw import draw_plan
-from emulator.experiment.plan.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS, Plan
+from emulator.experiment.plan.tables import Plan
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 PRICE = {"name": "price", "low": 0.0, "high": 100.0, "sub_range": 5.0, "skew": 0.5}
 SIZE = {"name": "size", "low": -10.0, "high": 10.0, "sub_range": 1.0}
@@ -118,7 +119,7 @@ def test_the_seed_decides_content_and_lookups() -> None:
         ({}, "workload", "neither subscriptions nor lookups"),
         ({"subscriptions": {"kind": "low"}, "lookups": {"rate": 1.0}}, "workload.lookups", "Keep one"),
         ({"lookups": {"rate": 1.0}, "publications": {}}, "workload.publications", "needs workload.subscr"),
-        ({"lookups": {"rate": 1.0}, "changes": {"share": 0.1}}, "workload.changes.share", "no subscriptions"),
+        ({"lookups": {"rate": 1.0}, "changes": {"share": 0.1}}, "workload.changes", "needs workload.subscr"),
         ({"subscriptions": RANGES, "changes": {"share": 0.1}}, "workload.changes.share", "only topics"),
         (
             {"subscriptions": RANGES, "publications": {"rates": {"kind": "power-law", "alpha": 1.0}}},

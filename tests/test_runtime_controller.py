@@ -10,6 +10,7 @@ import pytest
 from fleet_toys import Flood, FloodParameters
 from realtime_world import World
 
+from emulator.contract.registry import WORKLOADS
 from emulator.runtime.realtime.controller import Contacts, Controller
 from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import Join, Leave, Script, Step
@@ -28,6 +29,7 @@ def controller(
     made = Controller(
         world.host,
         Script(steps, [], fields.pop("roles", {})),
+        WORKLOADS["topics"],
         lambda environment: Flood(environment, FloodParameters(period=1000)),
         nobody,
         seed=1,

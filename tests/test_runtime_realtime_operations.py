@@ -67,7 +67,7 @@ def marks(span: Span) -> dict[str, Any]:
 
 def look_up(world: World, peer: int, key: int) -> None:
     session = world.host.sessions[peer]
-    session.operate("lookup", {names.LOOKUP: 7}, lambda: session.lookups.lookup(7, key))
+    session.operate("lookup", {names.LOOKUP: 7}, lambda: session.protocol.lookup(7, key))
 
 
 def test_a_lookup_that_ends_at_its_own_peer_has_a_delivery_below_its_root(world: World) -> None:
@@ -185,12 +185,12 @@ def test_what_delivers_nothing_leaves_no_span(world: World) -> None:
 def test_an_installation_is_marked_and_is_no_delivered_event(world: World) -> None:
     world.add(0, lambda environment: ContentFlood(environment, FloodParameters()))
     session, interest = world.host.sessions[0], RangeInterest({"price": (1.0, 2.0)})
-    session.operate("subscribe", {names.INTEREST: 4}, lambda: session.subscribe(4, interest))
+    session.operate("subscribe", {names.INTEREST: 4}, lambda: session.protocol.subscribe(interest))
     delivery, root = world.spans()
     assert marks(root) == {names.PEER: 0, names.INTEREST: 4}
     assert marks(delivery) == {names.PEER: 0, names.DELIVERED: True, names.HOPS: 0}
     assert delivery.parent_span_id == root.span_id
-    assert (session.interests, session.topics, world.host.delivered) == ({4}, set(), 0)
+    assert world.host.delivered == 0
 
 
 def test_what_its_own_publisher_is_given_is_no_delivery(world: World) -> None:

@@ -24,7 +24,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World) -> None:
     floods = [world.join(peer) for peer in (0, 1, 2)]
     floods[0].known, floods[1].known = {1}, {2}
-    world.host.sessions[2].subscribe(0, TopicInterest(9))
+    floods[2].subscribe(TopicInterest(9))
+    world.host.sessions[2].topics.add(9)
     session = world.host.sessions[0]
     session.operate("publish", {}, lambda: floods[0].publish(Event(5, 0, 9)), topic=9, event=5)
     world.run(until=lambda: world.host.delivered)

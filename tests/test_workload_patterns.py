@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.experiment.file.spec import TrialSpec
 from emulator.workload.changes import replace_topics
 from emulator.workload.draw_subscriptions import change_subscriptions, draw_subscriptions
 from emulator.workload.patterns import distinct
 from emulator.workload.problems import workload_problems
 from emulator.workload.rates import draw_rates
-from emulator.workload.spec import BucketPattern, PowerLaw, Uniform, WorkloadSpec
+from emulator.workload.spec import BucketPattern, PowerLaw, Uniform
 from emulator.workload.subscriptions import held_throughout
 
 
@@ -138,7 +139,8 @@ def test_a_peer_that_holds_every_topic_but_its_own_changes_nothing() -> None:
 
 def test_too_few_topics_to_change_to_are_told() -> None:
     full = {"subscriptions": {"kind": "high", "per_peer": 52}, "changes": {"share": 0.1}}
-    ((key, problem),) = workload_problems(WorkloadSpec.model_validate(full))
+    spec = TrialSpec.model_validate({"system": {"name": "vitis"}, "peers": 10, "workload": full})
+    ((key, problem),) = workload_problems(spec)
     assert key == "workload.changes.share"
     assert "26 of the 50 topics" in problem
 

@@ -8,18 +8,8 @@ from importlib import import_module
 
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload import GENERIC, WorkloadAnalysis
-
-KINDS = {
-    "topics": ("analysis.workloads.topics:TOPICS", ""),
-    "content": ("analysis.workloads.content:CONTENT", ""),
-    "lookups": ("analysis.workloads.lookups:LOOKUPS", ""),
-}
-"""Where the analysis of each kind is, and the package that it comes from; empty for Trellis' own.
-
-This stands for the registry of kinds of workload: `_place` and `own` are to ask that for
-`WorkloadKind.analysis` and for the package.
-"""
-
+from emulator.contract.packages import BadPackage
+from emulator.contract.registry import WORKLOADS
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -33,7 +23,7 @@ class Kind:
 
 def own() -> list[str]:
     """The kinds that are Trellis' own, in the order of the registry."""
-    return [name for name, (_, package) in KINDS.items() if not package]
+    return [name for name in WORKLOADS if not WORKLOADS.package_of(name)]
 
 
 def kinds(names: Iterable[str] = ()) -> tuple[list[Kind], list[Trouble]]:
@@ -63,7 +53,14 @@ def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
 
 
 def _place(name: str) -> tuple[str, str]:
-    return KINDS.get(name, ("", ""))
+    """Where the analysis of a kind is, and the package that the kind comes from; "" for what is not known."""
+    if name not in WORKLOADS:
+        return "", ""  # a package's, which is not installed here
+    package = WORKLOADS.package_of(name)
+    try:
+        return WORKLOADS[name].analysis, package
+    except BadPackage:
+        return "", package
 
 
 def _load(name: str, place: str) -> WorkloadAnalysis:

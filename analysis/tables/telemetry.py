@@ -9,7 +9,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.otlp.source import read_files
 from analysis.tables.trials import TrialRecord, host_frame
-from emulator.experiment.plan.tables import LOOKUPS, PEERS, PUBLICATIONS, SESSIONS, SUBSCRIPTIONS
+from emulator.experiment.plan.tables import PEERS, SESSIONS
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 _PLAN = {
     "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),

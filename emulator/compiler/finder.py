@@ -40,6 +40,7 @@ MODULES = (
     "emulator.messages.fingerprint",
     "emulator.messages.message",
     "emulator.contract.protocol",
+    "emulator.runtime.actor",
     "emulator.runtime.peer_channels",
     "emulator.runtime.virtual.event_queue",
     "emulator.runtime.virtual.life",

@@ -16,6 +16,7 @@ Group = Literal[
     "overlays",
     "memberships",
     "workloads",
+    "subscriptions",
     "experiments",
     "churn",
     "latency",

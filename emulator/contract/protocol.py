@@ -28,6 +28,7 @@ from trellis.v1.overlay import Contact
 
 __all__ = [
     "Application",
+    "Completion",
     "Component",
     "Contact",
     "Environment",
@@ -91,7 +92,24 @@ class Installation:
     hops: int
 
 
-Outcome = Event | Lookup | Installation
+@dataclass(frozen=True)
+class Completion:
+    """What an operation of a package's kind of workload was for, at the peer at which it came about.
+
+    An operation may have one, several (one at each peer that a block reaches) or none.
+    """
+
+    operation: str
+    """The operation's name, as `Operation.NAME` has it."""
+    number: int
+    """The operation's number in the plan."""
+    hops: int = 0
+    """Messages one after the other from the peer that was asked to here."""
+    value: float | None = None
+    """A number that the kind of workload makes something of, such as what was agreed on."""
+
+
+Outcome = Event | Lookup | Installation | Completion
 """The end of an operation: what it was for."""
 
 

@@ -1,12 +1,13 @@
-"""The systems that can be run. Adding one is adding its file and its line here.
+"""The systems and kinds of workload that can be run. Adding one is adding its file and its line here.
 
 Packages outside of this repository add theirs by entry points of the groups `trellis.systems`,
-`trellis.overlays` and `trellis.memberships`, each a `System`, an `OverlayKind` or a
-`MembershipKind`. A module is imported when it is asked for.
+`trellis.overlays`, `trellis.memberships` and `trellis.workloads`, each a `System`, an `OverlayKind`, a
+`MembershipKind` or a `WorkloadKind`. A module is imported when it is asked for.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,17 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from emulator.contract.packages import BadPackage, Offer, offers
+from emulator.contract.protocol import Application
 from emulator.contract.system import MembershipKind, OverlayKind, System
+from emulator.contract.workload import Operation, WorkloadKind
 
+_WORKLOADS = {
+    "topics": "emulator.workload.event_kind:TOPICS_KIND",
+    "content": "emulator.workload.event_kind:CONTENT_KIND",
+    "lookups": "emulator.workload.lookup_kind:LOOKUPS_KIND",
+}
+_WORKLOAD_KEYS = ("subscriptions", "publications", "changes", "roles", "clients")
+"""Keys of `workload:` in an experiment file that are not called as a kind of workload is."""
 _SYSTEMS = {
     "vitis": "emulator.protocols.pubsub.vitis.vitis:VITIS",
     "rvr": "emulator.protocols.pubsub.vitis.rvr:RVR_SYSTEM",
@@ -52,19 +62,19 @@ _OVER_ANY_MEMBERSHIP = {
 _LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
 """Makes the system that looks keys up in an `OverlayKind`."""
 
-V = TypeVar("V", bound=System | OverlayKind | MembershipKind)
+V = TypeVar("V", bound=System | OverlayKind | MembershipKind | WorkloadKind)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[V]):
-    """How a system or an overlay is made, and the package that it comes from."""
+    """How a system, an overlay or a kind of workload is made, and the package that it comes from."""
 
     make: Callable[[], V]
     package: str = ""
 
 
 class Registry(MutableMapping[str, V]):
-    """Systems or overlays by name, each made when it is first asked for.
+    """Systems, overlays or kinds of workload by name, each made when it is first asked for.
 
     Asking for one of a package that cannot be used raises BadPackage.
     """
@@ -125,12 +135,52 @@ def _offered(offer: Offer, kind: type[V]) -> V:
     found = offer.load()
     if not isinstance(found, kind):
         raise offer.refusal(f"it is of type {type(found).__name__}, not {kind.__name__}")
-    if found.name != offer.name:
-        raise offer.refusal(f'it calls itself "{found.name}". Use one name')
+    if getattr(found, "name", "") != offer.name:
+        raise offer.refusal(f'it calls itself "{getattr(found, "name", "")}". Use one name')
+    if not hasattr(found, "parameters"):
+        raise offer.refusal("it has no parameters. Give it a pydantic model, which may have no field")
     if not (isinstance(found.parameters, type) and issubclass(found.parameters, BaseModel)):
         raise offer.refusal("its parameters are not a pydantic model")
     if found.parameters.model_config.get("extra") != "forbid":
         raise offer.refusal("its parameters accept unknown keys. Set extra='forbid' in their model_config")
+    return found
+
+
+def _offered_system(offer: Offer) -> System:
+    found = _offered(offer, System)
+    if found.serves not in WORKLOADS:
+        known = ", ".join(sorted(WORKLOADS))
+        raise offer.refusal(f'it serves "{found.serves}", which is no kind of workload. Known: {known}')
+    return found
+
+
+def _offered_workload(offer: Offer) -> WorkloadKind:
+    found = _offered(offer, WorkloadKind)
+    if not re.fullmatch("[a-z][a-z0-9_]*", found.name) or hasattr(BaseModel, found.name):
+        raise offer.refusal("its name cannot be a key of an experiment file. Use small letters, digits and _")
+    for name in ("title", "key"):
+        if not isinstance(getattr(found, name, None), str):
+            raise offer.refusal(f"it has no {name}. Give it a text")
+    if found.key != found.name:
+        raise offer.refusal(f'its key is "{found.key}". The key of a package\'s kind is its name')
+    if not (isinstance(found.protocol, type) and issubclass(found.protocol, Application)):
+        raise offer.refusal("its protocol is no subclass of Application")
+    for operation in found.operations:
+        if not (isinstance(operation, type) and issubclass(operation, Operation)):
+            raise offer.refusal(f"{operation!r} in its operations is no subclass of Operation")
+        if not isinstance(getattr(operation, "NAME", None), str):
+            raise offer.refusal(f"its operation {operation.__name__} has no NAME")
+    if unknown := sorted(set(found.shared) - set(_WORKLOAD_KEYS)):
+        raise offer.refusal(f'it shares "{unknown[0]}". Known: {", ".join(sorted(_WORKLOAD_KEYS))}')
+    return found
+
+
+def _workloads() -> dict[str, _Entry[WorkloadKind]]:
+    found: dict[str, _Entry[WorkloadKind]] = {
+        name: _Entry(partial(_load, place)) for name, place in _WORKLOADS.items()
+    }
+    for offer in offers("workloads", dict.fromkeys([*_WORKLOADS, *_WORKLOAD_KEYS], "")).values():
+        found[offer.name] = _Entry(partial(_offered_workload, offer), offer.package)
     return found
 
 
@@ -167,7 +217,7 @@ def _systems() -> dict[str, _Entry[System]]:
             found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, membership), package)
     own = {name: entry.package for name, entry in found.items()}
     for offer in offers("systems", own).values():
-        found[offer.name] = _Entry(partial(_offered, offer, System), offer.package)
+        found[offer.name] = _Entry(partial(_offered_system, offer), offer.package)
     return found
 
 
@@ -181,6 +231,8 @@ def _over_membership(place: str, membership: str) -> System:
     return made
 
 
+WORKLOADS: Registry[WorkloadKind] = Registry(_workloads)
+"""Kinds of workload by name."""
 OVERLAYS: Registry[OverlayKind] = Registry(_overlays)
 """Structured overlays by name."""
 MEMBERSHIPS: Registry[MembershipKind] = Registry(_memberships)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
 from emulator.contract.protocol import Application, Environment, Membership, Overlay
-
-Workload = Literal["topics", "content", "lookups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +21,8 @@ class System:
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Application]
     """Makes one peer from its environment and an instance of `parameters`."""
-    serves: Workload = "topics"
-    """What it can be asked for: events by topic or by content (a `PubSub`), lookups (a `LookupService`)."""
+    serves: str = "topics"
+    """The kind of workload that it can be asked for, by name; that kind names the class of its protocol."""
     schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
     """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
     layout: str = ""

@@ -15,13 +15,14 @@ class Progress:
     trial_time: float
     trial_end: float
     peers_up: int
-    published: int
+    asked: int
+    """Operations that peers began, such as publications or lookups."""
     delivered: int
-    """Events that reached subscribers, or lookups that arrived."""
+    """Outcomes, such as events that reached subscribers, or lookups that arrived."""
     messages: int
     """Sent so far, maintenance included."""
-    lookups: int | None = None
-    """Begun so far; None where events are published."""
+    words: tuple[str, str] = ("asked", "done")
+    """What the kind of workload calls both."""
     hosts_lost: int = 0
     """Of which no more is heard: the figures are those of the others, and what these told last."""
 

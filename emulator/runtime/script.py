@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.contract.protocol import Event, Interest
+from emulator.contract.workload import Held, Holding, Operation
 
 PLAIN: Final = "peer"
 """The role of a peer of which the plan says nothing."""
@@ -24,31 +24,20 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribe:
-    number: int
-    """The interest's in the plan."""
-    interest: Interest
+class TakeUp:
+    """A peer holds something from now on."""
+
+    what: Holding
 
 
 @dataclass(frozen=True, slots=True)
-class Unsubscribe:
-    number: int
-    """The interest's in the plan."""
-    interest: Interest
+class GiveUp:
+    """A peer holds something no more."""
+
+    what: Holding
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    number: int
-    key: int
-
-
-Action = Join | Leave | Subscribe | Unsubscribe | Publish | LookUp
+Action = Join | Leave | TakeUp | GiveUp | Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,43 +49,30 @@ class Step:
     action: Action
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """An interest of a peer from `start` to `end` (s of trial time)."""
-
-    peer: int
-    start: float
-    end: float
-    number: int
-    """In the plan."""
-    interest: Interest
-
-
 class Script:
     """The actions of some peers: all of a trial, or those of one host."""
 
     def __init__(
-        self, steps: Iterable[Step], interests: Iterable[Held], roles: Mapping[int, str] | None = None
+        self, steps: Iterable[Step], held: Iterable[Held], roles: Mapping[int, str] | None = None
     ) -> None:
         """`roles` are those of the peers that are not plain ones."""
         self.steps = sorted(steps, key=lambda step: step.at)
         """Steps of a peer that is down are to be skipped."""
         self.roles = dict(roles or {})
         self._held: dict[int, list[Held]] = {}
-        for held in interests:
-            self._held.setdefault(held.peer, []).append(held)
+        for each in held:
+            self._held.setdefault(each.peer, []).append(each)
 
     def role(self, peer: int) -> str:
         """The role that the plan gives the peer."""
         return self.roles.get(peer, PLAIN)
 
-    def interests(self, peer: int, at: float) -> list[tuple[int, Interest]]:
-        """The peer's interests at trial time `at`, each with its number in the plan."""
-        held = self._held.get(peer, ())
-        return [(each.number, each.interest) for each in held if each.start <= at < each.end]
+    def held_by(self, peer: int, at: float) -> list[Holding]:
+        """What the peer holds at trial time `at`."""
+        return [each.what for each in self._held.get(peer, ()) if each.start <= at < each.end]
 
-    def all_interests(self) -> list[Held]:
-        """The interests of all peers, whenever they are held."""
+    def all_held(self) -> list[Held]:
+        """What all peers hold, whenever they do."""
         return [held for those in self._held.values() for held in those]
 
     def rest(self, at: float) -> list[Step]:

@@ -1,15 +1,15 @@
 """Names of spans, metrics and attributes; messaging conventions of OpenTelemetry where they exist.
 
 Spans. An operation is a trace. Its root span, at the peer that began it, is named by the operation
-(`join`, `leave`, `subscribe`, `unsubscribe`, `publish`, `lookup`). Each message that the operation
-causes is a span at the receiver, named by the message class; start = sent, end = handled; its parent is
-the span that sent it. What handling a message hands to the application is marked on the message's span:
-DELIVERED, HOPS and EVENT or LOOKUP. Whatever is handed over otherwise (by a timer, at the peer that asked, as
-the second event of one message) is a span `delivery` of its own with the same attributes, below the span of
-the operation that is being handled, or the root of a trace if there is none. Messages of the kinds event and
-notification that are sent outside of any operation (by gossip that repairs) begin a trace `recovery`. What a
-component records of itself is a span `observation`, below the span of the operation that is being handled, or
-the root of a trace.
+(`join`, `leave`, `subscribe`, `unsubscribe`, `publish`, `lookup`, or as a package's kind of workload calls
+it). Each message that the operation causes is a span at the receiver, named by the message class; start =
+sent, end = handled; its parent is the span that sent it. What handling a message hands to the application is
+marked on the message's span: DELIVERED, HOPS and EVENT, LOOKUP, or OPERATION and NUMBER. Whatever is handed
+over otherwise (by a timer, at the peer that asked, as the second event of one message) is a span `delivery`
+of its own with the same attributes, below the span of the operation that is being handled, or the root of a
+trace if there is none. Messages of the kinds event and notification that are sent outside of any operation
+(by gossip that repairs) begin a trace `recovery`. What a component records of itself is a span `observation`,
+below the span of the operation that is being handled, or the root of a trace.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at
@@ -43,6 +43,9 @@ EVENT = (
 )
 LOOKUP = "trellis.lookup"  # int: the lookup's number in the plan (lookup, deliveries)
 INTEREST = "trellis.interest"  # int: the subscription's number in the plan (subscribe, unsubscribe)
+OPERATION = "trellis.operation"  # name of the operation that is complete (deliveries of packages' kinds)
+NUMBER = "trellis.number"  # int: the operation's in the plan (operations and deliveries of packages' kinds)
+VALUE = "trellis.value"  # double: what came of it (deliveries of packages' kinds, if there is a value)
 SESSION = "trellis.session"  # int: 0, 1, ... of the peer (join, leave)
 GRACEFUL = "trellis.graceful"  # bool (leave)
 OBSERVED = "trellis.observed"  # name (observation)

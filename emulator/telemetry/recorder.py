@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from emulator.contract.protocol import Component, Event, Lookup, Outcome
+from emulator.contract.protocol import Completion, Component, Event, Lookup, Outcome
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.telemetry import names, span_encoding
@@ -348,4 +348,9 @@ def _outcome(outcome: Outcome) -> bytes:
         attributes += _EVENT[outcome.number]
     elif isinstance(outcome, Lookup):
         attributes += span_encoding.span_attribute(names.LOOKUP, outcome.number)
+    elif isinstance(outcome, Completion):
+        attributes += span_encoding.span_attribute(names.OPERATION, outcome.operation)
+        attributes += span_encoding.span_attribute(names.NUMBER, outcome.number)
+        if outcome.value is not None:
+            attributes += span_encoding.span_attribute(names.VALUE, float(outcome.value))
     return attributes

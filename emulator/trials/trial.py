@@ -85,7 +85,7 @@ def run_trial(
     try:
         watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
         plan_trial(spec, directory)
-        plan = _read_plan(directory)
+        plan = _read_plan(spec, directory)
         fidelity = (runtime or _runtime(spec))(_laid_out(spec, plan), plan, directory, watch)
     except KeyboardInterrupt:
         with contextlib.suppress(OSError):  # the disk may be full
@@ -105,14 +105,17 @@ def run_trial(
 def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
     """Draw and write the plan, if there is none.
 
-    Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec.
+    Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec,
+    DamagedFile if that cannot be read.
     """
     from emulator.experiment.plan.draw import draw_plan
     from emulator.experiment.plan.provenance import check_spec, check_tables, write_plan
+    from emulator.experiment.plan.tables import check_plan
 
     if directory.plan.exists():
         check_spec(spec, directory.plan)
-        check_tables(directory.plan)
+        check_plan(directory.plan, spec.workload.kind)
+        check_tables(directory.plan, spec.workload.kind)
         return
     draft = directory.path / "plan.new"
     shutil.rmtree(draft, ignore_errors=True)
@@ -147,10 +150,10 @@ class _Watch:
             self._directory.write_status(progress=self.last)
 
 
-def _read_plan(directory: TrialDirectory) -> Any:
+def _read_plan(spec: TrialSpec, directory: TrialDirectory) -> Any:
     from emulator.experiment.plan.tables import Plan
 
-    return Plan.read(directory.plan)
+    return Plan.read(directory.plan, spec.workload.kind)
 
 
 def _laid_out(spec: TrialSpec, plan: Any) -> TrialSpec:

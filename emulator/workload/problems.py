@@ -1,60 +1,67 @@
-"""What cannot be drawn of the `workload:` part of an experiment, without reading a file."""
+"""What is wrong with the `workload:` part of an experiment as a whole, without reading a file."""
 
 from __future__ import annotations
 
-from emulator.workload.source import ContentSource
-from emulator.workload.spec import Popularity, PowerLaw, WorkloadSpec
+from emulator.contract.registry import WORKLOADS
+from emulator.contract.workload import Problems, Trial
+from emulator.workload.size import MOST_ROWS, more
+from emulator.workload.spec import WorkloadSpec
 
 
-def workload_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
-    """Key and problem, for each combination that cannot be drawn. Reads no file."""
-    source = workload.subscriptions
-    if workload.lookups is not None and source is not None:
-        text = "is there together with workload.subscriptions. Keep one of them"
-        return [("workload.lookups", text)]
-    if source is None:
-        return _without_subscriptions(workload)
-    problems = _role_problems(workload)
-    of_source = [(f"workload.subscriptions.{key}", problem) for key, problem in source.problems()]
-    if isinstance(source, ContentSource):
-        return problems + of_source + _content_problems(workload)
-    each = source.topics_in_bucket()
-    if not of_source and workload.changes.share > 0 and each:
-        size = source.bucket(getattr(source, "topics", 0))
-        if 2 * each > size:
-            problem = f"a peer has {each} of the {size} topics of a bucket, so too few are left to change to"
-            problems.append(("workload.changes.share", problem))
-    return of_source + problems
+def workload_problems(trial: Trial) -> Problems:
+    """Dotted key and problem, for each combination that cannot be drawn."""
+    workload = trial.workload
+    found = _choice_problems(workload) + _stray_problems(workload)
+    if not found:
+        kind = workload.kind
+        found = _shared_problems(trial, kind.shared)
+        found += kind.problems(getattr(workload, kind.key), trial)
+    return [(f"workload.{key}" if key else "workload", problem) for key, problem in found]
 
 
-def _role_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
-    publications, roles = workload.publications, workload.roles
-    if roles.publisher and publications is not None and publications.publisher == "subscriber":
-        text = 'is "subscriber", but the publishers of workload.roles do not subscribe. Set it to any'
-        return [("workload.publications.publisher", text)]
-    return []
+def participants_of(trial: Trial) -> int:
+    """How many peers there are, or clients if peers have them."""
+    clients = trial.workload.clients
+    return trial.peers * (clients.per_peer if clients is not None else 1)
 
 
-def _without_subscriptions(workload: WorkloadSpec) -> list[tuple[str, str]]:
-    problems = []
-    if workload.lookups is None:
-        problems.append(("workload", "has neither subscriptions nor lookups. Add one of them"))
-    if workload.publications is not None:
-        problems.append(("workload.publications", "needs workload.subscriptions. Add them, or remove it"))
-    if workload.changes.share > 0:
-        problems.append(("workload.changes.share", "there are no subscriptions to change. Remove it"))
-    if any(workload.roles.numbers(2**20).values()):
-        problems.append(("workload.roles", "needs workload.subscriptions. Add them, or remove it"))
-    if workload.clients is not None:
-        problems.append(("workload.clients", "needs workload.subscriptions. Add them, or remove it"))
-    return problems
+def _choice_problems(workload: WorkloadSpec) -> Problems:
+    """Whether the keys choose one kind."""
+    chosen = workload.chosen()
+    if not chosen:
+        *others, last = dict.fromkeys(kind.key for kind in WORKLOADS.usable())
+        return [("", f"has neither {', '.join(others)} nor {last}. Add one of them")]
+    first, *rest = chosen
+    return [(kind.key, f"is there together with workload.{first.key}. Keep one of them") for kind in rest]
 
 
-def _content_problems(workload: WorkloadSpec) -> list[tuple[str, str]]:
-    problems = []
-    if workload.changes.share > 0:
-        problems.append(("workload.changes.share", "ranges are not changed, only topics are. Remove it"))
-    if workload.publications is not None and isinstance(workload.publications.rates, PowerLaw | Popularity):
-        text = "only topics differ in rate, and these subscriptions are ranges. Remove it"
-        problems.append(("workload.publications.rates", text))
-    return problems
+def _stray_problems(workload: WorkloadSpec) -> Problems:
+    """Keys that belong to another kind than the one that was chosen."""
+    allowed = {key for kind in workload.chosen() for key in kind.shared}
+    owners = {key: kind.key for kind in reversed([*WORKLOADS.usable()]) for key in kind.shared}
+    found = []
+    for key, owner in owners.items():
+        default = type(workload).model_fields[key].get_default(call_default_factory=True, validated_data={})
+        if key not in allowed and getattr(workload, key) != default:
+            found.append((key, f"needs workload.{owner}. Add them, or remove it"))
+    return found
+
+
+def _shared_problems(trial: Trial, keys: tuple[str, ...]) -> Problems:
+    """What is wrong with roles and clients."""
+    found, workload = [], trial.workload
+    given = workload.roles.numbers(trial.peers)
+    if "roles" in keys and sum(given.values()) > trial.peers:
+        told = ", ".join(f"{number} {name}s" for name, number in given.items() if number)
+        found.append(("roles", f"{told}, but there are only {trial.peers} peers"))
+    clients, participants = workload.clients, participants_of(trial)
+    if "clients" not in keys or clients is None:
+        return found
+    if participants > MOST_ROWS:
+        return [*found, ("clients.per_peer", more("clients", participants, MOST_ROWS, "Lower it"))]
+    if clients.mean_session is not None:
+        visits = participants * trial.phases.end / (clients.mean_session + clients.mean_gap)
+        if visits > MOST_ROWS:
+            text = more("sessions of clients", visits, MOST_ROWS, "Make it longer")
+            found.append(("clients.mean_session", text))
+    return found

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator.churn.sessions import Sessions
+from emulator.workload.participants import Participants
 from emulator.workload.presence import Presence
+from emulator.workload.source import Rows
+from emulator.workload.spec import Publications as Asked
 from emulator.workload.subscriptions import Subscriptions
 
 _TRIES = 50
@@ -100,3 +105,24 @@ class _Audience:
     def followed(self, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Topics with a subscriber that is up."""
         return np.unique(self._topic[(self._start <= time) & (time < self._end) & up[self._peer]])
+
+
+def publication_columns(
+    publications: Asked,
+    who: Participants,
+    at: NDArray[np.float64],
+    publisher: NDArray[np.int32],
+    topic: NDArray[np.int32] | None = None,
+    attributes: Rows | None = None,
+) -> Mapping[str, Any]:
+    """The columns of the plan's table of publications, given when and by whom and about what they are."""
+    none: list[None] = [None] * len(at)
+    return {
+        "event": np.arange(len(at)),
+        "at_s": at,
+        "publisher": who.peer(publisher),
+        "topic": none if topic is None else topic,
+        "attributes": none if attributes is None else list(attributes),
+        "payload_bytes": np.full(len(at), publications.payload_bytes),
+        "client": who.client(publisher),
+    }

@@ -1,6 +1,6 @@
 """Where the subscriptions of a trial come from: the bases of all kinds of `workload.subscriptions`.
 
-Packages outside of this repository add kinds by entry points of the group `trellis.workloads`, each a
+Packages outside of this repository add kinds by entry points of the group `trellis.subscriptions`, each a
 subclass of `TopicSource` or `ContentSource`.
 """
 
@@ -134,7 +134,7 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     """Kinds that packages add, and what is wrong with those that cannot be used, both by name."""
     found: dict[str, type[Source]] = {}
     broken: dict[str, str] = {}
-    for offer in offers("workloads", dict.fromkeys(OWN_KINDS, "")).values():
+    for offer in offers("subscriptions", dict.fromkeys(OWN_KINDS, "")).values():
         try:
             found[offer.name] = _source(offer)
         except BadPackage as error:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    create_model,
+    field_validator,
+    model_serializer,
+)
 
+from emulator.contract.packages import BadPackage
+from emulator.contract.registry import WORKLOADS
+from emulator.contract.workload import WorkloadKind
 from emulator.files.quantities import Duration
 from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
@@ -206,7 +218,10 @@ def _publications(given: dict[str, Any]) -> Publications | None:
 
 
 class WorkloadSpec(_Model):
-    """Who asks for what, and what is published; or what is looked up."""
+    """What peers are asked for: the keys that are there choose the kind of workload.
+
+    Each kind of a package has a key of its own name.
+    """
 
     subscriptions: Subscriptions | None = None
     lookups: Lookups | None = None
@@ -215,9 +230,69 @@ class WorkloadSpec(_Model):
     roles: Roles = Field(default_factory=Roles)
     clients: Clients | None = None
 
+    def chosen(self) -> list[WorkloadKind]:
+        """The kinds that the keys choose: one, if nothing is wrong."""
+        return [
+            kind for kind in WORKLOADS.usable() if isinstance(getattr(self, kind.key, None), kind.parameters)
+        ]
+
     @property
-    def asks_for(self) -> Literal["topics", "content", "lookups"]:
-        """What the system has to serve."""
-        if self.lookups is not None:
-            return "lookups"
-        return "content" if isinstance(self.subscriptions, ContentSource) else "topics"
+    def kind(self) -> WorkloadKind:
+        """The kind that the keys choose. Raises ValueError if they choose none, or several."""
+        chosen = self.chosen()
+        if len(chosen) != 1:
+            raise ValueError("workload: has to choose one kind of workload")
+        return chosen[0]
+
+    @property
+    def asks_for(self) -> str:
+        """The name of the kind, which the system has to serve. Raises ValueError as `kind` does."""
+        return self.kind.name
+
+    @model_serializer(mode="wrap")
+    def _without_absent_kinds(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the keys of packages' kinds that are not there: what is installed changes nothing."""
+        told: dict[str, Any] = serialize(self)
+        return {name: value for name, value in told.items() if name in _KEYS or value is not None}
+
+
+_KEYS = frozenset(WorkloadSpec.model_fields)
+
+
+def _kinds_of_packages() -> tuple[dict[str, type[BaseModel]], dict[str, str]]:
+    found, broken = dict[str, type[BaseModel]](), dict[str, str]()
+    for name in WORKLOADS:
+        if WORKLOADS.package_of(name):
+            try:
+                found[name] = WORKLOADS[name].parameters
+            except BadPackage as error:
+                broken[name] = str(error)
+    return found, broken
+
+
+_OF_PACKAGES, _BROKEN_KINDS = _kinds_of_packages()
+"""The schemas of the kinds that packages add, and what is wrong with those that cannot be used, by name."""
+
+
+def broken_parts(workload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Keys of a `workload:`, as it was written, that are of packages which cannot be used, and why not."""
+    for name, reason in _BROKEN_KINDS.items():
+        if name in workload:
+            yield name, f"is there, but {reason}"
+    subscriptions = workload.get("subscriptions")
+    kind = subscriptions.get("kind") if isinstance(subscriptions, dict) else None
+    if not isinstance(kind, str):
+        return
+    if (why := sources_of_packages()[1].get(kind)) is not None:
+        yield "subscriptions", f'"kind" is "{kind}", but {why}'
+    elif kind in _BROKEN_KINDS and kind not in sources_of_packages()[0]:
+        mend = "Kinds of subscriptions belong into the group trellis.subscriptions"
+        yield "subscriptions", f'"kind" is "{kind}", but {_BROKEN_KINDS[kind]}. {mend}'
+
+
+if not TYPE_CHECKING and _OF_PACKAGES:
+    WorkloadSpec = create_model(
+        "WorkloadSpec",
+        __base__=WorkloadSpec,
+        **{name: (parameters | None, None) for name, parameters in _OF_PACKAGES.items()},
+    )

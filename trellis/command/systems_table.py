@@ -13,15 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.contract.packages import BadPackage
-from emulator.contract.registry import SYSTEMS
+from emulator.contract.registry import SYSTEMS, WORKLOADS
 from emulator.contract.system import System
 from emulator.files.quantities import parse_duration
 
-_SERVES = {
-    "topics": "serves subscriptions by topic",
-    "content": "serves subscriptions by ranges",
-    "lookups": "serves lookups",
-}
 _TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
@@ -45,13 +40,20 @@ def table_of(system: System, package: str = "") -> Table:
     The title names the `package` that it comes from, if that is not Trellis itself.
     """
     origin = f", from the package {package}" if package else ""
-    title = f"{system.name}: {system.title} ({_SERVES[system.serves]}{origin})"
+    title = f"{system.name}: {system.title} (serves {_served(system)}{origin})"
     table = Table(title=title, caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
     for row in _rows(system.parameters, _defaults(system.parameters)):
         table.add_row(*map(Text, row))  # as it is: [low, high] is no markup
     return table
+
+
+def _served(system: System) -> str:
+    try:
+        return WORKLOADS[system.serves].title
+    except (KeyError, BadPackage):
+        return f"{system.serves}, which is no kind of workload here"
 
 
 def _rows(

@@ -45,10 +45,8 @@ def told(snapshot: Snapshot, left: float | None) -> str:
         f"{snapshot.phase}, {snapshot.trial_time:.0f} of {snapshot.trial_end:.0f} s, "
         f"{snapshot.peers_up:,} peers up, "
     )
-    if snapshot.lookups is None:
-        text += f"{snapshot.published:,} published, {snapshot.delivered:,} delivered"
-    else:
-        text += f"{snapshot.lookups:,} lookups, {snapshot.delivered:,} arrived"
+    asked, done = snapshot.words
+    text += f"{snapshot.asked:,} {asked}, {snapshot.delivered:,} {done}"
     if snapshot.hosts_lost:
         lost = f"{snapshot.hosts_lost} host{'s' if snapshot.hosts_lost > 1 else ''} lost"
         text += f" at least, of the hosts that told ({lost})"

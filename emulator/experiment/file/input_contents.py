@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel
 
+from emulator.contract.workload import Problems, WorkloadKind
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
-
-Problems = list[tuple[str, str]]
-"""Key below the model's own, and what is wrong with it."""
 
 
 class Contents:
@@ -23,14 +22,12 @@ class Contents:
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
         """The lines that cannot be read, and files too small for the trial."""
-        latency, model, source = spec.network.latency, spec.churn.model, spec.workload.subscriptions
+        latency, model, end = spec.network.latency, spec.churn.model, spec.phases.end
         base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
-        participants = spec.peers * (spec.workload.clients.per_peer if spec.workload.clients else 1)
-        end = spec.phases.end
         findings = self._of("network.latency", latency, latency.problems_of_files)
-        if source is not None:
-            ask = source.problems_of_files
-            findings += self._of("workload.subscriptions", source, lambda: ask(participants), participants)
+        for kind in spec.workload.chosen():
+            ask = partial(_of_workload, kind, spec)
+            findings += self._of("workload", spec.workload, ask, spec.peers)
         findings += self._of("churn.model", model, lambda: model.problems_of_files(base, end), base, end)
         return findings
 
@@ -45,6 +42,16 @@ class Contents:
             except TraceError as error:
                 self._found[known] = [(_key_of(model, error.file), f"cannot be used: {error}")]
         return [((*key.split("."), *below.split(".")), text) for below, text in self._found[known]]
+
+
+def _of_workload(kind: WorkloadKind, spec: TrialSpec) -> Problems:
+    """What is wrong inside the files of a workload."""
+    parameters = getattr(spec.workload, kind.key)
+    try:
+        return kind.problems_of_files(parameters, spec)
+    except TraceError as error:
+        names = (name for name, file in kind.files(parameters) if file == error.file)
+        return [(next(names, f"{kind.key}.kind"), f"cannot be used: {error}")]
 
 
 def _key_of(model: BaseModel, file: Path) -> str:

@@ -38,8 +38,7 @@ from emulator.experiment.file.variants import (
 from emulator.experiment.file.vary import usable_vary
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 from emulator.network.spec import OWN_KINDS as LATENCY_KINDS
-from emulator.workload.content_patterns import RangePattern
-from emulator.workload.source import ContentSource, sources_of_packages
+from emulator.workload.spec import broken_parts
 
 if TYPE_CHECKING:
     from emulator.experiment.file.input_contents import Contents
@@ -153,7 +152,6 @@ def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key)
 def _broken_kinds() -> dict[Key, dict[str, str]]:
     """For each key that packages add kinds to, what is wrong with those that cannot be used."""
     return {
-        ("workload", "subscriptions"): sources_of_packages()[1],
         ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
         ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
         ("network", "jitter"): broken_kinds("jitter", JitterModel, ()),
@@ -165,14 +163,19 @@ def _with_broken_packages(
     values: dict[str, Any], spec: S | None, findings: list[Finding]
 ) -> tuple[S | None, list[Finding]]:
     """The findings, where a kind is one of a package that cannot be used with the reason."""
+    workload = values.get("workload")
+    reasons: dict[Key, str] = {}
+    for named, reason in broken_parts(workload) if isinstance(workload, dict) else ():
+        reasons["workload", named] = reason
     for key, broken in _broken_kinds().items():
         part, name = key
         above = values.get(str(part))
         here = above.get(name) if isinstance(above, dict) else None
         kind = here.get("kind") if isinstance(here, dict) else None
         if isinstance(kind, str) and kind in broken:
-            findings = [finding for finding in findings if finding[0] != key]
-            findings.append((key, f'"kind" is "{kind}", but {broken[kind]}'))
+            reasons[key] = f'"kind" is "{kind}", but {broken[kind]}'
+    for key, reason in reasons.items():
+        findings = [*(finding for finding in findings if finding[0] != key), (key, reason)]
     return spec, findings
 
 
@@ -218,9 +221,9 @@ def _check_combination(spec: TrialSpec) -> list[Finding]:
     """What each key allows alone, but not all of them together."""
     from emulator.experiment.file.combinations import check_plan_inputs
 
-    found = [(_parts(key), text) for key, text in check_plan_inputs(spec)]
-    findings: list[Finding] = [(key, text) for key, text in found if key[-1] != "file"]  # resolve_files tells
-    findings += [*_check_hosts(spec), *(_check_service(spec) or _check_schema(spec))]
+    # Whether files are there was told when their names were completed.
+    findings = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
+    findings += [*_check_hosts(spec), *_check_service(spec)]
     return findings or _check_fit(spec)
 
 
@@ -248,45 +251,27 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
     return findings
 
 
-_ASKS_FOR = {"topics": "subscriptions by topic", "content": "subscriptions by ranges", "lookups": "lookups"}
-
-
 def _check_service(spec: TrialSpec) -> list[Finding]:
     """Whether the system takes what the workload asks for."""
-    from emulator.contract.registry import SYSTEMS
+    from emulator.contract.registry import SYSTEMS, WORKLOADS
 
-    name, asked = spec.system.name, spec.workload.asks_for
-    if (spec.workload.subscriptions is None) == (spec.workload.lookups is None):
+    system, chosen = SYSTEMS[spec.system.name], spec.workload.chosen()
+    if len(chosen) != 1:
         return []  # told by the plan's inputs
-    if (served := SYSTEMS[name].serves) == asked:
-        return []
-    fitting = ", ".join(system.name for system in SYSTEMS.usable() if system.serves == asked)
+    (kind,) = chosen
+    if system.serves == kind.name:
+        parameters = system.parameters.model_validate(spec.system.parameters)
+        found = kind.misfits(getattr(spec.workload, kind.key), system, parameters)
+        return [(("workload", *_parts(key)), text) for key, text in found]
+    here: Key = ("system", "name")
+    try:
+        served = WORKLOADS[system.serves].title
+    except (KeyError, BadPackage) as error:
+        why = error if isinstance(error, BadPackage) else suggestion(system.serves, WORKLOADS)
+        return [(here, f'{system.name} serves "{system.serves}", which is no kind of workload here. {why}')]
+    fitting = ", ".join(other.name for other in SYSTEMS.usable() if other.serves == kind.name)
     mend = f"choose one of {fitting}" if fitting else "no system takes them"
-    text = f"{name} takes {_ASKS_FOR[served]}; this workload has {_ASKS_FOR[asked]}: {mend}"
-    return [(("system", "name"), text)]
-
-
-def _check_schema(spec: TrialSpec) -> list[Finding]:
-    """Whether the system knows the attributes of the workload, with the same domains."""
-    from emulator.contract.registry import SYSTEMS
-
-    subscriptions, system = spec.workload.subscriptions, SYSTEMS[spec.system.name]
-    if not isinstance(subscriptions, ContentSource) or system.schema is None:
-        return []
-    schema = system.schema(system.parameters.model_validate(spec.system.parameters))
-    findings: list[Finding] = []
-    for index, (name, wanted) in enumerate(subscriptions.domains().items()):
-        own = isinstance(subscriptions, RangePattern)
-        key: Key = ("workload", "subscriptions", *(("attributes", index) if own else ("kind",)))
-        known = schema.get(name)
-        mend = f"put {name}: [{wanted[0]:g}, {wanted[1]:g}] into system.parameters.attributes"
-        if known is None:
-            text = f"{system.name} knows {', '.join(schema)}, not {name}: {mend}"
-            findings.append(((*key, "name") if own else key, text))
-        elif known != wanted:
-            text = f"{system.name} has {name} from {known[0]:g} to {known[1]:g}: {mend}"
-            findings.append((key, text))
-    return findings
+    return [(here, f"{system.name} takes {served}; this workload has {kind.title}: {mend}")]
 
 
 def _check_fit(spec: TrialSpec) -> list[Finding]:

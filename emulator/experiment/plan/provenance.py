@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from emulator.contract.package_versions import package_versions
+from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import DIGEST, Plan
+from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
 from emulator.files.reading import read_regular
 
 _NAMED = 10
@@ -62,12 +63,12 @@ def check_spec(spec: TrialSpec, directory: Path) -> None:
         raise OtherPlan(listed(found))
 
 
-def check_tables(directory: Path) -> None:
+def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
     """Raises OtherPlan if a table was drawn from another spec than the plan in this folder."""
     told = _read(directory)
     if told is None:
         return
-    for name in Plan.__slots__:
+    for name in ("peers", "sessions", *tables_of(kind)):
         metadata = pq.read_schema(directory / f"{name}.parquet").metadata or {}
         if metadata.get(DIGEST, b"").decode() != told["digest"]:
             raise OtherPlan(f"{name}.parquet is of another plan than the spec.json beside it")

@@ -5,12 +5,14 @@ Every system and every runtime is given the identical plan. Times are seconds of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from emulator.contract.registry import WORKLOADS
+from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.files.damage import DamagedFile
 from emulator.files.disk import naming
 from emulator.files.reading import open_regular
@@ -34,73 +36,55 @@ SESSIONS = pa.schema(
         ("cause", pa.string()),  # "base" or "flash-crowd"
     ]
 )
-RANGES = pa.list_(
-    pa.struct(
-        [
-            ("attribute", pa.string()),
-            ("low", pa.float64()),
-            ("high", pa.float64()),
-            ("values", pa.list_(pa.float64())),  # a set of values from low to high; null for the whole range
-        ]
-    )
-)
-VALUES = pa.list_(pa.struct([("attribute", pa.string()), ("value", pa.float64())]))
-SUBSCRIPTIONS = pa.schema(
-    [
-        ("interest", pa.int32()),  # the row's number
-        ("peer", pa.int32()),
-        ("topic", pa.int32()),  # null for ranges
-        ("rate", pa.float64()),  # the topic's publication rate, events/s; null for ranges
-        ("ranges", RANGES),  # closed, or sets of values, all of them to be met; null for a topic
-        ("start_s", pa.float64()),  # 0 if held from the first join on
-        ("end_s", pa.float64()),  # the trial's end if never given up
-        ("client", pa.int32()),  # the peer's client that asks, from 0 on; null for the peer itself
-    ]
-)
-PUBLICATIONS = pa.schema(
-    [
-        ("event", pa.int32()),
-        ("at_s", pa.float64()),
-        ("publisher", pa.int32()),  # up at that time
-        ("topic", pa.int32()),  # null for an event with attributes
-        ("attributes", VALUES),  # null for an event on a topic
-        ("payload_bytes", pa.int32()),
-        ("client", pa.int32()),  # the publisher's client whose event it is; null for the publisher itself
-    ]
-)
-LOOKUPS = pa.schema(
-    [
-        ("lookup", pa.int32()),
-        ("at_s", pa.float64()),
-        ("peer", pa.int32()),  # that asks; up at that time
-        ("key", pa.binary(16)),
-    ]
-)
-
 _LARGEST = 8 << 30
 """Bytes of a table."""
-_SCHEMAS = {
-    "peers": PEERS,
-    "sessions": SESSIONS,
-    "subscriptions": SUBSCRIPTIONS,
-    "publications": PUBLICATIONS,
-    "lookups": LOOKUPS,
-}
 
 
-@dataclass(frozen=True, slots=True)
+def tables_of(kind: WorkloadKind | None = None) -> dict[str, PlanTable]:
+    """The tables of a plan that say what peers are asked for: those of Trellis' own kinds, and of this one.
+
+    A plan has all of Trellis' own, which are empty where the workload is of another kind.
+    """
+    found: dict[str, PlanTable] = {}
+    for name in WORKLOADS:
+        if not WORKLOADS.package_of(name):
+            found |= WORKLOADS[name].tables()
+    return found if kind is None else found | dict(kind.tables())
+
+
 class Plan:
     """Sorted tables.
 
-    By: peer; peer and session; peer, client, topic and start; time; time. A trial has subscriptions and
-    publications, or lookups.
+    By: peer; peer and session; and as the kind of workload says, most often time.
     """
 
-    peers: pa.Table
-    sessions: pa.Table
-    subscriptions: pa.Table
-    publications: pa.Table
-    lookups: pa.Table = field(default_factory=LOOKUPS.empty_table)
+    def __init__(self, peers: pa.Table, sessions: pa.Table, **tables: pa.Table) -> None:
+        """`tables` are those of the kind of workload by name; those of Trellis' own kinds that are left out
+        are empty."""
+        self.peers = peers
+        self.sessions = sessions
+        empty = {
+            name: table.schema.empty_table() for name, table in tables_of().items() if name not in tables
+        }
+        self.tables: Mapping[str, pa.Table] = tables | empty
+
+    def __getattr__(self, name: str) -> pa.Table:
+        """A table of the kind of workload. Raises AttributeError if the plan has none of that name."""
+        try:
+            return self.__dict__["tables"][name]
+        except KeyError:
+            raise AttributeError(f"the plan has no table {name}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and dict(self.all_tables()) == dict(other.all_tables())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def all_tables(self) -> Iterator[tuple[str, pa.Table]]:
+        """Each table with its name, in the order in which they are written."""
+        yield "peers", self.peers
+        yield "sessions", self.sessions
+        yield from self.tables.items()
 
     def write(self, directory: Path, digest: str = "") -> None:
         """Write each table to a file of its name, such as `peers.parquet`.
@@ -108,26 +92,34 @@ class Plan:
         `digest` is of the spec that the plan was drawn from.
         """
         directory.mkdir(parents=True, exist_ok=True)
-        for name in self.__slots__:
+        for name, table in self.all_tables():
             path = directory / f"{name}.parquet"
             with naming(path):
-                table = getattr(self, name).replace_schema_metadata({DIGEST: digest})
-                pq.write_table(table, path.absolute())
+                pq.write_table(table.replace_schema_metadata({DIGEST: digest}), path.absolute())
 
     @classmethod
-    def read(cls, directory: Path) -> Plan:
-        """Raises DamagedFile if a table is missing or is not what it has to be."""
-        return cls(*(_read(directory / f"{name}.parquet") for name in cls.__slots__))
+    def read(cls, directory: Path, kind: WorkloadKind | None = None) -> Plan:
+        """The plan of a trial with this kind of workload, or with any of Trellis' own.
+
+        Raises DamagedFile if a table is missing or is not what it has to be.
+        """
+        return cls(**{name: _read(directory, name, schema) for name, schema in _schemas(kind).items()})
 
 
-def check_plan(directory: Path) -> None:
+def operations_of(plan: Plan, kind: WorkloadKind) -> int:
+    """How many operations peers are asked for, whether they are up or not."""
+    return sum(plan.tables[name].num_rows for name, table in kind.tables().items() if table.asks)
+
+
+def check_plan(directory: Path, kind: WorkloadKind | None = None) -> None:
     """See whether its tables can be read, without reading them. Raises DamagedFile.
 
-    Plans of earlier versions may lack the table of lookups and some columns.
+    Plans of earlier versions may lack some tables and some columns.
     """
-    for name, schema in _SCHEMAS.items():
+    tables = tables_of(kind)
+    for name, schema in _schemas(kind).items():
         path = directory / f"{name}.parquet"
-        if name == "lookups" and not path.exists():
+        if name in tables and not tables[name].since_ever and not path.exists():
             continue
         try:
             open_regular(path, _LARGEST).close()
@@ -139,17 +131,23 @@ def check_plan(directory: Path) -> None:
             raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
 
 
+def _schemas(kind: WorkloadKind | None) -> dict[str, pa.Schema]:
+    of_kinds = {name: table.schema for name, table in tables_of(kind).items()}
+    return {"peers": PEERS, "sessions": SESSIONS, **of_kinds}
+
+
 def _damaged(path: Path, why: str) -> DamagedFile:
     mend = "Remove the trial's folder and resume the run, or get the file back"
     return DamagedFile(f"{path} is damaged: {why}. {mend}")
 
 
-def _read(path: Path) -> pa.Table:
+def _read(directory: Path, name: str, schema: pa.Schema) -> pa.Table:
+    path = directory / f"{name}.parquet"
     try:
         open_regular(path, _LARGEST).close()
         table = pq.read_table(path.absolute(), partitioning=None)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, f"it is no table ({' '.join(str(error).split())[:200]})") from None
-    if lacking := sorted(set(_SCHEMAS[path.stem].names) - set(table.schema.names)):
+    if lacking := sorted(set(schema.names) - set(table.schema.names)):
         raise _damaged(path, f"it lacks the columns {', '.join(lacking)}")
     return table

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
-from emulator.experiment.plan.tables import Plan
+from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.host.assignment import put_network, put_script
 from emulator.network.build import build_network
@@ -143,7 +143,8 @@ class Coordinator:
             incarnation=member.incarnation,
             sessions_end_with_host=self.pods_end_sessions,
         )
-        put_script(assignment, script_of(self._plan, self.spec.phases.end, own))
+        kind = self.spec.workload.kind
+        put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, self._locations, own)
         return assignment
 
@@ -313,8 +314,8 @@ class Coordinator:
 
     @property
     def operations(self) -> int:
-        """Publications and lookups of the plan."""
-        return int(self._plan.publications.num_rows + self._plan.lookups.num_rows)
+        """How many the plan has."""
+        return operations_of(self._plan, self.spec.workload.kind)
 
     def peers_of(self, member: Member) -> list[int]:
         """The peers of a host."""
@@ -371,9 +372,9 @@ class Coordinator:
             trial_time=min(now, phases.end),
             trial_end=phases.end,
             peers_up=sum(part.peers_up for part in live),
-            published=sum(part.published for part in parts),
+            asked=sum(part.asked for part in parts),
             delivered=sum(part.delivered for part in parts),
-            lookups=sum(part.lookups for part in parts) if self.spec.workload.lookups else None,
+            words=self.spec.workload.kind.words,
             messages=sum(part.sent for part in parts),
             hosts_lost=len(parts) - len(live),
         )

@@ -44,9 +44,9 @@ class Reading:
     """The trial time at which it is over."""
     peers_up: int
     joined: int
-    published: int
+    asked: int
+    """Operations that peers began."""
     delivered: int
-    lookups: int
     sent: int
     """Messages."""
     dropped: int
@@ -70,9 +70,8 @@ _GAUGES: list[tuple[str, str, Callable[[Reading], float]]] = [
 ]
 _COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
     ("trellis_joins", "Joins of peers", lambda r: r.joined),
-    ("trellis_publications", "Events that were published", lambda r: r.published),
-    ("trellis_deliveries", "Events that were delivered to a subscriber", lambda r: r.delivered),
-    ("trellis_lookups", "Lookups that were begun", lambda r: r.lookups),
+    ("trellis_operations", "Operations that peers began, such as publications", lambda r: r.asked),
+    ("trellis_deliveries", "Outcomes, such as events that reached a subscriber", lambda r: r.delivered),
     ("trellis_messages_sent", "Messages that peers sent", lambda r: r.sent),
     ("trellis_envelopes_dropped", "Envelopes that hosts dropped, which is a fault", lambda r: r.dropped),
     ("trellis_spans_lost", "Spans that could not be written, which is a fault", lambda r: r.lost_spans),

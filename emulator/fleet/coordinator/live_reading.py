@@ -9,7 +9,7 @@ from emulator.fleet.coordinator.coordinator import Coordinator, Member
 from emulator.fleet.coordinator.live_metrics import Reading
 from trellis.v1 import control_pb2
 
-_COUNTS = ("joined", "published", "delivered", "lookups", "sent", "dropped", "lost_spans")
+_COUNTS = ("joined", "asked", "delivered", "sent", "dropped", "lost_spans")
 
 
 class LiveReader:

@@ -96,7 +96,7 @@ class Membership:
         self._patience = patience
         self._credentials = credentials
         self._spec = TrialSpec.model_validate_json(assignment.spec)
-        self._script = script_in(assignment)
+        self._script = script_in(assignment, self._spec.workload.kind)
         self._network = network_in(assignment, self._spec.network)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ended = asyncio.Event()
@@ -161,6 +161,7 @@ class Membership:
         controller = Controller(
             host,
             self._script,
+            spec.workload.kind,
             lambda world: system.create(world, parameters),
             self._track,
             spec.seed,

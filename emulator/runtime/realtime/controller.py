@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from random import Random
 
-from emulator.contract.protocol import Application, Environment, TopicInterest
-from emulator.contract.random_streams import stream
+from emulator.contract.protocol import Application, Environment
+from emulator.contract.workload import Operation, WorkloadKind
+from emulator.runtime.actor import Actor, PlannedLife, World
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session
-from emulator.runtime.script import Join, Leave, LookUp, Publish, Script, Step, Subscribe, Unsubscribe
-from emulator.telemetry import names
+from emulator.runtime.script import GiveUp, Join, Leave, Script, Step, TakeUp
 
 _RETRY = 0.010
 """Trial seconds until what is asked of a peer that is about to join is tried again."""
@@ -24,13 +23,14 @@ Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[
 """Tells the bootstrap service who (left, joins, asks); contacts for each that joins and that asks."""
 
 
-class Controller:
-    """Starts and stops the peers of a host, and has them subscribe, publish and look up."""
+class Controller(World):
+    """Has the actor start and stop the peers of a host, and ask them for what the workload asks."""
 
     def __init__(
         self,
         host: Host,
         script: Script,
+        kind: WorkloadKind,
         create: Callable[[Environment], Application],
         track: Track,
         seed: int,
@@ -42,12 +42,10 @@ class Controller:
         host when a peer is to leave. `incarnation` counts the starts of the host before this one."""
         self._host = host
         self._script = script
-        self._create = create
+        self._actor = Actor(self, script, kind, create, seed)
         self._track = track
-        self._seed = seed
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation
-        self._random: dict[int, Random] = {}
         self._joining: dict[int, Step] = {}
         self._left: list[int] = []
         self._asking: list[tuple[int, Callable[[Sequence[int]], None]]] = []
@@ -55,7 +53,7 @@ class Controller:
         self.session_error = Distribution()
         """Wall seconds between planned and achieved joins and leaves."""
         self.operations_missed = 0
-        """Publications and lookups of peers that were not up."""
+        """Operations of peers that were not up."""
         host.find_contacts = self._ask
 
     def follow(self) -> None:
@@ -71,7 +69,7 @@ class Controller:
         crashing = self._crashing() if self._sessions_end_with_host else set[int]()
         leaving = [session for peer, session in self._host.sessions.items() if peer not in crashing]
         for session in leaving:
-            self._end(session, graceful=True)
+            self._actor.leave(session, Leave(session.planned, graceful=True))
         return bool(leaving)
 
     def _crashing(self) -> set[int]:
@@ -99,6 +97,25 @@ class Controller:
             for (_, callback), peers in zip(asking, answers, strict=True):
                 callback(peers)
 
+    def trial_time(self) -> float:
+        return self._host.clock.now()
+
+    def life_of(self, peer: int) -> Session | None:
+        return self._host.sessions.get(peer)
+
+    def new_life(self, peer: int, session: int, random: Random, role: str) -> Session:
+        # A host that is started again may take a session up; its peers' lives are new ones all the same.
+        return Session(self._host, peer, session + self._incarnation, random, role, session)
+
+    def begin(self, life: PlannedLife) -> None:
+        assert isinstance(life, Session)
+        self._host.sessions[life.peer] = life
+        self._host.joined += 1
+
+    def end(self, life: PlannedLife) -> None:
+        life.alive = False
+        del self._host.sessions[life.peer]
+
     def _act(self, step: Step) -> None:
         match step.action:
             case Join():
@@ -107,79 +124,34 @@ class Controller:
             case Leave():
                 if not self._sessions_end_with_host:
                     self._leave(step, step.action)
-            case Subscribe() | Unsubscribe():
-                self._change_interest(step.peer, step.action)
-            case Publish() | LookUp():
-                self._ask_for(step, step.action)
+            case TakeUp() | GiveUp():
+                self._actor.change(step.peer, step.action)
+            case operation:
+                self._ask_for(step.peer, operation)
 
     def _join(self, step: Step, contacts: Sequence[int]) -> None:
         assert isinstance(step.action, Join)
-        host, peer, planned = self._host, step.peer, step.action.session
-        if (before := host.sessions.get(peer)) is not None:
-            self._end(before, graceful=False)  # its host was to be ended, and was not
-        random = self._random.get(peer)
-        if random is None:
-            random = self._random[peer] = stream(self._seed, "peer", peer)
-        # A host that is started again may take a session up; its peers' lives are new ones all the same.
-        life = planned + self._incarnation
-        session = Session(host, peer, life, random, self._script.role(peer), planned)
-        protocol = self._create(session.root)
-        for number, interest in self._script.interests(peer, host.clock.now()):
-            session.subscribe(number, interest)
-        host.sessions[peer] = session
-        host.joined += 1
+        if (before := self.life_of(step.peer)) is not None:  # its host was to be ended, and was not
+            self._actor.leave(before, Leave(before.planned, graceful=False))
         self._note_error(step)
-        session.operate("join", {names.SESSION: planned}, lambda: protocol.start(contacts))
+        self._actor.join(step.peer, step.action, contacts)
 
     def _leave(self, step: Step, action: Leave) -> None:
-        host, peer = self._host, step.peer
-        if self._joining.pop(peer, None) is None:
-            session = host.sessions.get(peer)
-            if session is not None:
-                self._end(session, action.graceful)
+        peer = step.peer
+        if self._joining.pop(peer, None) is None and (session := self.life_of(peer)) is not None:
+            self._actor.leave(session, Leave(session.planned, action.graceful))
         self._note_error(step)
         self._left.append(peer)
         self._news.set()
 
-    def _end(self, session: Session, graceful: bool) -> None:
-        attributes = {names.SESSION: session.planned, names.GRACEFUL: graceful}
-        session.operate("leave", attributes, session.stop if graceful else session.end)
-        session.end()
-        del self._host.sessions[session.peer]
-
-    def _change_interest(self, peer: int, action: Subscribe | Unsubscribe) -> None:
-        session, number, interest = self._host.sessions.get(peer), action.number, action.interest
-        if session is None or (number in session.interests) == isinstance(action, Subscribe):
-            return
-        operation, change = (
-            ("subscribe", session.subscribe)
-            if isinstance(action, Subscribe)
-            else ("unsubscribe", session.unsubscribe)
-        )
-        topic = interest.topic if isinstance(interest, TopicInterest) else None
-        session.operate(operation, {names.INTEREST: number}, lambda: change(number, interest), topic)
-
-    def _ask_for(self, step: Step, action: Publish | LookUp) -> None:
-        host, peer = self._host, step.peer
-        session = host.sessions.get(peer)
-        if session is None:
-            if peer in self._joining:
-                host.agenda.add(host.clock.now() + _RETRY, self._ask_for, step, action)
-            else:
-                self.operations_missed += 1
-        elif isinstance(action, Publish):
-            host.published += 1
-            event, pubsub = action.event, session.pubsub
-            attributes: dict[str, int | bool] = {names.EVENT: event.number}
-            if event.topic is not None:
-                attributes[names.INTERESTED] = event.topic in session.topics
-            publish = partial(pubsub.publish, event)
-            session.operate("publish", attributes, publish, event.topic, event.number)
+    def _ask_for(self, peer: int, operation: Operation) -> None:
+        host = self._host
+        if self._actor.ask(peer, operation):
+            host.asked += 1
+        elif peer in self._joining:
+            host.agenda.add(host.clock.now() + _RETRY, self._ask_for, peer, operation)
         else:
-            host.lookups += 1
-            lookups = session.lookups
-            look_up = partial(lookups.lookup, action.number, action.key)
-            session.operate("lookup", {names.LOOKUP: action.number}, look_up)
+            self.operations_missed += 1
 
     def _ask(self, peer: int, callback: Callable[[Sequence[int]], None]) -> None:
         self._asking.append((peer, callback))

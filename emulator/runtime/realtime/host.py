@@ -21,7 +21,7 @@ from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
 from emulator.runtime.realtime.passage import PROBE, Parcel, Passage, read_context
-from emulator.runtime.realtime.session import Session, Surroundings
+from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
@@ -48,7 +48,7 @@ class Wire(ABC):
         """Send without waiting; what cannot be sent goes to `Host.give_up` or is counted as dropped."""
 
 
-class Host(Surroundings):
+class Host(SessionHost):
     """The peers of one process and the messages between them and others."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Host(Surroundings):
         self.context: TraceContext | None = None
         self.recovery: TraceContext | None = None
         self.sent = self.sent_to_other_hosts = self.bounced = 0
-        self.joined = self.published = self.lookups = self.delivered = 0
+        self.joined = self.asked = self.delivered = 0
         self.dropped: Counter[str] = Counter()
         """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
         self.probes: list[control_pb2.Probe] = []

@@ -103,12 +103,11 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
     """The progress of the host."""
     return control_pb2.HostProgress(
         peers_up=len(host.sessions),
-        published=host.published,
+        asked=host.asked,
         delivered=host.delivered,
         sent=host.sent,
         dropped=host.dropped.total(),
         lost_spans=host.recorder.lost_spans,
-        lookups=host.lookups,
         joined=host.joined,
         timer_lateness_max_s=host.agenda.lateness.maximum,
         written=told_of(host.recorder.written()),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
 from emulator.contract.identifiers import IdentifierSpace
-from emulator.contract.protocol import Event, Interest, LookupService, Outcome, PubSub, Timer, TopicInterest
+from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
-from emulator.runtime.peer_channels import Channel, Life
+from emulator.runtime.actor import PlannedLife
+from emulator.runtime.peer_channels import Channel
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.telemetry.context import TraceContext
@@ -19,7 +20,7 @@ from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
 
-class Surroundings(ABC):
+class SessionHost(ABC):
     """The host of a session, as far as the session needs it."""
 
     clock: TrialClock
@@ -43,12 +44,12 @@ class Surroundings(ABC):
         """Record a delivery at a peer."""
 
 
-class Session(Life):
+class Session(PlannedLife):
     """A peer's place at its host from one start to the next end."""
 
     def __init__(
         self,
-        host: Surroundings,
+        host: SessionHost,
         peer: int,
         session: int,
         rng: Random,
@@ -59,33 +60,18 @@ class Session(Life):
         started again in the middle of a session."""
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
-        self.alive = True
         self.checked = host.checked
         self.started_ns = host.clock.now_ns()
-        self.interests: set[int] = set()
-        """Numbers in the plan of what the peer subscribes to now."""
-        self.topics: set[int] = set()
-        """Topics among these."""
         self._host = host
-
-    @property
-    def pubsub(self) -> PubSub:
-        """The peer's protocol if it is asked for events. Raises TypeError if it is not."""
-        protocol = self.protocol
-        if not isinstance(protocol, PubSub):
-            raise TypeError(f"{type(protocol).__name__} is no publish/subscribe system")
-        return protocol
-
-    @property
-    def lookups(self) -> LookupService:
-        """The peer's protocol if it is asked for keys. Raises TypeError if it is not."""
-        protocol = self.protocol
-        if not isinstance(protocol, LookupService):
-            raise TypeError(f"{type(protocol).__name__} takes no lookups")
-        return protocol
 
     def now(self) -> float:
         return self._host.clock.now()
+
+    def now_ns(self) -> int:
+        return self._host.clock.now_ns()
+
+    def recorder(self) -> Recorder:
+        return self._host.recorder
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         if self.alive:
@@ -106,9 +92,7 @@ class Session(Life):
             self.peer, lambda contacts: self.resume(context, partial(callback, contacts))
         )
 
-    def deliver(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Event) and outcome.publisher == self.peer:
-            return
+    def hand_over(self, outcome: Outcome) -> None:
         self._host.hand_over(self.peer, outcome)
 
     def record(self, channel: Channel, observation: Observation) -> None:
@@ -121,36 +105,7 @@ class Session(Life):
         host = self._host
         host.recorder.take_identifier(self.peer, channel.name, host.clock.now_ns(), identifier, space.name)
 
-    def subscribe(self, number: int, interest: Interest) -> None:
-        """Have the protocol subscribe to what has this number in the plan."""
-        self.interests.add(number)
-        if isinstance(interest, TopicInterest):
-            self.topics.add(interest.topic)
-        self.pubsub.subscribe(interest)
-
-    def unsubscribe(self, number: int, interest: Interest) -> None:
-        """Have the protocol take a subscription back."""
-        self.interests.discard(number)
-        if isinstance(interest, TopicInterest):
-            self.topics.discard(interest.topic)
-        self.pubsub.unsubscribe(interest)
-
-    def operate(
-        self,
-        operation: str,
-        attributes: Mapping[str, int | bool],
-        call: Callable[[], None],
-        topic: int | None = None,
-        event: int = -1,
-    ) -> None:
-        """Make the call in a trace of its own."""
-        host = self._host
-        context, at_ns = host.recorder.begin(topic, event), host.clock.now_ns()
-        self.resume(context, call)
-        host.recorder.operation(context, operation, self.peer, at_ns, attributes)
-
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
-        """Make a call in the operation that it belongs to, unless the session has ended."""
         if not self.alive:
             return
         host = self._host
@@ -159,10 +114,6 @@ class Session(Life):
             call()
         finally:
             host.context = host.recovery = None
-
-    def stop(self) -> None:
-        """Let the peer take its leave."""
-        self.protocol.stop(graceful=True)
 
     def end(self) -> None:
         """Make no timer's call and send nothing from now on."""

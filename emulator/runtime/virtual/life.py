@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import IdentifierSpace
-from emulator.contract.protocol import Event, Outcome, Timer
+from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
-from emulator.runtime.peer_channels import Channel, Life
+from emulator.runtime.actor import PlannedLife, World
+from emulator.runtime.peer_channels import Channel
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
+from emulator.telemetry.recorder import Recorder
 
 _CONTACTS_DELAY = 0.1
 """Seconds until the bootstrap service answers a peer that asks again."""
@@ -52,8 +54,8 @@ class VirtualTimer(Timer):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Surroundings(ABC):
-    """The world of a life, as far as the life needs it."""
+class VirtualLoop(World):
+    """The world on the virtual clock, as far as a life needs it: the loop that drives all of them."""
 
     time: float
     """Seconds since the trial began."""
@@ -61,6 +63,7 @@ class Surroundings(ABC):
     """The operation that is being handled."""
     checked: bool = False
     """Whether what breaks the contract is an error."""
+    recorder: Recorder
 
     @abstractmethod
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
@@ -87,21 +90,30 @@ class Surroundings(ABC):
         """Record what a component says of itself."""
 
 
-class VirtualLife(Life):
+class VirtualLife(PlannedLife):
     """A peer's place in the world from a join to the next leave."""
 
     def __init__(
-        self, world: Surroundings, peer: int, session: int, rng: random.Random, role: str = "peer"
+        self, world: VirtualLoop, peer: int, session: int, rng: random.Random, role: str = "peer"
     ) -> None:
         super().__init__(peer, session, rng, role)
         self.world = world
         self.checked = world.checked
-        self.alive = True
-        self.topics: set[int] = set()
-        """Topics that the peer subscribes to."""
 
     def now(self) -> float:
         return self.world.time
+
+    def now_ns(self) -> int:
+        return int(self.world.time * 1e9)
+
+    def recorder(self) -> Recorder:
+        return self.world.recorder
+
+    def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
+        if self.alive:
+            self.world.context = context
+            call()
+            self.world.context = None
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         if self.alive:
@@ -121,9 +133,7 @@ class VirtualLife(Life):
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
         self.set_timer(_CONTACTS_DELAY, lambda: callback(self.world.contacts(self.peer)))
 
-    def deliver(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Event) and outcome.publisher == self.peer:
-            return
+    def hand_over(self, outcome: Outcome) -> None:
         self.world.hand_over(self, outcome)
 
     def record(self, channel: Channel, observation: Observation) -> None:

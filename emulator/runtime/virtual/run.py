@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import Plan
+from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.network.build import build_network
@@ -62,7 +62,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         if gc_was_enabled:
             gc.enable()
     broken = world.breaches.told() if isinstance(world, CheckedWorld) else {}
-    operations = plan.publications.num_rows + plan.lookups.num_rows
+    operations = operations_of(plan, spec.workload.kind)
     fidelity = Fidelity(
         runtime="virtual",
         enforced_by="virtual clock",
@@ -70,7 +70,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             Check("spans lost", recorder.lost_spans, spec.fidelity.lost_spans, "spans"),
             allowed(
                 "operations missed",
-                operations - world.published - world.lookups,
+                operations - world.asked,
                 "operations_missed",
                 spec.fidelity.operations_missed,
                 operations,
@@ -94,8 +94,8 @@ def _progress(world: VirtualWorld, spec: TrialSpec) -> Progress:
         trial_time=world.time,
         trial_end=phases.end,
         peers_up=world.peers_up,
-        published=world.published,
+        asked=world.asked,
         delivered=world.delivered,
         messages=world.messages,
-        lookups=world.lookups if spec.workload.lookups else None,
+        words=spec.workload.kind.words,
     )

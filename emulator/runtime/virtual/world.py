@@ -6,24 +6,27 @@ size. No wall clock decides anything: the same plan and seed give the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
+from random import Random
 
 from mypy_extensions import mypyc_attr
 
-from emulator.contract.protocol import Installation, LookupService, Outcome, PubSub, TopicInterest
+from emulator.contract.protocol import Application, Environment, Installation, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.registry import SYSTEMS
+from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.links import Network
+from emulator.runtime.actor import Actor, PlannedLife
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import script_of
-from emulator.runtime.script import Join, Leave, LookUp, Publish, Step, Subscribe, Unsubscribe
+from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import Entry, EventQueue
-from emulator.runtime.virtual.life import Surroundings, VirtualLife, VirtualTimer
+from emulator.runtime.virtual.life import VirtualLife, VirtualLoop, VirtualTimer
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
@@ -72,15 +75,15 @@ class Call(Entry):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VirtualWorld(Surroundings):
+class VirtualWorld(VirtualLoop):
     """The clock, the links and the peers of one trial."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         self.time = 0.0
         self.context: TraceContext | None = None
         self.messages = 0
-        self.published = 0
-        self.lookups = 0
+        self.asked = 0
+        """Operations that peers which were up began."""
         self.delivered = 0
         self.handled = 0
         self.ended = 0
@@ -97,14 +100,15 @@ class VirtualWorld(Surroundings):
         self._network = network
         self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
-        self._recorder = recorder
+        self.recorder = recorder
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
-        self._random = [stream(spec.seed, "peer", number) for number in range(spec.peers)]
         self._lives: list[VirtualLife | None] = [None] * spec.peers
-        self._script = script_of(plan, spec.phases.end)
-        for step in self._script.steps:
+        kind = spec.workload.kind
+        script = script_of(plan, kind, spec.phases.end)
+        self._actor = Actor(self, script, kind, self._create, spec.seed)
+        for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 
     @property
@@ -113,6 +117,26 @@ class VirtualWorld(Surroundings):
 
     def contacts(self, peer: int) -> list[int]:
         return self._tracker.contacts(peer)
+
+    def trial_time(self) -> float:
+        return self.time
+
+    def life_of(self, peer: int) -> PlannedLife | None:
+        return self._lives[peer]
+
+    def new_life(self, peer: int, session: int, random: Random, role: str) -> PlannedLife:
+        return VirtualLife(self, peer, session, random, role)
+
+    def begin(self, life: PlannedLife) -> None:
+        assert isinstance(life, VirtualLife)
+        self._lives[life.peer] = life
+        self._tracker.add(life.peer)
+
+    def end(self, life: PlannedLife) -> None:
+        life.alive = False
+        self._lives[life.peer] = None
+        self._tracker.remove(life.peer)
+        self.ended += 1
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
@@ -125,7 +149,7 @@ class VirtualWorld(Surroundings):
         context = self.context
         if context is None and message.kind() <= NOTIFICATION:
             context = self._recovery(channel.peer, message)
-        channel.count(message, context is not None, self._recorder)
+        channel.count(message, context is not None, self.recorder)
         self.messages += 1
         if self._plain_network:
             delay = self._network.one_way(channel.peer, peer)
@@ -143,13 +167,13 @@ class VirtualWorld(Surroundings):
         if self._handling and self._marked is None:
             self._marked = outcome
         else:
-            self._recorder.delivery(self.context, life.peer, self._ns(), outcome)
+            self.recorder.delivery(self.context, life.peer, self._ns(), outcome)
 
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
-        self._recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
+        self.recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
 
     def record(self, channel: Channel, observed: Observation) -> None:
-        recorder, at_ns = self._recorder, self._ns()
+        recorder, at_ns = self.recorder, self._ns()
         recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
@@ -171,17 +195,20 @@ class VirtualWorld(Surroundings):
         """Record counters, states and links of the peers that are up."""
         up = ((number, self._lives[number]) for number in sorted(self._tracker))
         peers = ((number, life.components()) for number, life in up if life is not None)
-        for _ in self._recorder.write_snapshot(self._ns(), peers):
+        for _ in self.recorder.write_snapshot(self._ns(), peers):
             pass
 
     def interval(self) -> None:
         """Record the totals of the whole world."""
-        self._recorder.write_interval(self._ns(), self.peers_up, 0)
+        self.recorder.write_interval(self._ns(), self.peers_up, 0)
         if self._samples:
             up = ((number, self._lives[number]) for number in sorted(self._tracker))
             peers = ((number, life.sampled_components()) for number, life in up if life is not None)
-            for _ in self._recorder.write_samples(self._ns(), peers):
+            for _ in self.recorder.write_samples(self._ns(), peers):
                 pass
+
+    def _create(self, environment: Environment) -> Application:
+        return self._system.create(environment, self._parameters)
 
     def _push(self, at: float, timer: VirtualTimer) -> None:
         self._order += 1
@@ -217,13 +244,13 @@ class VirtualWorld(Surroundings):
     def _handle_traced(self, arrival: Arrival, receiver: VirtualLife, context: TraceContext) -> None:
         message, channel = arrival.message, arrival.channel
         inner = TraceContext(
-            context.trace_id, self._recorder.next_span_id(), context.depth + 1, context.topic, context.event
+            context.trace_id, self.recorder.next_span_id(), context.depth + 1, context.topic, context.event
         )
         self.context = inner
         self._begin_handling()
         receiver.receive(channel.name, channel.peer, message, arrival.request)
         self.context = None
-        self._recorder.hop(
+        self.recorder.hop(
             inner,
             context.span_id,
             message,
@@ -254,9 +281,9 @@ class VirtualWorld(Surroundings):
         about = self.time, peer, message.event_number(), topic
         context = self._last_recovery
         if context is None or about != self._recovered:
-            context = self._last_recovery = self._recorder.begin(topic if topic >= 0 else None)
+            context = self._last_recovery = self.recorder.begin(topic if topic >= 0 else None)
             self._recovered = about
-            self._recorder.operation(context, names.RECOVERY, peer, self._ns(), {})
+            self.recorder.operation(context, names.RECOVERY, peer, self._ns(), {})
         return context
 
     def _bounce(self, arrival: Arrival) -> None:
@@ -269,80 +296,12 @@ class VirtualWorld(Surroundings):
             self._push(at, VirtualTimer(tell, arrival.context, sender))
 
     def _act(self, step: Step) -> None:
-        if isinstance(step.action, Join):
-            self._join(step.peer, step.action)
-            return
-        life = self._lives[step.peer]
-        if life is None:
-            return
-        protocol = life.protocol
-        match step.action:
-            case Leave():
-                self._leave(life, step.action)
-            case Subscribe() | Unsubscribe():
-                self._change_interest(life, step.action)
-            case Publish(event) if isinstance(protocol, PubSub):
-                attributes: dict[str, int | bool] = {names.EVENT: event.number}
-                if event.topic is not None:
-                    attributes[names.INTERESTED] = event.topic in life.topics
-                self.published += 1
-                publish = partial(protocol.publish, event)
-                self._operate(life, "publish", attributes, publish, event.topic, event.number)
-            case LookUp(number, key) if isinstance(protocol, LookupService):
-                self.lookups += 1
-                self._operate(life, "lookup", {names.LOOKUP: number}, partial(protocol.lookup, number, key))
-
-    def _operate(
-        self,
-        life: VirtualLife,
-        operation: str,
-        attributes: Mapping[str, int | bool],
-        call: Callable[[], None],
-        topic: int | None = None,
-        event: int = -1,
-    ) -> None:
-        """Make the call in a trace of its own."""
-        context = self.context = self._recorder.begin(topic, event)
-        call()
-        self.context = None
-        self._recorder.operation(context, operation, life.peer, self._ns(), attributes)
-
-    def _join(self, peer: int, action: Join) -> None:
-        life = VirtualLife(self, peer, action.session, self._random[peer], self._script.role(peer))
-        protocol = self._system.create(life.root, self._parameters)
-        for _, interest in self._script.interests(peer, self.time):
-            assert isinstance(protocol, PubSub)
-            protocol.subscribe(interest)
-            if isinstance(interest, TopicInterest):
-                life.topics.add(interest.topic)
-        if life.sampled:
-            self._samples = True
-        contacts = self.contacts(peer)
-        self._lives[peer] = life
-        self._tracker.add(peer)
-        self._operate(life, "join", {names.SESSION: action.session}, partial(protocol.start, contacts))
-
-    def _leave(self, life: VirtualLife, action: Leave) -> None:
-        attributes = {names.SESSION: action.session, names.GRACEFUL: action.graceful}
-        stop = partial(life.protocol.stop, graceful=True) if action.graceful else _crash
-        self._operate(life, "leave", attributes, stop)
-        life.alive = False
-        self._lives[life.peer] = None
-        self._tracker.remove(life.peer)
-        self.ended += 1
-
-    def _change_interest(self, life: VirtualLife, action: Subscribe | Unsubscribe) -> None:
-        protocol, interest = life.protocol, action.interest
-        assert isinstance(protocol, PubSub)
-        topic = interest.topic if isinstance(interest, TopicInterest) else None
-        if isinstance(action, Subscribe):
-            operation, note, change = "subscribe", life.topics.add, protocol.subscribe
-        else:
-            operation, note, change = "unsubscribe", life.topics.discard, protocol.unsubscribe
-        if topic is not None:
-            note(topic)
-        self._operate(life, operation, {names.INTEREST: action.number}, partial(change, interest), topic)
-
-
-def _crash() -> None:
-    """Do nothing: a peer that crashes sends no word."""
+        action, peer = step.action, step.peer
+        if isinstance(action, Operation):
+            self.asked += self._actor.ask(peer, action)
+        elif isinstance(action, (TakeUp, GiveUp)):
+            self._actor.change(peer, action)
+        elif isinstance(action, Join):
+            self._actor.join(peer, action, self.contacts(peer))
+        elif (life := self._lives[peer]) is not None:
+            self._actor.leave(life, action)

@@ -32,8 +32,10 @@ def _detections(tables: RunTables) -> DataFrame:
 
 
 def _times(tables: RunTables) -> DataFrame:
-    return tables["detections"].groupBy("trial").agg(
-        F.avg("first_s").alias("detection_s"), F.avg("last_s").alias("detection_last_s")
+    return (
+        tables["detections"]
+        .groupBy("trial")
+        .agg(F.avg("first_s").alias("detection_s"), F.avg("last_s").alias("detection_last_s"))
     )
 
 
@@ -42,8 +44,11 @@ def _wronged(tables: RunTables) -> DataFrame:
     told = tables["observations"].where("name = 'failed'")
     up = tables["sessions"].select("trial", F.col("peer").alias("subject"), "start_s", "end_s")
     was_up = (F.col("start_s") <= F.col("at_s")) & (F.coalesce("end_s", F.lit(1e9)) > F.col("at_s"))
-    return told.join(up, ["trial", "subject"]).where(was_up).groupBy("trial").agg(
-        F.count("*").alias("false_failures")
+    return (
+        told.join(up, ["trial", "subject"])
+        .where(was_up)
+        .groupBy("trial")
+        .agg(F.count("*").alias("false_failures"))
     )
 
 
@@ -69,10 +74,18 @@ MEASURES = MeasureGroup(
             "Detection of a crash", "s", "lower", "Until the first member declares it failed, mean.", GROUP
         ),
         "detection_last_s": Measure(
-            "Detection by all", "s", "lower", "Until the last member that does so declares it failed, mean.", GROUP
+            "Detection by all",
+            "s",
+            "lower",
+            "Until the last member that does so declares it failed, mean.",
+            GROUP,
         ),
         "false_failures": Measure(
-            "False positives", "declarations", "lower", "Of members that were up when they were declared failed.", GROUP
+            "False positives",
+            "declarations",
+            "lower",
+            "Of members that were up when they were declared failed.",
+            GROUP,
         ),
         "messages_a_member": Measure(
             "Messages a member", "messages/s", "lower", "Sent in the measure phase, mean over members.", GROUP

@@ -179,4 +179,6 @@ class MembersKind(WorkloadKind):
 
 
 MEMBERS = MembersKind()
-SWIM = System("swim", "SWIM membership", "Das, Gupta, Motivala: SWIM, DSN 2002", SwimParameters, Swim, "members")
+SWIM = System(
+    "swim", "SWIM membership", "Das, Gupta, Motivala: SWIM, DSN 2002", SwimParameters, Swim, "members"
+)

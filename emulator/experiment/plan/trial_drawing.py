@@ -1,0 +1,166 @@
+"""Draws what peers are asked for, as the kind of workload of a trial says, and looks at what it drew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from emulator.churn.sessions import Sessions
+from emulator.contract.random_streams import generator, stream
+from emulator.contract.registry import WORKLOADS
+from emulator.contract.workload import PlanTable, WorkloadKind
+from emulator.experiment.file.spec import Phases, TrialSpec
+from emulator.files.trace_error import TraceError
+from emulator.network.build import build_network
+from emulator.workload.participants import Participants
+from emulator.workload.presence import Presence
+from emulator.workload.size import MOST_ROWS
+from emulator.workload.spec import WorkloadSpec
+
+_OWN_TABLES = ("peers", "sessions")
+_LOOKED_AT = 100
+"""Operations, and things held, that are encoded and decoded to see whether they can travel to a host."""
+
+
+class TrialDrawing:
+    """The trial as its kind of workload sees it."""
+
+    def __init__(
+        self, spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, participants: Participants
+    ) -> None:
+        self.peers = spec.peers
+        self.phases: Phases = spec.phases
+        self.workload: WorkloadSpec = spec.workload
+        self.sessions = sessions
+        self.participants = participants
+        self._spec = spec
+        self._location = location
+        kind = spec.workload.kind.name
+        # Streams of packages' kinds are called after them, so that they are no others' streams.
+        self._names = ("plan", f"workload {kind}") if WORKLOADS.package_of(kind) else ("plan",)
+
+    @cached_property
+    def one_way(self) -> Callable[[int, int], float]:
+        """The one-way delay (s) between two peers."""
+        return build_network(self._spec.network, self._location.tolist(), self._spec.seed).one_way
+
+    @cached_property
+    def _presence(self) -> Presence:
+        return Presence(self.sessions, self.peers)
+
+    def random(self, name: str) -> np.random.Generator:
+        """The stream of the kind's for arrays."""
+        return generator(self._spec.seed, *self._names, name)
+
+    def stream(self, name: str) -> Random:
+        """The stream of the kind's for scalar draws."""
+        return stream(self._spec.seed, *self._names, name)
+
+    def somebody_up(self, at: float, random: np.random.Generator, what: str) -> int:
+        """A random peer that is up then."""
+        return self._presence.draw(at, random, what)
+
+
+def draw_workload(
+    spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, participants: Participants
+) -> dict[str, pa.Table]:
+    """The tables of the plan that say what peers are asked for.
+
+    Raises ValueError for what cannot be drawn or what a package draws wrongly, TraceError for a bad file.
+    """
+    workload = spec.workload
+    kind = workload.kind
+    parameters, trial = getattr(workload, kind.key), TrialDrawing(spec, location, sessions, participants)
+    package = WORKLOADS.package_of(kind.name)
+    if not package:
+        drawn = kind.draw(parameters, trial)
+        return {name: _table(table, drawn[name]) for name, table in kind.tables().items()}
+    here = f'the package {package}: its workload "{kind.name}"'
+    try:
+        tables, drawn = kind.tables(), kind.draw(parameters, trial)
+    except (ValueError, TraceError):
+        raise
+    except Exception as error:
+        raise ValueError(f"{here} cannot be drawn: {_told(error)}") from error
+    if taken := sorted({*_OWN_TABLES, *_tables_of_others(kind)} & tables.keys()):
+        raise ValueError(f"{here} has a table called {taken[0]}, as another one has. Rename it")
+    if drawn.keys() != tables.keys():
+        wanted, found = ", ".join(sorted(tables)) or "none", ", ".join(sorted(drawn)) or "none"
+        raise ValueError(f"{here} has the tables {wanted}, but drew {found}")
+    made = {
+        name: _checked(f"{here}, table {name},", table, drawn[name], spec) for name, table in tables.items()
+    }
+    try:
+        problem = _script_problem(kind, made, spec.phases.end)
+    except Exception as error:
+        raise ValueError(f"{here} makes no operations of its rows: {_told(error)}") from error
+    if problem:
+        raise ValueError(f"{here} {problem}")
+    return made
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _script_problem(kind: WorkloadKind, made: Mapping[str, pa.Table], end: float) -> str:
+    """What is wrong with what peers are asked for by these tables, or an empty text."""
+    rows = {name: table.to_pylist() for name, table in made.items()}
+    operations, held = list(kind.asked(rows)), list(kind.held(rows))
+    if len(operations) != (number := sum(made[name].num_rows for name, t in kind.tables().items() if t.asks)):
+        return f"asks for {len(operations)} operations, but its tables that ask have {number} rows"
+    if any(not 0 <= asked.at <= end for asked in operations):
+        return f"asks for an operation at a time that is not from 0 to {end:g} s"
+    if any(not 0 <= each.start <= each.end for each in held):
+        return "has something held that ends before it starts, or starts below 0"
+    if len({each.what.number for each in held}) < len(held):
+        return "has two things held with the same number"
+    whats = [*(asked.operation for asked in operations), *(each.what for each in held)]
+    known = {*kind.operations, *([kind.holding] if kind.holding else [])}
+    for what in whats:
+        if type(what) not in known:
+            return f"asks for {type(what).__name__}, which is not among its operations or what it holds"
+    for what in whats[:_LOOKED_AT]:
+        if type(what).decode(json.loads(json.dumps(what.encode()))) != what:
+            return f"has {what!r}, which is not the same once it was encoded and decoded"
+    return ""
+
+
+def _tables_of_others(kind: WorkloadKind) -> set[str]:
+    own = (WORKLOADS[name] for name in WORKLOADS if not WORKLOADS.package_of(name))
+    return {name for other in own if other is not kind for name in other.tables()}
+
+
+def _table(table: PlanTable, columns: Mapping[str, Any]) -> pa.Table:
+    schema = table.schema
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _checked(here: str, table: PlanTable, columns: Mapping[str, Any], spec: TrialSpec) -> pa.Table:
+    """The table that a package drew. Raises ValueError, beginning with `here`, for what no plan can have."""
+    names = table.schema.names
+    if sorted(columns) != sorted(names):
+        raise ValueError(f"{here} has the columns {', '.join(names)}, but drew {', '.join(columns)}")
+    try:
+        made = _table(table, columns)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ValueError(f"{here} does not fit its schema: {' '.join(str(error).split())}") from None
+    if made.num_rows > MOST_ROWS:
+        raise ValueError(
+            f"{here} has {made.num_rows:,} rows, more than the {MOST_ROWS:,} that a plan may have"
+        )
+    if table.peer not in names:
+        raise ValueError(f'{here} has no column "{table.peer}" that says whose a row is')
+    if made.num_rows:
+        bounds = pc.min_max(made[table.peer]).as_py()
+        if made[table.peer].null_count or bounds["min"] < 0 or bounds["max"] >= spec.peers:
+            raise ValueError(f"{here} has a row whose {table.peer} is not from 0 to {spec.peers - 1}")
+    return made

@@ -1,0 +1,187 @@
+"""The actor of a trial's script: it has peers join, leave and do what the workload asks of them.
+
+There is one for both worlds, the virtual one and that of a host in real time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from random import Random
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.protocol import Application, Environment, Event, Outcome
+from emulator.contract.random_streams import stream
+from emulator.contract.workload import Holding, Operation, WorkloadKind
+from emulator.runtime.peer_channels import Life
+from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
+from emulator.telemetry import names
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.recorder import Recorder
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PlannedLife(Life):
+    """A life that a trial's script begins and ends."""
+
+    def __init__(self, peer: int, session: int, rng: Random, role: str = "peer") -> None:
+        super().__init__(peer, session, rng, role)
+        self.alive = True
+        """A life that has ended sends nothing, and its timers make no call."""
+        self.held: set[int] = set()
+        """Numbers in the plan of what the peer holds now, such as subscriptions."""
+        self.topics: set[int] = set()
+        """Topics among these."""
+
+    def operate(
+        self,
+        operation: str,
+        attributes: Mapping[str, int | bool],
+        call: Callable[[], None],
+        topic: int | None = None,
+        event: int = -1,
+    ) -> None:
+        """Make the call in a trace of its own, which is about a topic or a publication if these are given."""
+        recorder, at_ns = self.recorder(), self.now_ns()
+        context = recorder.begin(topic, event)
+        self.resume(context, call)
+        recorder.operation(context, operation, self.peer, at_ns, attributes)
+
+    def deliver(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Event) and outcome.publisher == self.peer:
+            return
+        self.hand_over(outcome)
+
+    @abstractmethod
+    def recorder(self) -> Recorder:
+        """Who writes the spans of this peer."""
+
+    @abstractmethod
+    def now_ns(self) -> int:
+        """Nanoseconds since the trial began."""
+
+    @abstractmethod
+    def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
+        """Make a call in the operation that it belongs to, unless the life has ended."""
+
+    @abstractmethod
+    def hand_over(self, outcome: Outcome) -> None:
+        """Record a delivery."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class World(ABC):
+    """Where peers are up or not, as far as the actor needs it."""
+
+    @abstractmethod
+    def trial_time(self) -> float:
+        """Seconds since the trial began."""
+
+    @abstractmethod
+    def life_of(self, peer: int) -> PlannedLife | None:
+        """The life of a peer that is up."""
+
+    @abstractmethod
+    def new_life(self, peer: int, session: int, random: Random, role: str) -> PlannedLife:
+        """A life of the peer in the session of this number in the plan; it is not up yet."""
+
+    @abstractmethod
+    def begin(self, life: PlannedLife) -> None:
+        """Have the peer be up from now on."""
+
+    @abstractmethod
+    def end(self, life: PlannedLife) -> None:
+        """Have the peer be down from now on: it sends nothing and its timers make no call."""
+
+
+class Actor:
+    """Has the peers of a world do what the script says, each step when it is told to."""
+
+    def __init__(
+        self,
+        world: World,
+        script: Script,
+        kind: WorkloadKind,
+        create: Callable[[Environment], Application],
+        seed: int,
+    ) -> None:
+        """`create` makes a peer's protocol, which is of the class that `kind` asks."""
+        self._world = world
+        self._script = script
+        self._kind = kind
+        self._create = create
+        self._seed = seed
+        self._random: dict[int, Random] = {}
+
+    def join(self, peer: int, join: Join, contacts: Sequence[int]) -> None:
+        """Have a peer that is down join through these contacts.
+
+        Raises TypeError if its protocol cannot be asked for what the workload asks.
+        """
+        world, script = self._world, self._script
+        random = self._random.get(peer)
+        if random is None:
+            random = self._random[peer] = stream(self._seed, "peer", peer)
+        life = world.new_life(peer, join.session, random, script.role(peer))
+        protocol = self._create(life.root)
+        kind = self._kind
+        if not isinstance(protocol, kind.protocol):
+            problem = f"{type(protocol).__name__} is no {kind.protocol.__name__}"
+            raise TypeError(f'{problem}, so it cannot be asked what a workload of kind "{kind.name}" asks')
+        for what in script.held_by(peer, world.trial_time()):
+            self._take_up(life, what)
+        world.begin(life)
+        life.operate("join", {names.SESSION: join.session}, partial(protocol.start, contacts))
+
+    def leave(self, life: PlannedLife, leave: Leave) -> None:
+        """Have a peer that is up leave, or crash if the leave is not graceful."""
+        attributes = {names.SESSION: leave.session, names.GRACEFUL: leave.graceful}
+        stop = partial(life.protocol.stop, graceful=True) if leave.graceful else _crash
+        life.operate("leave", attributes, stop)
+        self._world.end(life)
+
+    def change(self, peer: int, action: TakeUp | GiveUp) -> None:
+        """Have a peer hold something, or hold it no more, if it is up and that changes anything."""
+        life, what = self._world.life_of(peer), action.what
+        takes_up = isinstance(action, TakeUp)
+        if life is None or (what.number in life.held) == takes_up:
+            return
+        operation, change = (what.TAKEN, self._take_up) if takes_up else (what.GIVEN_UP, self._give_up)
+        life.operate(operation, _named(what.attributes()), partial(change, life, what), what.about())
+
+    def ask(self, peer: int, operation: Operation) -> bool:
+        """Ask a peer for an operation. Gives whether it is up, so that it could be asked."""
+        life = self._world.life_of(peer)
+        if life is None:
+            return False
+        topic, event = operation.about()
+        attributes = _named(operation.attributes())
+        if topic is not None:
+            attributes[names.INTERESTED] = topic in life.topics
+        life.operate(operation.NAME, attributes, partial(operation.perform, life.protocol), topic, event)
+        return True
+
+    def _take_up(self, life: PlannedLife, what: Holding) -> None:
+        topic = what.about()
+        life.held.add(what.number)
+        if topic is not None:
+            life.topics.add(topic)
+        what.take_up(life.protocol)
+
+    def _give_up(self, life: PlannedLife, what: Holding) -> None:
+        topic = what.about()
+        life.held.discard(what.number)
+        if topic is not None:
+            life.topics.discard(topic)
+        what.give_up(life.protocol)
+
+
+def _named(attributes: Mapping[str, int | bool]) -> dict[str, int | bool]:
+    """The attributes as spans have them."""
+    return {f"trellis.{name}": value for name, value in attributes.items()}
+
+
+def _crash() -> None:
+    """Do nothing: a peer that crashes sends no word."""
