@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.contract.trouble import Trouble
 from analysis.engine.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.engine.session import spark_session
@@ -17,7 +18,6 @@ from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
-from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory

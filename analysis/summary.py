@@ -10,11 +10,11 @@ from typing import Any
 
 from analysis.claims.papers import judge
 from analysis.contract.kinds import own
+from analysis.contract.trials import TrialRecord
 from analysis.measures.measures import Measured, Values
 from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by
-from analysis.tables.trials import TrialRecord
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory, write_whole
 from emulator.experiment.run.fidelity import Check, Fidelity

@@ -23,15 +23,15 @@ from typing import Any
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Part
 from analysis.contract.measures import Query
+from analysis.contract.trials import read_experiment, read_trials, trial_frame
 from analysis.engine.session import spark_session
 from analysis.pipeline import analyze
 from analysis.report.report import write_report
-from analysis.report.results import Results
 from analysis.report.shown import Shown
 from analysis.tables.telemetry import read_plan
-from analysis.tables.trials import read_experiment, read_trials, trial_frame
 from emulator.experiment.file.load import load
 from emulator.experiment.file.package_experiments import locate
 from emulator.experiment.file.variants import trials

@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from analysis.charts.results import ResultsError
 from analysis.engine.executors import ClusterError, Executors
 from analysis.engine.failures import SparkError, spark_in_words
 from analysis.engine.jvm import JavaError
-from analysis.report.results import ResultsError
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.plan.provenance import OtherPlan
 from emulator.experiment.run.directory import RunDirectory

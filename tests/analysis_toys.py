@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.charts.bars import Row, bar_chart
+from analysis.charts.chart import Quantity
+from analysis.charts.results import Results
 from analysis.claims.bounds import at_least
 from analysis.claims.claim import Claim, Number, each
 from analysis.contract.figures import Block, Chart, Figure, Rows, Section, Text
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, Table
 from analysis.measures.series import by_interval
-from analysis.report.bars import Row, bar_chart
-from analysis.report.chart import Quantity
 from analysis.report.figures_spread import cdf
 from analysis.report.figures_time import Curve, curve
-from analysis.report.results import Results
 
 EARLY_MS = 300.0
 

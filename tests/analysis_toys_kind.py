@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
 from analysis.contract.workload import WorkloadAnalysis
-from analysis.report.results import Results
 
 
 def _interests(tables: RunTables) -> DataFrame:

@@ -8,8 +8,8 @@ import pytest
 from analysis_golden import EXPERIMENT, TRIAL, Host, write_outcome, write_plan
 from pyspark.sql import SparkSession
 
+from analysis.contract.trials import read_experiment, read_trials
 from analysis.tables.telemetry import corrected_spans, read_otlp
-from analysis.tables.trials import read_experiment, read_trials
 from emulator.experiment.run.directory import RunDirectory
 
 

@@ -39,8 +39,8 @@ from analysis.claims.bounds import at_least
 from analysis.contract.figures import Figure, Section
 from analysis.contract.measures import Measure, MeasureGroup
 from analysis.contract.tables import Table
-from analysis.report.bars import Row, bar_chart
-from analysis.report.chart import Quantity
+from analysis.charts.bars import Row, bar_chart
+from analysis.charts.chart import Quantity
 
 def group(name, *queries):
     return MeasureGroup({name: Measure(name.capitalize(), "", None, "")}, queries)

@@ -10,12 +10,12 @@ import pytest
 from analysis_golden import TRIAL, golden_run, write_outcome
 from pyspark.sql import SparkSession
 
+from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.measures.measures import Measured
 from analysis.otlp.source import OtlpSource
 from analysis.pipeline import analyze
 from analysis.summary import summarize
 from analysis.tables.reconciliation import Found, reconcile, told_by
-from analysis.tables.trials import TrialRecord, read_experiment, read_trials
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.experiment.run.telemetry_totals import Written

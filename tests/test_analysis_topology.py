@@ -10,10 +10,10 @@ import pytest
 from analysis_golden import Host, Part, table, write_outcome
 from pyspark.sql import SparkSession
 
+from analysis.contract.trials import TrialRecord
 from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
-from analysis.tables.trials import TrialRecord
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory

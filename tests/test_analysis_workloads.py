@@ -9,10 +9,10 @@ import pytest
 from analysis_golden import OVERLAY, Host, Part, peers_of_plan, table, write_outcome
 from pyspark.sql import SparkSession
 
+from analysis.contract.trials import TrialRecord
 from analysis.measures.measures import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
-from analysis.tables.trials import TrialRecord
 from emulator.contract.identifiers import RING, encode, hash_of_peer
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import SESSIONS, Plan

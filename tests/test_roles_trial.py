@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from small_trial import expected
 
+from analysis.contract.trials import TrialRecord
 from analysis.tables.build import build_tables
-from analysis.tables.trials import TrialRecord
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw import draw_plan
 from emulator.experiment.plan.tables import Plan

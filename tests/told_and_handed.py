@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from small_trial import Outcome
 from witness import WITNESS, Handed, read_ledger
 
+from analysis.contract.trials import TrialRecord
 from analysis.tables.build import build_tables
-from analysis.tables.trials import TrialRecord
 from emulator.contract import registry
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import SystemSpec, TrialSpec

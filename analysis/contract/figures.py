@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from analysis.report.bars import BarChart
-from analysis.report.chart import LineChart
-from analysis.report.delivery_tree import Drawing
-from analysis.report.results import Results
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
+from analysis.charts.delivery_tree import Drawing
+from analysis.charts.results import Results
 
 Chart = LineChart | BarChart
 Part = Literal["variants", "spread", "time"]
@@ -22,7 +22,7 @@ class Figure:
     """Charts of a finished run. Packages add theirs in the group `trellis.figures`."""
 
     draw: Callable[[Results], Iterable[Chart | None]]
-    """`analysis.report.chart.line_chart` and `analysis.report.bars.bar_chart` make charts, and None if there
+    """`analysis.charts.chart.line_chart` and `analysis.charts.bars.bar_chart` make charts, and None if there
     is nothing to show; the name of each, its anchor in the page, is not that of another one."""
     part: Part = "spread"
 

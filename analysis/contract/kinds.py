@@ -11,6 +11,7 @@ from analysis.contract.workload import GENERIC, WorkloadAnalysis
 from emulator.contract.packages import BadPackage
 from emulator.contract.registry import WORKLOADS
 
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of workload, as the analysis knows it."""

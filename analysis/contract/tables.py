@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from analysis.tables.trials import TrialRecord
+from analysis.contract.trials import TrialRecord
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.kinds import Kind, kinds
 from analysis.contract.tables import SeriesPart
+from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
 from analysis.measures.distributions import delay_cdf
 from analysis.measures.ratios import mean_ms
@@ -18,7 +19,6 @@ from analysis.tables.deliveries import published
 from analysis.tables.offered import of_packages
 from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
-from analysis.tables.trials import TrialRecord
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from scipy.special import stdtrit
 
+from analysis.contract.trials import TrialRecord
 from analysis.measures.measures import Values
-from analysis.tables.trials import TrialRecord
 
 _CONFIDENCE = 0.95
 

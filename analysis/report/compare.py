@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.report.numerals import estimate, number, quantity, shown
+from analysis.charts.numerals import estimate, number, quantity, shown
+from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
-from analysis.report.results import Results, ResultsError
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
 _NAMES = frozenset({"name", "title", "claims"})
@@ -124,7 +124,7 @@ def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Compar
     """Compare two analyzed runs and, if `out` is given, write it there as a page.
 
     Variants match by name; two runs of a single variant each match in any case. Raises
-    `analysis.report.results.ResultsError` if a run was not analyzed or `out` cannot be written.
+    `analysis.charts.results.ResultsError` if a run was not analyzed or `out` cannot be written.
     """
     first, second = Results.read(a), Results.read(b)
     matches = _matches(first, second)

@@ -7,8 +7,8 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
+from analysis.charts.numerals import shown_unit
 from analysis.report.compare import Comparison
-from analysis.report.numerals import shown_unit
 
 
 def comparison_tables(comparison: Comparison) -> list[Table | Text]:

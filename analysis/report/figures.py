@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.charts.bars import Row, bar_chart
+from analysis.charts.chart import Point, Quantity, Series, line_chart
+from analysis.charts.results import Results, key_label, value_label, varied_keys
 from analysis.contract.figures import Chart, Figure
-from analysis.report.bars import Row, bar_chart
-from analysis.report.chart import Point, Quantity, Series, line_chart
 from analysis.report.figures_shown import drawn, shown
-from analysis.report.results import Results, key_label, value_label, varied_keys
 
 _DECADES = 30
 """The least ratio of the largest to the smallest value of a logarithmic axis."""

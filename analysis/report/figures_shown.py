@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analysis.charts.results import Results
 from analysis.contract.figures import Chart
-from analysis.report.results import Results
 
 
 def shown(results: Results) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from analysis.charts.chart import Point, Quantity, Series, line_chart
+from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
-from analysis.report.chart import Point, Quantity, Series, line_chart
 from analysis.report.figures_shown import drawn, shown
-from analysis.report.results import Results
 
 _CURVE_POINTS = 240
 

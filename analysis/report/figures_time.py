@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.charts.chart import Mark, Point, Quantity, Series, line_chart
+from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
-from analysis.report.chart import Mark, Point, Quantity, Series, line_chart
 from analysis.report.figures_shown import drawn, shown
-from analysis.report.results import Results
 from emulator.files.quantities import parse_duration
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.report import numerals
-from analysis.report.bars import BarChart
+from analysis.charts import numerals
+from analysis.charts.bars import BarChart
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from analysis.report.numerals import estimate, shown_unit
+from analysis.charts.numerals import estimate, shown_unit
+from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
-from analysis.report.results import Results, ResultsError
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory, write_whole
@@ -79,7 +79,7 @@ class MeasureGroup:
 def write_report(run: RunDirectory) -> Path:
     """Write `report/index.html` at once and return its path.
 
-    Raises `analysis.report.results.ResultsError` if the run was not analyzed, or does not tell all that it
+    Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or does not tell all that it
     has to.
     """
     try:

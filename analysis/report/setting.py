@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.charts.numerals import number, quantity
+from analysis.charts.results import key_label
 from analysis.contract.figures import SettingLine
-from analysis.report.numerals import number, quantity
-from analysis.report.results import key_label
 from emulator.experiment.file.variants import keys_of
 
 Fact = tuple[str, str]

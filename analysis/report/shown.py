@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeVar
 
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
+from analysis.charts.delivery_tree import Drawing
+from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
 from analysis.contract.kinds import Kind, named, own
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import Trouble, Unfit
-from analysis.report.bars import BarChart
-from analysis.report.chart import LineChart
-from analysis.report.delivery_tree import Drawing
 from analysis.report.figures import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
-from analysis.report.results import Results
 
 T = TypeVar("T", Figure, Section)
 _CHARTS = (LineChart, BarChart)

@@ -141,6 +141,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.kinds import Kind, kinds
 from analysis.contract.packages import Brought
+from analysis.contract.trials import TrialRecord, trial_frame
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload import INTERESTS
 from analysis.engine.progress import READING, TABLES, Stages
@@ -162,7 +163,6 @@ from analysis.tables.reconciliation import Found
 from analysis.tables.roles import roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_noted, read_plan
-from analysis.tables.trials import TrialRecord, trial_frame
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 

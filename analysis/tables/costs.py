@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.kinds import EVENT
+from analysis.otlp.message_kinds import EVENT
 from emulator.telemetry import names
 
 Tables = Mapping[str, DataFrame]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.kinds import EVENT, NOTIFICATION
+from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 from analysis.tables.roles import with_role
 
 JOIN_GRACE_S = 10.0

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.trials import TrialRecord
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import homes
-from analysis.tables.trials import TrialRecord
 from emulator.contract.identifiers import Ring, decode
 from emulator.network.build import build_network
 from emulator.network.links import Network

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from analysis.contract.trials import TrialRecord
 from analysis.tables.telemetry import corrected_spans, read_otlp
-from analysis.tables.trials import TrialRecord
 from emulator.contract.gauges import Gauge
 from emulator.telemetry import names
 

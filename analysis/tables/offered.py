@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from analysis.contract.kinds import Kind
 from analysis.contract.packages import Brought, brought
 from analysis.contract.tables import Table
+from analysis.contract.trials import TrialRecord
 from analysis.tables.parquet import TablesInMaking
-from analysis.tables.trials import TrialRecord
 
 _LATER = ("series", "delay_cdf")
 """Names that are taken though those tables are made last."""

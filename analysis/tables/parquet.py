@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
+from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import NoTable, Trouble, Unfit
 from analysis.tables.telemetry import read_plan
-from analysis.tables.trials import TrialRecord
 from emulator.experiment.run.directory import RunDirectory
 
 _TABLES_AT_ONCE = 4

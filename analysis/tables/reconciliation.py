@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from analysis.tables.trials import TrialRecord
+from analysis.contract.trials import TrialRecord
 from emulator.experiment.run.fidelity import Check
 from emulator.experiment.run.telemetry_totals import Written
 

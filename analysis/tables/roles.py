@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from analysis.tables.trials import TrialRecord
+from analysis.contract.trials import TrialRecord
 
 PEER = "peer"
 """The role of a peer that the plan says nothing of."""

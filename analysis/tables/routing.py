@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.trials import TrialRecord
+from analysis.otlp.message_kinds import EVENT
 from analysis.tables.deliveries import events
-from analysis.tables.kinds import EVENT
-from analysis.tables.trials import TrialRecord
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec

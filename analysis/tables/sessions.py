@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from analysis.contract.trials import TrialRecord, host_frame
 from analysis.tables.telemetry import corrected_spans, read_otlp
-from analysis.tables.trials import TrialRecord, host_frame
 
 Tables = Mapping[str, DataFrame]
 _KEY = ["trial", "peer", "session"]

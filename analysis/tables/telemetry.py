@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from analysis.contract.trials import TrialRecord, host_frame
 from analysis.otlp.source import read_files
-from analysis.tables.trials import TrialRecord, host_frame
 from emulator.experiment.plan.tables import PEERS, SESSIONS
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 

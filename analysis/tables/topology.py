@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.tables.trials import TrialRecord
+from analysis.contract.trials import TrialRecord
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between

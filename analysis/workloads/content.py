@@ -6,6 +6,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from analysis.charts.chart import Quantity
 from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload import WorkloadAnalysis
@@ -14,7 +15,6 @@ from analysis.measures.distributions import cost_cdf, nothing
 from analysis.measures.events import EVENTS
 from analysis.measures.routing import ROUTING
 from analysis.measures.topology import TOPOLOGY
-from analysis.report.chart import Quantity
 from analysis.report.figures import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.tables import content, costs, installations, routing, topology

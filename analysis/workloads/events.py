@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from analysis.charts.chart import Quantity
+from analysis.charts.delivery_tree import chosen_tree
+from analysis.charts.results import Results
 from analysis.contract.figures import Block, Section, SettingLine
 from analysis.contract.tables import Table
 from analysis.measures.distributions import overhead_histogram
-from analysis.report.chart import Quantity
-from analysis.report.delivery_tree import chosen_tree
 from analysis.report.figures import against
 from analysis.report.figures_spread import OVERHEAD, Spread, spread
 from analysis.report.figures_time import Curve, curve
-from analysis.report.results import Results
 from analysis.report.setting import part, plain
 
 _PATTERNS = {

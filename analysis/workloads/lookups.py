@@ -8,13 +8,13 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.charts.chart import Quantity
 from analysis.contract.figures import SettingLine
 from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
 from analysis.contract.workload import WorkloadAnalysis
 from analysis.measures.of_lookups import LOOKUPS as MEASURES
 from analysis.measures.ratios import mean_ms
-from analysis.report.chart import Quantity
 from analysis.report.figures import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.report.figures_time import Curve, curve

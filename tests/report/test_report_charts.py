@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.axis import Axis, span
-from analysis.report.bars import BarChart, Row, bar_chart
-from analysis.report.chart import LineChart, Point, Quantity, Series, line_chart
+from analysis.charts.axis import Axis, span
+from analysis.charts.bars import BarChart, Row, bar_chart
+from analysis.charts.chart import LineChart, Point, Quantity, Series, line_chart
+from analysis.charts.numerals import estimate, number, quantity
+from analysis.charts.results import Results, variant_labels
 from analysis.report.figures import MAINTENANCE
-from analysis.report.numerals import estimate, number, quantity
-from analysis.report.results import Results, variant_labels
 from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from analysis.charts.results import ResultsError
 from analysis.report.compare import Comparison, Row, Value, compare
 from analysis.report.compare_table import comparison_tables
-from analysis.report.results import ResultsError
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.charts.results import ResultsError
 from analysis.measures.catalogue import describe
 from analysis.report.compare import compare
 from analysis.report.report import check_rows, write_report
-from analysis.report.results import ResultsError
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]

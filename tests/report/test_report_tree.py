@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.delivery_tree import build_tree, chosen_tree, draw
-from analysis.report.results import Results, ResultsError
+from analysis.charts.delivery_tree import build_tree, chosen_tree, draw
+from analysis.charts.results import Results, ResultsError
 from emulator.experiment.run.directory import RunDirectory
 
 

@@ -209,9 +209,9 @@ def compare(
 ) -> None:
     """Show the measures of two runs side by side."""
     with endings():
+        from analysis.charts.results import ResultsError
         from analysis.report.compare import compare as compare_runs
         from analysis.report.compare_table import comparison_tables
-        from analysis.report.results import ResultsError
 
         first, second = _open(a), _open(b)
         for directory in (first, second):
@@ -351,8 +351,8 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
 
 def _report(directory: RunDirectory, screen: Screen) -> None:
     with screen.step("writing the report", 0):
+        from analysis.charts.results import ResultsError
         from analysis.report.report import write_report
-        from analysis.report.results import ResultsError
 
         try:
             write_report(directory)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.charts.chart import Quantity
 from analysis.contract.measures import Measure, MeasureGroup
 from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload import WorkloadAnalysis
-from analysis.report.chart import Quantity
 from analysis.report.figures_spread import cdf
 
 GROUP = "Membership"
@@ -61,8 +61,8 @@ def _load(tables: RunTables) -> DataFrame:
 
 DETECTIONS = Table(
     "detections",
-    "One row for each crash in the measure phase: subject, session, end_s (when it crashed), first_s and last_s "
-    "(from then until the first and the last member declared it failed; null if none did).",
+    "One row for each crash in the measure phase: subject, session, end_s (when it crashed), first_s and "
+    "last_s (from then until the first and the last member declared it failed; null if none did).",
     "trial string, subject int, session int, end_s double, first_s double, last_s double",
     ("end_s", "subject", "session"),
     _detections,

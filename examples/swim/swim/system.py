@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from emulator.contract.gauges import Gauge
 from emulator.contract.protocol import Application, Environment, Message
@@ -22,7 +22,9 @@ FAILED: Final = 2
 class Swim(Application):
     """One member."""
 
-    GAUGES = {"members": Gauge("Others that a member takes for alive.", "peers", None, sampled=True)}
+    GAUGES: ClassVar = {
+        "members": Gauge("Others that a member takes for alive.", "peers", None, sampled=True)
+    }
 
     def __init__(self, environment: Environment, parameters: SwimParameters) -> None:
         super().__init__(environment)
@@ -161,7 +163,7 @@ class Swim(Application):
 
 
 def _order(word: Update) -> tuple[int, bool, int, int]:
-    """Which word overrides which: of a later life, then failed, then of a later incarnation, then suspected."""
+    """A word overrides those of a lesser order: of earlier lives, then not failed, then earlier incarnations."""
     return word.life, word.state == FAILED, word.incarnation, word.state
 
 

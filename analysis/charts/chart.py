@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from analysis.report.axis import Axis, Tick, span
-from analysis.report.numerals import estimate, is_share, quantity, shown, shown_unit
+from analysis.charts.axis import Axis, Tick, span
+from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit
 
 WIDTH = 480
 _LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.report.axis import Axis, Tick, span
-from analysis.report.chart import WIDTH, Quantity
-from analysis.report.numerals import is_share, shown
+from analysis.charts.axis import Axis, Tick, span
+from analysis.charts.chart import WIDTH, Quantity
+from analysis.charts.numerals import is_share, shown
 
 _LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
 _BAR_TOP, BAR_HEIGHT = 18, 15

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analysis.report.numerals import number
+from analysis.charts.numerals import number
 
 
 @dataclass(frozen=True, slots=True)

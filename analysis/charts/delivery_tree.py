@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.report.results import Results, ResultsError
-from analysis.tables.kinds import EVENT, NOTIFICATION
+from analysis.charts.results import Results, ResultsError
+from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 
 LARGEST = 200
 """Publications with more deliveries are not chosen for a drawing."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.report.numerals import number
+from analysis.charts.numerals import number
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.run.directory import RunDirectory
 
