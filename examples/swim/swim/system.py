@@ -163,7 +163,7 @@ class Swim(Application):
 
 
 def _order(word: Update) -> tuple[int, bool, int, int]:
-    """A word overrides those of a lesser order: of earlier lives, then not failed, then earlier incarnations."""
+    """A word overrides those of a lesser order: an earlier life, not failed, an earlier incarnation."""
     return word.life, word.state == FAILED, word.incarnation, word.state
 
 
