@@ -19,6 +19,7 @@ SANS_IO = (
     "emulator.compact",
     "emulator.contract.gauges",
     "emulator.contract.interests",
+    "emulator.contract.outcomes",
     "emulator.messages",
     "emulator.contract.identifiers",
     "emulator.contract.protocol",

@@ -33,6 +33,7 @@ MODULES = (
     "emulator.contract.gauges",
     "emulator.contract.identifiers",
     "emulator.contract.interests",
+    "emulator.contract.outcomes",
     "emulator.compact.number_maps",
     "emulator.compact.number_sets",
     "emulator.messages.catalogue",
