@@ -34,6 +34,6 @@ def describe(name: str, gauges: Mapping[str, Gauge] | None = None) -> Measure:
         title = gauge.replace("_", " ").capitalize() + (f" ({channel})" if channel else "")
         about = "What peers told of themselves at the end of the measure phase, mean over peers."
         told = (gauges or {}).get(name.removeprefix(STATE_PREFIX), Gauge())
-        better = _BETTER.get(told.better)
+        better = _BETTER.get(told.better or "")
         return Measure(title, told.unit, better, f"{told.text} {about}" if told.text else about, "Overlay")
     return own_measures()[name]

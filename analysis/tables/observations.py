@@ -73,7 +73,7 @@ def gauges(tables: Tables) -> dict[str, Gauge]:
     """
     found: dict[str, set[Gauge]] = {}
     for row in tables["gauges"].collect():
-        gauge = Gauge(row.text, row.unit, row.better)
+        gauge = Gauge(row.text, row.unit, row.better or None)
         found.setdefault(row.name, set()).add(gauge)
         if row.channel:
             found.setdefault(f"{row.channel}/{row.name}", set()).add(gauge)

@@ -13,15 +13,15 @@ class Gauge:
     """What is measured, in a sentence."""
     unit: str = ""
     """Such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
-    better: str = ""
-    """"higher" or "lower"; empty if neither is."""
+    better: str | None = None
+    """"higher" or "lower"; None if neither is."""
     sampled: bool = False
     """Whether it is also recorded over time, each `telemetry.metrics_interval` of the whole trial."""
 
     def problem(self) -> str:
         """What is wrong with it, or an empty text."""
-        if self.better not in ("", "higher", "lower"):
-            return f'its `better` is {self.better!r}: write "higher", "lower" or leave it out'
+        if self.better not in (None, "higher", "lower"):
+            return f'its `better` is {self.better!r}: write "higher", "lower" or None'
         if not isinstance(self.text, str) or not isinstance(self.unit, str):
             return "its text and its unit are texts"
         return ""
