@@ -21,7 +21,7 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml
 
 # With an archive of its classes Java starts Spark in half the time; without, everything works, slower.
 $(VENV)/archived: emulator/_compiled/stamp
-	-$(BIN)/python -m analysis.class_archiving
+	-$(BIN)/python -m analysis.make_class_archive
 	touch $@
 
 trellis/v1/stamp: $(wildcard protos/trellis/v1/*.proto) emulator/messages/generate.py \

@@ -11,7 +11,7 @@ from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.contract.trouble import Trouble
 from analysis.engine.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.engine.session import spark_session
-from analysis.measures.measures import Measured, measure_all
+from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analysis.claims.papers import judge
-from analysis.contract.kinds import own
 from analysis.contract.trials import TrialRecord
-from analysis.measures.measures import Measured, Values
+from analysis.contract.workload_kinds import own
+from analysis.measures.measure_run import Measured, Values
 from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 import grpc.aio
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.fleet.host.clock_offset import measure_clock_offset

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.processes import run_processes

@@ -14,7 +14,7 @@ from benchmarks.newscast import NEWSCAST
 from emulator.compiler.finder import WHY_INTERPRETED
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run import run_virtual

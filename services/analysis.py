@@ -28,7 +28,7 @@ from emulator.experiment.plan.provenance import OtherPlan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun
 from emulator.files.damage import DamagedFile
-from emulator.trials.run_standing import Reader
+from emulator.trials.run_progress import Reader
 from services.endings import in_words
 
 if TYPE_CHECKING:

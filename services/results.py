@@ -28,7 +28,7 @@ from typing import Any
 
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
-from emulator.trials.run_standing import Reader
+from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
 from services.results_page import waiting_page

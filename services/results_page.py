@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from emulator.trials.run_standing import ENDED, Standing, TrialStanding
+from emulator.trials.run_progress import ENDED, Standing, TrialStanding
 
 PERIOD = 3
 """Seconds between two loads."""

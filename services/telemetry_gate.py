@@ -12,7 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-from emulator.telemetry.gate import serve_gate
+from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
 from services.credentials import add_certificates, certificates_of
 from services.endings import in_words

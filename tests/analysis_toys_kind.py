@@ -11,7 +11,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 
 
 def _interests(tables: RunTables) -> DataFrame:

@@ -8,13 +8,13 @@ from typing import Any
 
 from emulator.contract.protocol import Event, Outcome, PubSub, RangeInterest
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.layouts.layout import lay_out
 from emulator.network.build import build_network
 from emulator.runtime.script import Join
+from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.runtime.virtual.life import VirtualLife
-from emulator.runtime.virtual.world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 DOMAIN = (0.0, 100.0)

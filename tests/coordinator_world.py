@@ -9,7 +9,7 @@ import pyarrow as pa
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.fleet.coordinator.coordinator import Coordinator
-from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 from trellis.v1 import control_pb2
 

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
-from emulator.trials.run_standing import Reader
+from emulator.trials.run_progress import Reader
 
 LABELS = {"app.kubernetes.io/name": "trellis"}
 COLUMNS = ("Name", "Ready", "Status", "Restarts")

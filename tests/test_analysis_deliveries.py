@@ -10,7 +10,7 @@ from analysis_golden import OVERLAY, Host, Part, Trace, peers_of_plan, table, wr
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.measures.measures import Values, measure
+from analysis.measures.measure_run import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from emulator.contract.protocol import Event, Installation

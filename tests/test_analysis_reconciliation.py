@@ -11,7 +11,7 @@ from analysis_golden import TRIAL, golden_run, write_outcome
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord, read_experiment, read_trials
-from analysis.measures.measures import Measured
+from analysis.measures.measure_run import Measured
 from analysis.otlp.source import OtlpSource
 from analysis.pipeline import analyze
 from analysis.summary import summarize

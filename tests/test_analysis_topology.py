@@ -11,7 +11,7 @@ from analysis_golden import Host, Part, table, write_outcome
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.measures.measures import Values, measure
+from analysis.measures.measure_run import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from emulator.experiment.file.spec import TrialSpec

@@ -10,7 +10,7 @@ from analysis_golden import OVERLAY, Host, Part, peers_of_plan, table, write_out
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.measures.measures import Values, measure
+from analysis.measures.measure_run import Values, measure
 from analysis.measures.series import build_series
 from analysis.tables.build import build_tables
 from emulator.contract.identifiers import RING, encode, hash_of_peer

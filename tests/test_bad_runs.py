@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import trials
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan, check_plan
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory, write_whole
 from emulator.experiment.run.runs import make_run, new_folder

@@ -46,7 +46,7 @@ import json
 import sys
 from pathlib import Path
 from emulator.compiler.finder import WHY_INTERPRETED
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.file.spec import TrialSpec
 from emulator.layouts.layout import lay_out

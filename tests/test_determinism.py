@@ -11,7 +11,7 @@ from analysis.pipeline import analyze
 from emulator.experiment.file.load import load
 from emulator.experiment.file.resolved import resolved_yaml
 from emulator.experiment.file.variants import trials
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.virtual.run import run_virtual
 

@@ -81,7 +81,7 @@ from emulator.compiler.finder import why_package_interpreted
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.load import load
 from emulator.experiment.file.package_experiments import locate
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.file.variants import variants
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.virtual.run import run_virtual

@@ -21,10 +21,10 @@ from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes.aio.client.exceptions import ApiException
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from emulator.fleet.pods import churn_controller, pod_watch
+from emulator.fleet.pods import churn_controller, kubernetes_api
 from emulator.fleet.pods.churn_controller import pod_namer, run_churn
 from emulator.fleet.pods.kill_schedule import Pace, Pod
-from emulator.fleet.pods.pod_watch import Pods, PodsDenied
+from emulator.fleet.pods.kubernetes_api import Pods, PodsDenied
 from emulator.telemetry.otlp_files import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
 from trellis.v1 import control_pb2_grpc
@@ -119,7 +119,7 @@ class _FakeAnswer:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(churn_controller, "_LOOK_PERIOD", 0.05)
     monkeypatch.setattr(churn_controller, "_BACK_OFF", (0.02, 0.1))
-    monkeypatch.setattr(pod_watch, "_BACK_OFF", (0.02, 0.1))
+    monkeypatch.setattr(kubernetes_api, "_BACK_OFF", (0.02, 0.1))
 
 
 @asynccontextmanager

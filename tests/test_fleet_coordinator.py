@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from emulator.experiment.file.spec import TrialSpec
 from emulator.fleet.coordinator.conductor import follow, lose_silent
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.coordinator.journal import Journal, replay
-from emulator.fleet.coordinator.measured_fidelity import judge
 from emulator.fleet.host.assignment import script_in
 from emulator.fleet.host.clock_offset import clock_exchange
 from emulator.fleet.host.delay_enforcement import Enforcement

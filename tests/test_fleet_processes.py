@@ -20,7 +20,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.processes import run_processes

@@ -16,8 +16,8 @@ from emulator.experiment.run.fidelity import Fidelity
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.conductor import follow
 from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.coordinator.journal import Journal, replay
-from emulator.fleet.coordinator.measured_fidelity import judge
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.runtime.realtime.clock import unix_ns
 from trellis.command.terminal import told

@@ -18,7 +18,7 @@ from coordinator_world import (
 )
 
 from emulator.fleet.coordinator.coordinator import Coordinator
-from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.host.stop_signals import WORD
 from trellis.v1 import control_pb2
 

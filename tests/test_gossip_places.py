@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.compact.places import NOWHERE, Places
+from emulator.compact.peer_positions import NOWHERE, PeerPositions
 
 peers = st.lists(st.integers(0, 5000), max_size=40)
 
 
 @given(st.lists(peers, max_size=4))
 def test_says_what_a_dictionary_would(turns: list[list[int]]) -> None:
-    places = Places()
+    places = PeerPositions()
     for turn in turns:
         places.clear()
         known: dict[int, int] = {}
@@ -23,7 +23,7 @@ def test_says_what_a_dictionary_would(turns: list[list[int]]) -> None:
 
 
 def test_grows_with_what_is_noted() -> None:
-    places = Places()
+    places = PeerPositions()
     places.clear()
     for peer in range(3000):
         assert places.note(peer * 7, peer) == peer

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.layout import lay_out, round_trips
 from emulator.layouts.trees import shortest_path_tree, spanning_length, spanning_tree

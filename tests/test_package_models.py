@@ -116,7 +116,7 @@ from pathlib import Path
 from random import Random
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import variants
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.network.build import build_network
 from emulator.runtime.virtual.run import run_virtual

@@ -10,7 +10,7 @@ import pytest
 from small_trial import Outcome, expected, run
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.fleet.processes import run_processes

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 

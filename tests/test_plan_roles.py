@@ -9,8 +9,8 @@ import pytest
 from test_plan_draw import same, spec
 
 from emulator.contract.registry import WORKLOADS
-from emulator.experiment.file.combinations import check_plan_inputs
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.file.cross_checks import check_plan_inputs
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import GiveUp, TakeUp

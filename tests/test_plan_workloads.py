@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from test_plan_draw import CHURN, same, spec
 
-from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 

@@ -18,8 +18,8 @@ from emulator.network.build import build_network
 from emulator.protocols.pubsub.li.node import Name
 from emulator.protocols.pubsub.li.pieces import matches
 from emulator.protocols.pubsub.li.system import Li
+from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.runtime.virtual.life import VirtualLife
-from emulator.runtime.virtual.world import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 PEERS = 30

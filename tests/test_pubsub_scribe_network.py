@@ -9,7 +9,7 @@ import pytest
 from small_trial import Outcome, expected, run
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 
 PEERS = 60
 overlays = pytest.mark.parametrize("overlay", ["pastry", "small-world"])

@@ -11,7 +11,7 @@ import pytest
 from small_trial import Outcome, Publication, Session, Subscription, expected, make_plan, run, trial_spec
 from witness import WITNESS, read_ledger
 
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.telemetry import names
 

@@ -13,7 +13,7 @@ from small_trial import expected
 from analysis.contract.trials import TrialRecord
 from analysis.tables.build import build_tables
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.virtual.run import run_virtual

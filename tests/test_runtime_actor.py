@@ -15,10 +15,10 @@ from workload_toys import ModuloLookups
 from emulator.contract.protocol import Application, Environment, Event, TopicInterest
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import Held
-from emulator.runtime.actor import Actor, PlannedLife
-from emulator.runtime.actor import World as ActorWorld
 from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
+from emulator.runtime.script_actor import PlannedLife, ScriptActor
+from emulator.runtime.script_actor import World as ActorWorld
 from emulator.workload.events import Publish, Subscription
 
 SEVEN, EIGHT = Subscription(0, TopicInterest(7)), Subscription(1, TopicInterest(8))
@@ -93,8 +93,8 @@ def noting(notes: list[object]) -> Callable[[Environment], Application]:
 
 
 @pytest.fixture
-def actor(world: World, notes: list[object]) -> Actor:
-    return Actor(Stage(world), Script([], HELD), WORKLOADS["topics"], noting(notes), seed=1)
+def actor(world: World, notes: list[object]) -> ScriptActor:
+    return ScriptActor(Stage(world), Script([], HELD), WORKLOADS["topics"], noting(notes), seed=1)
 
 
 def told(world: World) -> list[tuple[str, dict[str, object]]]:
@@ -106,7 +106,7 @@ def told(world: World) -> list[tuple[str, dict[str, object]]]:
 
 
 def test_who_joins_holds_what_it_holds_then_before_it_starts(
-    world: World, actor: Actor, notes: list[object]
+    world: World, actor: ScriptActor, notes: list[object]
 ) -> None:
     actor.join(0, Join(3), [1, 2])
     assert notes == [TopicInterest(7), ("start", [1, 2])]
@@ -114,7 +114,7 @@ def test_who_joins_holds_what_it_holds_then_before_it_starts(
 
 
 def test_what_is_held_already_is_not_taken_up_again_and_what_is_not_held_is_not_given_up(
-    world: World, actor: Actor, notes: list[object]
+    world: World, actor: ScriptActor, notes: list[object]
 ) -> None:
     actor.join(0, Join(0), [])
     notes.clear()
@@ -127,7 +127,7 @@ def test_what_is_held_already_is_not_taken_up_again_and_what_is_not_held_is_not_
 
 @pytest.mark.parametrize(("topic", "interested"), [(7, True), (8, False)])
 def test_a_publication_says_whether_its_publisher_is_interested(
-    world: World, actor: Actor, notes: list[object], topic: int, interested: bool
+    world: World, actor: ScriptActor, notes: list[object], topic: int, interested: bool
 ) -> None:
     actor.join(0, Join(0), [])
     assert actor.ask(0, Publish(Event(5, 0, topic)))
@@ -135,7 +135,7 @@ def test_a_publication_says_whether_its_publisher_is_interested(
     assert told(world)[-1] == ("publish", {"topic": topic, "event": 5, "interested": interested})
 
 
-def test_who_is_down_is_asked_for_nothing(world: World, actor: Actor, notes: list[object]) -> None:
+def test_who_is_down_is_asked_for_nothing(world: World, actor: ScriptActor, notes: list[object]) -> None:
     assert not actor.ask(0, Publish(Event(5, 0, 7)))
     actor.change(0, TakeUp(SEVEN))
     assert not notes
@@ -144,7 +144,7 @@ def test_who_is_down_is_asked_for_nothing(world: World, actor: Actor, notes: lis
 
 @pytest.mark.parametrize("graceful", [True, False])
 def test_only_who_leaves_gracefully_hears_of_it(
-    world: World, actor: Actor, notes: list[object], graceful: bool
+    world: World, actor: ScriptActor, notes: list[object], graceful: bool
 ) -> None:
     actor.join(0, Join(0), [])
     notes.clear()
@@ -155,6 +155,6 @@ def test_only_who_leaves_gracefully_hears_of_it(
 
 
 def test_a_protocol_that_cannot_be_asked_is_refused_by_name(world: World) -> None:
-    tested = Actor(Stage(world), Script([], []), WORKLOADS["topics"], ModuloLookups, seed=1)
+    tested = ScriptActor(Stage(world), Script([], []), WORKLOADS["topics"], ModuloLookups, seed=1)
     with pytest.raises(TypeError, match=r'ModuloLookups is no PubSub, .* kind "topics"'):
         tested.join(0, Join(0), [])

@@ -11,7 +11,7 @@ from fleet_toys import Flood, FloodParameters
 from realtime_world import World
 
 from emulator.contract.registry import WORKLOADS
-from emulator.runtime.realtime.controller import Contacts, Controller
+from emulator.runtime.realtime.script_follower import Contacts, ScriptFollower
 from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import Join, Leave, Script, Step
 from emulator.telemetry import names
@@ -25,8 +25,8 @@ async def nobody(
 
 def controller(
     world: World, steps: list[Step], *, sessions_end_with_host: bool = False, **fields: Any
-) -> Controller:
-    made = Controller(
+) -> ScriptFollower:
+    made = ScriptFollower(
         world.host,
         Script(steps, [], fields.pop("roles", {})),
         WORKLOADS["topics"],

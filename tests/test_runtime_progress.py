@@ -10,7 +10,7 @@ import pytest
 import workload_toys  # noqa: F401 - registers the systems
 from small_trial import trial_spec
 
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run import run_virtual

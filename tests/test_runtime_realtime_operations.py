@@ -18,7 +18,7 @@ from workload_toys import ContentFlood, FloodParameters, LateLookups, ModuloLook
 from emulator.contract.identifiers import RING
 from emulator.contract.protocol import Event, Lookup, RangeInterest, Timer
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.fleet.processes import run_processes

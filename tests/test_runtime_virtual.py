@@ -7,7 +7,7 @@ from pathlib import Path
 from small_trial import run
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 
 SMALL_VITIS = {
     "system": {"name": "vitis"},

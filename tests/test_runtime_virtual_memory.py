@@ -12,7 +12,7 @@ from told_and_handed import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.layout import lay_out
 from emulator.protocols.pubsub.vitis.vitis import Vitis

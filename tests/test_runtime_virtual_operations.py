@@ -10,7 +10,7 @@ import workload_toys
 from small_trial import Outcome, Span, make_plan, run, trial_spec
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.telemetry import names
 

@@ -16,7 +16,7 @@ import pytest
 
 from emulator.experiment.run.archive import pack, unpack
 from emulator.experiment.run.directory import RunDirectory
-from emulator.trials.run_standing import Standing
+from emulator.trials.run_progress import Standing
 from services import results
 from services.results import ResultsServer
 

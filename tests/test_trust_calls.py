@@ -14,7 +14,7 @@ import grpc.aio
 import pytest
 from test_fleet_coordinator import spec_of
 
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService

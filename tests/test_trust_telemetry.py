@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from test_telemetry_export import Collector, running
 
+from emulator.telemetry.collector_gate import NotTheirs, refuse_others, serve_gate
 from emulator.telemetry.exporter import METHODS, Exporter, ExportError, admitted
-from emulator.telemetry.gate import NotTheirs, refuse_others, serve_gate
 from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.recorder import Recorder
 from emulator.trust.credentials import OPEN, bearer

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.workload.boxes import draw_regions
 from emulator.workload.content_patterns import BoxPattern
 from emulator.workload.source import Rows

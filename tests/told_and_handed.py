@@ -19,7 +19,7 @@ from analysis.tables.build import build_tables
 from emulator.contract import registry
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import SystemSpec, TrialSpec
-from emulator.experiment.plan.draw import draw_plan
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity

@@ -1,6 +1,6 @@
 """An archive of the classes that the analysis loads, which halves the time until Spark works.
 
-Java writes and reads it (JEP 483: an "AOT cache"); `analysis.class_archiving` has it made. It lies in the
+Java writes and reads it (JEP 483: an "AOT cache"); `analysis.make_class_archive` has it made. It lies in the
 user's cache directory and is of this Java and this Spark alone. Without it everything works, slower.
 """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.contract.kinds import kinds
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup
+from analysis.contract.workload_kinds import kinds
 from analysis.measures.every_trial import EVERY_TRIAL
 from emulator.contract.gauges import Gauge
 

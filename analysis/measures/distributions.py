@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analysis.contract.kinds import Kind
+from analysis.contract.workload_kinds import Kind
 from analysis.tables.costs import KINDS
 from analysis.tables.roles import has_duty
 

@@ -8,10 +8,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analysis.contract.kinds import Kind, kinds
 from analysis.contract.tables import SeriesPart
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
+from analysis.contract.workload_kinds import Kind, kinds
 from analysis.measures.distributions import delay_cdf
 from analysis.measures.ratios import mean_ms
 from analysis.tables.build import Tables

@@ -10,7 +10,7 @@ from typing import Any
 from scipy.special import stdtrit
 
 from analysis.contract.trials import TrialRecord
-from analysis.measures.measures import Values
+from analysis.measures.measure_run import Values
 
 _CONFIDENCE = 0.95
 

@@ -12,9 +12,9 @@ from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
-from analysis.contract.kinds import Kind, named, own
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import Trouble, Unfit
+from analysis.contract.workload_kinds import Kind, named, own
 from analysis.report.figures import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 

@@ -139,11 +139,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from analysis.contract.kinds import Kind, kinds
 from analysis.contract.packages import Brought
 from analysis.contract.trials import TrialRecord, trial_frame
 from analysis.contract.trouble import Trouble
-from analysis.contract.workload import INTERESTS
+from analysis.contract.workload_analysis import INTERESTS
+from analysis.contract.workload_kinds import Kind, kinds
 from analysis.engine.progress import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.contract.kinds import Kind
 from analysis.contract.packages import Brought, brought
 from analysis.contract.tables import Table
 from analysis.contract.trials import TrialRecord
+from analysis.contract.workload_kinds import Kind
 from analysis.tables.parquet import TablesInMaking
 
 _LATER = ("series", "delay_cdf")

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from analysis.charts.chart import Quantity
 from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, Table
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.by_content import BY_CONTENT
 from analysis.measures.distributions import cost_cdf, nothing
 from analysis.measures.events import EVENTS

@@ -12,7 +12,7 @@ from analysis.charts.chart import Quantity
 from analysis.contract.figures import SettingLine
 from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.of_lookups import LOOKUPS as MEASURES
 from analysis.measures.ratios import mean_ms
 from analysis.report.figures import against

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from analysis.contract.tables import Table
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.by_topic import BY_TOPIC
 from analysis.measures.clusters import clusters
 from analysis.measures.events import EVENTS

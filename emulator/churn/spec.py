@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.churn.model import ChurnModel
 from emulator.churn.models import Pareto, Poisson, Skype, Static, TraceFile
-from emulator.contract.kinds import kinds_of_packages
+from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration
 
 

@@ -19,7 +19,7 @@ from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.conductor import Fleet, conduct
 from emulator.fleet.coordinator.coordinator import Coordinator
-from emulator.fleet.coordinator.measured_fidelity import judge
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.host.member import own_versions
 from emulator.fleet.host.stop_signals import WORD, is_stopped
 from emulator.runtime.progress import Report

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from emulator.contract.kinds import kinds_of_packages
+from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel

@@ -108,7 +108,7 @@ def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
     Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec,
     DamagedFile if that cannot be read.
     """
-    from emulator.experiment.plan.draw import draw_plan
+    from emulator.experiment.plan.draw_plan import draw_plan
     from emulator.experiment.plan.provenance import check_spec, check_tables, write_plan
     from emulator.experiment.plan.tables import check_plan
 

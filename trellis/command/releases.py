@@ -17,7 +17,7 @@ from trellis.command.options import Namespace
 from trellis.command.outcome import out, say_summary
 
 if TYPE_CHECKING:
-    from emulator.trials.run_standing import Standing
+    from emulator.trials.run_progress import Standing
     from trellis.command.release.helm import Helm
     from trellis.command.release.release import Release
     from trellis.command.terminal import Step

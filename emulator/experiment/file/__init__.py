@@ -2,6 +2,6 @@
 
 `spec` is what a file may say, `load` reads and checks one. `document` keeps the lines of values and
 `explain` words the problems; `keys`, `options`, `vary` and `variants` are about keys and their values;
-`combinations`, `size_limits`, `input_paths`, `input_contents` and `system_fit` refuse what cannot be run;
+`cross_checks`, `size_limits`, `input_paths`, `input_contents` and `system_fit` refuse what cannot be run;
 `package_experiments` are the files that packages bring.
 """

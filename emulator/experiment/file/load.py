@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.churn.model import ChurnModel
 from emulator.churn.spec import OWN_KINDS as CHURN_KINDS
-from emulator.contract.kinds import broken_kinds
+from emulator.contract.package_models import broken_kinds
 from emulator.contract.packages import BadPackage
 from emulator.experiment.file.document import (
     WRITTEN,
@@ -219,7 +219,7 @@ def _check_system(system: Any) -> list[Finding]:
 
 def _check_combination(spec: TrialSpec) -> list[Finding]:
     """What each key allows alone, but not all of them together."""
-    from emulator.experiment.file.combinations import check_plan_inputs
+    from emulator.experiment.file.cross_checks import check_plan_inputs
 
     # Whether files are there was told when their names were completed.
     findings = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]

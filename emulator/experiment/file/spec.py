@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.churn.spec import ChurnSpec
-from emulator.experiment.file.tolerance import Allowance, Amount
+from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.files.quantities import Duration
 from emulator.network.spec import NetworkSpec
 from emulator.workload.spec import WorkloadSpec
@@ -86,31 +86,6 @@ class Kubernetes(RealTime):
 
 
 Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind")]
-
-
-class FidelityLimits(_Model):
-    """Beyond any of these a trial is invalid. Durations are in trial time."""
-
-    timer_lateness_p99: Duration = Field(0.100, gt=0)
-    delay_error_p99: Duration = Field(
-        0.100, gt=0, description="achieved less requested one-way delay of probes"
-    )
-    session_error_p99: Duration = Field(
-        0.100, gt=0, description="achieved against planned join and leave times"
-    )
-    round_trip_error_p99: Duration = Field(
-        0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
-    )
-    loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
-    dropped_envelopes: int = Field(0, ge=0)
-    lost_spans: int = Field(0, ge=0)
-    hosts_restarted: Allowance = Field(
-        Amount(), description="hosts that the plan did not restart; or a share"
-    )
-    hosts_lost: Allowance = Field(Amount(), description="hosts that did not come back; or a share")
-    operations_missed: Allowance = Field(
-        Amount(), description="publications and lookups of peers that were not up; or a share"
-    )
 
 
 class TelemetrySpec(_Model):

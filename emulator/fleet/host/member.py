@@ -27,8 +27,8 @@ from emulator.fleet.host.delay_enforcement import Enforcement, NotEnforced
 from emulator.runtime.breaches import Breaches
 from emulator.runtime.realtime.checked_host import CheckedHost
 from emulator.runtime.realtime.clock import TrialClock
-from emulator.runtime.realtime.controller import Contacts, Controller
 from emulator.runtime.realtime.host import Host
+from emulator.runtime.realtime.script_follower import Contacts, ScriptFollower
 from emulator.runtime.realtime.self_measurement import Observer, progress_of
 from emulator.runtime.realtime.streams import Links, LinksService
 from emulator.telemetry.exporter import admitted
@@ -158,7 +158,7 @@ class Membership:
         breaches = host.watch(spec.system.name) if isinstance(host, CheckedHost) else Breaches()
         system = SYSTEMS[spec.system.name]
         parameters = system.parameters.model_validate(spec.system.parameters)
-        controller = Controller(
+        controller = ScriptFollower(
             host,
             self._script,
             spec.workload.kind,
@@ -208,7 +208,7 @@ class Membership:
         start: control_pb2.Start = await self._asked(call, _START_LIMIT)
         return start
 
-    async def _live(self, host: Host, controller: Controller, start: control_pb2.Start) -> None:
+    async def _live(self, host: Host, controller: ScriptFollower, start: control_pb2.Start) -> None:
         """From the common start to the end of the trial."""
         links = Links(host, start.addresses, self._enforcement.prepare, self._credentials)
         self._service.links = links

@@ -15,7 +15,7 @@ import grpc.aio
 from emulator.fleet.coordinator.coordinator import CONTROLLER
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.pods.kill_schedule import Deletion, Kill, Outcome, Pace, Pod, PodChurn
-from emulator.fleet.pods.pod_watch import Pods
+from emulator.fleet.pods.kubernetes_api import Pods
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.self_measurement import told_of

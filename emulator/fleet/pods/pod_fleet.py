@@ -17,8 +17,8 @@ from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.conductor import follow
 from emulator.fleet.coordinator.coordinator import Coordinator
+from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.coordinator.journal import Journal, replay
-from emulator.fleet.coordinator.measured_fidelity import judge
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.fleet.host.member import own_versions
 from emulator.runtime.progress import Report

@@ -12,12 +12,12 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.compact.places import Places
+from emulator.compact.peer_positions import PeerPositions
 from emulator.contract.protocol import Environment, Membership
 from emulator.protocols.gossip.sightings import Sightings, age_ms, told
 from trellis.v1.overlay import Contact, NewscastExchange, Profile
 
-_PLACES: Final = Places()
+_PLACES: Final = PeerPositions()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -12,12 +12,12 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from emulator.compact.places import NOWHERE, Places
+from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.protocol import Environment
 from emulator.protocols.gossip.sightings import Sightings, age_ms, told
 from trellis.v1.overlay import Profile, TManExchange
 
-_PLACES: Final = Places()
+_PLACES: Final = PeerPositions()
 
 
 class TMan:

@@ -11,8 +11,8 @@ import psutil
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.runtime.distribution import Distribution
-from emulator.runtime.realtime.controller import Controller
 from emulator.runtime.realtime.host import Host
+from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
 
 _PROBE_PERIOD = 0.05
@@ -49,7 +49,7 @@ class Observer:
         host = self._host
         host.recorder.write_interval(host.clock.now_ns(), len(host.sessions), host.dropped.total())
 
-    def fidelity(self, controller: Controller) -> control_pb2.HostFidelity:
+    def fidelity(self, controller: ScriptFollower) -> control_pb2.HostFidelity:
         """Sum up what the emulation did at this host, at the end of the trial."""
         host = self._host
         return control_pb2.HostFidelity(

@@ -11,10 +11,10 @@ from random import Random
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
-from emulator.runtime.actor import PlannedLife
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
+from emulator.runtime.script_actor import PlannedLife
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder

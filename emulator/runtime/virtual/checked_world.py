@@ -14,8 +14,8 @@ from emulator.messages.message import Message
 from emulator.network.links import Network
 from emulator.runtime.breaches import Breaches
 from emulator.runtime.peer_channels import Channel
+from emulator.runtime.virtual.event_loop import Arrival, VirtualWorld
 from emulator.runtime.virtual.life import VirtualLife
-from emulator.runtime.virtual.world import Arrival, VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 

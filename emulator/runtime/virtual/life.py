@@ -12,8 +12,8 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
-from emulator.runtime.actor import PlannedLife, World
 from emulator.runtime.peer_channels import Channel
+from emulator.runtime.script_actor import PlannedLife, World
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
@@ -54,7 +54,7 @@ class VirtualTimer(Timer):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VirtualLoop(World):
+class LifeHost(World):
     """The world on the virtual clock, as far as a life needs it: the loop that drives all of them."""
 
     time: float
@@ -94,7 +94,7 @@ class VirtualLife(PlannedLife):
     """A peer's place in the world from a join to the next leave."""
 
     def __init__(
-        self, world: VirtualLoop, peer: int, session: int, rng: random.Random, role: str = "peer"
+        self, world: LifeHost, peer: int, session: int, rng: random.Random, role: str = "peer"
     ) -> None:
         super().__init__(peer, session, rng, role)
         self.world = world

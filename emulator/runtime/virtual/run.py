@@ -12,7 +12,7 @@ from emulator.network.build import build_network
 from emulator.runtime.breaches import checks_asked_for, contract_check
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual.checked_world import CheckedWorld
-from emulator.runtime.virtual.world import VirtualWorld
+from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 EPOCH_UNIX_NS = 1_000_000_000 * 10**9

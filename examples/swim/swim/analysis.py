@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analysis.charts.chart import Quantity
 from analysis.contract.measures import Measure, MeasureGroup
 from analysis.contract.tables import RunTables, Table
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.report.figures_spread import cdf
 
 GROUP = "Membership"

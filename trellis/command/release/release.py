@@ -12,7 +12,7 @@ from pathlib import Path
 from emulator.experiment.run.archive import ArchiveBomb, ArchiveError, unpack
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import new_folder
-from emulator.trials.run_standing import Standing
+from emulator.trials.run_progress import Standing
 from trellis.command.release.cluster import Cluster, Json
 from trellis.command.release.errors import NotThere, ReleaseError, Unreachable
 from trellis.command.release.results import Results

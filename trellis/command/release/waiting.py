@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from emulator.trials.run_standing import ENDED, Standing
+from emulator.trials.run_progress import ENDED, Standing
 from emulator.trials.sweep import Update
 from trellis.command.release.errors import ReleaseError, Unreachable
 from trellis.command.release.helm import Installing

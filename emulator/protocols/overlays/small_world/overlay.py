@@ -11,7 +11,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.compact.places import NOWHERE, Places
+from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.identifiers import RING, hash_of_peer
 from emulator.contract.protocol import Environment, Overlay
 from emulator.messages.message import Message
@@ -31,7 +31,7 @@ _WORD_COUNTS: Final = 2.5
 eyes only."""
 
 
-_PLACES: Final = Places()
+_PLACES: Final = PeerPositions()
 
 
 class Link:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from emulator.contract.protocol import Environment, Message
+from emulator.protocols.pubsub.li.direct_messages import Post
 from emulator.protocols.pubsub.li.parameters import LiParameters
-from emulator.protocols.pubsub.li.post import Post
 from emulator.protocols.pubsub.shared.recent import Recent
 from trellis.v1.content import EventContent, EventDelivery, EventDeliveryAck
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from emulator.contract.protocol import Environment, Message, Overlay, RangeInterest, Timer
+from emulator.protocols.pubsub.li.direct_messages import Post
 from emulator.protocols.pubsub.li.node import with_end
 from emulator.protocols.pubsub.li.parameters import LiParameters
 from emulator.protocols.pubsub.li.pieces import matches, subscription_objects
-from emulator.protocols.pubsub.li.post import Post
 from emulator.protocols.pubsub.li.probing import leaf_probe
 from emulator.protocols.pubsub.li.space import Schema
 from trellis.v1.content import InsertSub, InsertSubAck, ProbeSub, ProbeSubAck, SubscriptionObject

@@ -18,8 +18,8 @@ from emulator.contract.protocol import (
 from emulator.contract.system import OverlayKind, System
 from emulator.protocols.overlays.pastry.overlay import PASTRY
 from emulator.protocols.pubsub.li.delivery import Deliveries
+from emulator.protocols.pubsub.li.direct_messages import Post
 from emulator.protocols.pubsub.li.parameters import LiParameters, over
-from emulator.protocols.pubsub.li.post import Post
 from emulator.protocols.pubsub.li.publication import Publication
 from emulator.protocols.pubsub.li.space import Schema
 from emulator.protocols.pubsub.li.subscriber import Subscriber

@@ -26,7 +26,7 @@ from emulator.protocols.gossip.profiles import make_profile, utility
 from emulator.protocols.overlays.oscar.overlay import Oscar
 from emulator.protocols.pubsub.magnet.membership import InterestMembership
 from emulator.protocols.pubsub.magnet.parameters import MagnetParameters, parameters_over
-from emulator.protocols.pubsub.magnet.seat import Seat
+from emulator.protocols.pubsub.magnet.settling import Seat
 from emulator.protocols.pubsub.magnet.trees import PathTrees
 from emulator.protocols.pubsub.shared.home_publishing import NOBODY, HomePublishing
 from emulator.protocols.pubsub.shared.topics import topic_interest

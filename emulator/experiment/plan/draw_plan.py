@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from emulator.churn.draw_sessions import cut_by_crash, draw_flash_crowd, draw_sessions
 from emulator.churn.sessions import Sessions
 from emulator.contract.random_streams import generator
-from emulator.experiment.file.combinations import check_plan_inputs
+from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
-from emulator.experiment.plan.trial_drawing import draw_workload
 from emulator.network.build import draw_locations
 from emulator.workload.participants import draw_participants
 

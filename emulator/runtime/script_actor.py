@@ -96,7 +96,7 @@ class World(ABC):
         """Have the peer be down from now on: it sends nothing and its timers make no call."""
 
 
-class Actor:
+class ScriptActor:
     """Has the peers of a world do what the script says, each step when it is told to."""
 
     def __init__(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup, Tables
 from analysis.contract.packages import Brought
 from analysis.contract.trouble import NoTable, Trouble, Unfit
-from analysis.measures.asked import Asked, Trial, asked_of
+from analysis.measures.applicable import Asked, Trial, asked_of
 from analysis.measures.catalogue import describe
 from analysis.tables.observations import Unmeasured, gauges
 

@@ -1,4 +1,4 @@
-"""Makes the archive of classes: `python -m analysis.class_archiving`.
+"""Makes the archive of classes: `python -m analysis.make_class_archive`.
 
 Java analyses a small run and writes what it has loaded. That takes about a minute once, and 220 MB.
 """

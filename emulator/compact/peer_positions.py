@@ -11,7 +11,7 @@ _FIRST_SLOTS: Final = 256
 NOWHERE: Final = -1
 
 
-class Places:
+class PeerPositions:
     """The places of peers in a list: a hash table of packed numbers that is cleared in no time.
 
     One serves all peers of a process, as none of them keeps it while another one acts.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.contract.kinds import Kind, kinds
 from analysis.contract.measures import MeasureGroup
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import Trouble
+from analysis.contract.workload_kinds import Kind, kinds
 from analysis.measures.catalogue import own_measures
 from analysis.measures.every_trial import EVERY_TRIAL
 

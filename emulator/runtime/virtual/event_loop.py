@@ -20,13 +20,13 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.links import Network
-from emulator.runtime.actor import Actor, PlannedLife
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
+from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import Entry, EventQueue
-from emulator.runtime.virtual.life import VirtualLife, VirtualLoop, VirtualTimer
+from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
@@ -75,7 +75,7 @@ class Call(Entry):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VirtualWorld(VirtualLoop):
+class VirtualWorld(LifeHost):
     """The clock, the links and the peers of one trial."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
@@ -107,7 +107,7 @@ class VirtualWorld(VirtualLoop):
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
-        self._actor = Actor(self, script, kind, self._create, spec.seed)
+        self._actor = ScriptActor(self, script, kind, self._create, spec.seed)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from analysis.contract.trouble import Trouble
-from analysis.contract.workload import GENERIC, WorkloadAnalysis
+from analysis.contract.workload_analysis import GENERIC, WorkloadAnalysis
 from emulator.contract.packages import BadPackage
 from emulator.contract.registry import WORKLOADS
 

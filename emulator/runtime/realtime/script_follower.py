@@ -1,4 +1,4 @@
-"""The churn controller: makes a host's peers do what the plan says, by the host's own clock."""
+"""Follows the script of a host's peers by the host's own clock: it has them join, leave and be asked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from random import Random
 
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
-from emulator.runtime.actor import Actor, PlannedLife, World
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import GiveUp, Join, Leave, Script, Step, TakeUp
+from emulator.runtime.script_actor import PlannedLife, ScriptActor, World
 
 _RETRY = 0.010
 """Trial seconds until what is asked of a peer that is about to join is tried again."""
@@ -23,7 +23,7 @@ Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[
 """Tells the bootstrap service who (left, joins, asks); contacts for each that joins and that asks."""
 
 
-class Controller(World):
+class ScriptFollower(World):
     """Has the actor start and stop the peers of a host, and ask them for what the workload asks."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Controller(World):
         host when a peer is to leave. `incarnation` counts the starts of the host before this one."""
         self._host = host
         self._script = script
-        self._actor = Actor(self, script, kind, create, seed)
+        self._actor = ScriptActor(self, script, kind, create, seed)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation

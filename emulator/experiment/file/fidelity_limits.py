@@ -1,0 +1,35 @@
+"""The `fidelity:` part of an experiment file: the limits beyond which a trial is invalid."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.experiment.file.tolerance import Allowance, Amount
+from emulator.files.quantities import Duration
+
+
+class FidelityLimits(BaseModel):
+    """Beyond any of these a trial is invalid. Durations are in trial time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    timer_lateness_p99: Duration = Field(0.100, gt=0)
+    delay_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved less requested one-way delay of probes"
+    )
+    session_error_p99: Duration = Field(
+        0.100, gt=0, description="achieved against planned join and leave times"
+    )
+    round_trip_error_p99: Duration = Field(
+        0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
+    )
+    loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
+    dropped_envelopes: int = Field(0, ge=0)
+    lost_spans: int = Field(0, ge=0)
+    hosts_restarted: Allowance = Field(
+        Amount(), description="hosts that the plan did not restart; or a share"
+    )
+    hosts_lost: Allowance = Field(Amount(), description="hosts that did not come back; or a share")
+    operations_missed: Allowance = Field(
+        Amount(), description="publications and lookups of peers that were not up; or a share"
+    )
