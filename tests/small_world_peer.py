@@ -10,12 +10,12 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from emulator.contract.identifiers import hash_of_peer
-from emulator.messages.message import Message
+from emulator.messages.message import Message, Part
 from emulator.protocols.gossip.profiles import make_profile
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
-from trellis.v1.overlay import Contact, Profile, TManExchange
-from trellis.v1.pubsub import EventData, ProfileExchange, Proposals
+from trellis.v1.overlay import Contact, Profile, ProfileExchange, TManExchange
+from trellis.v1.pubsub import EventData, Proposals
 
 SELF = 50
 
@@ -59,11 +59,19 @@ class Peer:
             self.environment,
             SmallWorldParameters.model_validate({"routing_table": 40, "view": 40} | parameters),
             small_world_links=2,
-            proposals=lambda: self.proposals,
+            system=self,
         )
         self.application = Application()
         self.overlay.carry(self.application, EventData)
         self.overlay.start([])
+
+    def begin_round(self) -> None: ...
+
+    def rider(self) -> Part | None:
+        return self.proposals
+
+    def read_rider(self, content: bytes) -> Part:
+        return Proposals.read(content, 0, len(content))
 
     def hear_from(self, peers: Iterable[int], reply: bool = True) -> None:
         for peer in peers:

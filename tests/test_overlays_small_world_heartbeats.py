@@ -7,11 +7,12 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from small_world_peer import SELF, Peer, knowing, profile
 
+from emulator.messages.message import Undecoded
 from emulator.protocols.gossip.profiles import newer
 from emulator.protocols.overlays.small_world.overlay import Link, SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
-from trellis.v1.overlay import TManExchange
-from trellis.v1.pubsub import ProfileExchange, Proposals
+from trellis.v1.overlay import ProfileExchange, TManExchange
+from trellis.v1.pubsub import Proposals
 
 
 def test_each_round_all_neighbours_get_the_profile() -> None:
@@ -136,7 +137,7 @@ def test_a_heartbeat_is_the_same_object_as_long_as_it_says_the_same() -> None:
     assert said[0] is said[1]
     assert said[1] is not said[2]
     assert said[2] is said[3]
-    assert said[3].proposals is tested.proposals
+    assert said[3].rider is tested.proposals
     tested.overlay.describe({4: 1.0})
     tested.rounds(1)
     ((_, message),) = tested.environment.take(ProfileExchange)
@@ -149,3 +150,22 @@ def test_a_later_session_has_a_newer_profile() -> None:
         overlay = SmallWorld(FakeEnvironment(3, session=session), SmallWorldParameters(), small_world_links=1)
         sessions.append(overlay.profile)
     assert newer(sessions[1], sessions[0])
+
+
+def test_what_rides_on_a_heartbeat_from_another_host_is_read_by_the_system() -> None:
+    tested = Peer()
+    sent = ProfileExchange(True, profile(101), Proposals(hops=vec[i64]([1])))
+    came = ProfileExchange.read(sent.encode(), 0, len(sent.encode()))
+    assert isinstance(came.rider, Undecoded)
+    tested.hear_from([101])
+    tested.environment.hand_over(101, came)
+    (link,) = [link for link in tested.overlay.links() if link.peer == 101]
+    assert link.said is not None and link.said.rider == Proposals(hops=vec[i64]([1]))
+
+
+def test_a_rider_that_is_malformed_is_as_if_there_was_none() -> None:
+    tested = Peer()
+    tested.hear_from([101])
+    tested.environment.hand_over(101, ProfileExchange(True, profile(101, version=2), Undecoded(b"\xff")))
+    (link,) = [link for link in tested.overlay.links() if link.peer == 101]
+    assert link.said is not None and link.said.rider is None

@@ -17,8 +17,8 @@ from emulator.contract.protocol import Event, TopicInterest
 from emulator.protocols.gossip.profiles import make_profile
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
 from emulator.protocols.pubsub.vitis.vitis import Vitis
-from trellis.v1.overlay import Contact, Profile
-from trellis.v1.pubsub import Notification, ProfileExchange, Proposals, RelayRequest
+from trellis.v1.overlay import Contact, Profile, ProfileExchange
+from trellis.v1.pubsub import Notification, Proposals, RelayRequest
 
 TOPIC = 7
 SELF = 50
@@ -58,9 +58,9 @@ def heartbeat(peer: int, version: int, proposals: dict[int, Proposal]) -> Profil
 
 def proposal_in(message: ProfileExchange, topic: int = TOPIC) -> Proposal:
     assert message.profile is not None
-    assert message.proposals is not None
+    assert isinstance(message.rider, Proposals)
     position = bits(message.profile.topics).index(topic)
-    proposed = message.proposals
+    proposed = message.rider
     gateway = proposed.gateways[proposed.places[position]]
     assert gateway.identifier == hash_of_peer(gateway.peer)
     return gateway.peer, proposed.parents[position], proposed.hops[position]
@@ -340,8 +340,8 @@ def test_a_gateway_of_several_topics_is_told_once() -> None:
     tested.hear(best, dict.fromkeys(topics, (best, best, 0)))
     assert {tested.proposes(topic) for topic in topics} == {(best, best, 1)}
     (message,) = {id(m): m for _, m in tested.sent if isinstance(m, ProfileExchange)}.values()
-    assert message.proposals is not None
-    assert message.proposals.gateways == [Contact(best, hash_of_peer(best))]
+    assert isinstance(message.rider, Proposals)
+    assert message.rider.gateways == [Contact(best, hash_of_peer(best))]
 
 
 def test_proposals_that_stay_are_the_same_object() -> None:
@@ -357,7 +357,7 @@ def test_proposals_that_stay_are_the_same_object() -> None:
     tested.hear(best, {TOPIC: (best, best, 1)})
     tested.proposes()
     ((_, after),) = [(p, m) for p, m in tested.sent if isinstance(m, ProfileExchange)]
-    assert after.proposals is not told[0].proposals
+    assert after.rider is not told[0].rider
 
 
 def test_relayed_topics_are_told_and_their_relays_notified_if_so_asked() -> None:
@@ -382,5 +382,5 @@ def test_relayed_topics_are_told_and_their_relays_notified_if_so_asked() -> None
         environment.hand_over(203, ProfileExchange(False, profile_of(203, ())), OVERLAY)
         environment.advance(1.0)
         ((_, heard),) = {peer: m for peer, m in environment.take(ProfileExchange) if peer == 200}.items()
-        assert heard.proposals is not None
-        assert heard.proposals.relayed == (0 if choice == "path" else 1 << 4)
+        assert isinstance(heard.rider, Proposals)
+        assert heard.rider.relayed == (0 if choice == "path" else 1 << 4)

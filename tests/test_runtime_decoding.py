@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from emulator.messages.catalogue import decode
 from emulator.messages.message import MalformedMessage
 from emulator.runtime.realtime.decoding import Decoder
-from trellis.v1.overlay import NewscastExchange, Profile, TManExchange
-from trellis.v1.pubsub import ProfileExchange
+from trellis.v1.overlay import NewscastExchange, Profile, ProfileExchange, TManExchange
 
 
 def heartbeat(peer: int) -> tuple[str, bytes]:

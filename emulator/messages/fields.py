@@ -39,14 +39,16 @@ class Field:
         self.bit_set = "bit_set" in declared
         self.identifier = "identifier" in declared
         self.vector = "vector" in declared
+        self.rider = "rider" in declared
         self.message = proto.type_name if proto.type == _F.TYPE_MESSAGE else ""
         if proto.HasField("oneof_index") and not proto.proto3_optional:
             raise UnsupportedProto(f"{where}: a oneof. Use optional fields")
         for option in ("bit_set", "vector"):
             if option in declared and not (self.repeated and proto.type == _F.TYPE_UINT32):
                 raise UnsupportedProto(f"{where}: {option} is for repeated uint32")
-        if self.identifier and (self.repeated or proto.type != _F.TYPE_BYTES):
-            raise UnsupportedProto(f"{where}: identifier is for single bytes")
+        for option in ("identifier", "rider"):
+            if option in declared and (self.repeated or proto.type != _F.TYPE_BYTES):
+                raise UnsupportedProto(f"{where}: {option} is for single bytes")
         supported = _VARINTS.keys() | {
             _F.TYPE_BOOL, _F.TYPE_DOUBLE, _F.TYPE_FLOAT, _F.TYPE_STRING, _F.TYPE_BYTES, _F.TYPE_MESSAGE
         }  # fmt: skip
@@ -60,6 +62,8 @@ class Field:
         """The Python type of one value."""
         if self.identifier or self.type in _VARINTS:
             return "int"
+        if self.rider:
+            return "Part"
         if self.message:
             return "Message" if self.message == ENCLOSED else self.message.rsplit(".", 1)[1]
         return {
@@ -78,7 +82,7 @@ class Field:
             return "vec[i64]"
         if self.repeated:
             return f"list[{self.element}]"
-        return f"{self.element} | None" if self.message or self.optional else self.element
+        return f"{self.element} | None" if self._may_lack else self.element
 
     @property
     def default(self) -> str:
@@ -87,7 +91,7 @@ class Field:
             return "0"
         if self.vector:
             return "vec[i64]()"
-        if self.repeated or self.message or self.optional:
+        if self.repeated or self._may_lack:
             return "None"
         return {"int": "0", "bool": "False", "float": "0.0", "str": '""', "bytes": 'b""'}[self.element]
 
@@ -96,6 +100,11 @@ class Field:
         kind = self.annotation
         optional = " | None" if self._is_list else ""
         return f"{self.name}: {kind}{optional} = {self.default}"
+
+    @property
+    def _may_lack(self) -> bool:
+        """Whether a message may be without the field, as None."""
+        return bool(self.message) or self.optional or self.rider
 
     @property
     def _is_list(self) -> bool:
@@ -110,7 +119,7 @@ class Field:
         return self.number << 3 | wire_type
 
     def _present(self, value: str) -> str:
-        if self.message or self.optional:
+        if self._may_lack:
             return f"{value} is not None"
         return value
 
@@ -168,7 +177,7 @@ class Field:
             return f"identifier_size({value})"
         if self.message == ENCLOSED:
             return f"enclosed_size({value})"
-        if self.message:
+        if self.message or self.rider:
             return f"{value}.byte_size()"
         return f"len({value}.encode())" if self.element == "str" else f"len({value})"
 
@@ -222,7 +231,7 @@ class Field:
             yield f"write_identifier(out, {value})"
         elif self.message == ENCLOSED:
             yield f"write_enclosed(out, {value})"
-        elif self.message:
+        elif self.message or self.rider:
             yield f"{value}.write_to(out)"
         else:
             yield f"out += {value}.encode()" if self.element == "str" else f"out += {value}"
@@ -264,6 +273,8 @@ class Field:
                 found = f"{read}(data, reader.at, stop)"
             elif self.identifier:
                 found = "reader.identifier()"
+            elif self.rider:
+                found = "Undecoded(reader.content())"
             else:
                 found = "reader.text()" if self.element == "str" else "reader.content()"
             lines.append(f"{into}.append({found})" if self.repeated else f"{into} = {found}")

@@ -86,7 +86,9 @@ class _File:
         if coding:
             lines.append(f"from emulator.messages.coding import {', '.join(coding)}")
         bases = [
-            base for base in ("Message", "Part", "SharedPart") if f"({base})" in text or f"{base} |" in text
+            base
+            for base in ("Message", "Part", "SharedPart", "Undecoded")
+            if f"({base})" in text or f"{base} |" in text or f"= {base}(" in text
         ]
         lines.append(f"from emulator.messages.message import {', '.join(bases)}")
         head = ["from typing import ClassVar", "", "from mypy_extensions import mypyc_attr"]

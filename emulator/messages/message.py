@@ -102,6 +102,25 @@ class SharedPart(Part):
         raise TypeError(f"{type(self).__name__} was not generated")
 
 
+@mypyc_attr(acyclic=True)
+class Undecoded(Part):
+    """A part that came as bytes: what rides on another protocol's message, whose type its reader knows."""
+
+    __slots__ = ("content",)
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("content",)
+
+    def __init__(self, content: bytes) -> None:
+        self._size = -1
+        self.content = content
+
+    def measure(self) -> int:
+        return len(self.content)
+
+    def write_to(self, out: bytearray) -> None:
+        out += self.content
+
+
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Message(Part):
     """A record that peers send each other."""

@@ -26,7 +26,7 @@ class Options:
         self._shared: Any = pool.FindExtensionByName("trellis.v1.shared")
         self._field: dict[str, Any] = {
             name: pool.FindExtensionByName(f"trellis.v1.{name}")
-            for name in ("bit_set", "identifier", "vector")
+            for name in ("bit_set", "identifier", "vector", "rider")
         }
         self._messages, self._fields = (
             message_factory.GetMessageClass(pool.FindMessageTypeByName(f"google.protobuf.{name}"))

@@ -6,15 +6,16 @@ the neighbour whose identifier is closest to the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+from typing import Protocol as Interface
 
 from mypy_extensions import i64, mypyc_attr
 
 from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.identifiers import RING, hash_of_peer
 from emulator.contract.protocol import Environment, Overlay
-from emulator.messages.message import Message
+from emulator.messages.message import MalformedMessage, Message, Part, Undecoded
 from emulator.protocols.gossip.newscast import Newscast
 from emulator.protocols.gossip.profiles import make_profile, newer, utility
 from emulator.protocols.gossip.sightings import Sightings
@@ -23,8 +24,7 @@ from emulator.protocols.overlays.hop_by_hop import HopByHop
 from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes
 from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
-from trellis.v1.overlay import Contact, Goodbye, Profile
-from trellis.v1.pubsub import ProfileExchange, Proposals
+from trellis.v1.overlay import Contact, Goodbye, Profile, ProfileExchange
 
 _WORD_COUNTS: Final = 2.5
 """Rounds of silence after which what a peer said last does not count: the link may exist in this peer's
@@ -32,6 +32,24 @@ eyes only."""
 
 
 _PLACES: Final = PeerPositions()
+
+
+class RidingSystem(Interface):
+    """A system that acts in the rounds of the overlay and lets something ride on its heartbeats.
+
+    Any class that has these methods is one.
+    """
+
+    def begin_round(self) -> None:
+        """Act in a round, before the heartbeats go out."""
+
+    def rider(self) -> Part | None:
+        """What rides on heartbeats; the same object as long as it says the same."""
+        ...
+
+    def read_rider(self, content: bytes) -> Part:
+        """Decode what rode on the heartbeat of a peer at another host. Raises MalformedMessage."""
+        ...
 
 
 class Link:
@@ -59,7 +77,7 @@ class Link:
 class SmallWorld(Overlay):
     """One peer of the overlay.
 
-    Heartbeats are `ProfileExchange` messages (Algorithms 6 and 7); Vitis's proposals ride on them.
+    Heartbeats are `ProfileExchange` messages (Algorithms 6 and 7); a system may let something ride on them.
     """
 
     def __init__(
@@ -68,17 +86,11 @@ class SmallWorld(Overlay):
         parameters: SmallWorldParameters,
         *,
         small_world_links: int,
-        round_begins: Callable[[], None] | None = None,
-        proposals: Callable[[], Proposals | None] | None = None,
+        system: RidingSystem | None = None,
     ) -> None:
-        """`round_begins` is called each round before heartbeats go out, `proposals` gives what rides on them.
-
-        `proposals` returns the same object as long as it says the same.
-        """
         super().__init__(environment, RING, hash_of_peer(environment.peer))
         self._parameters = parameters
-        self._round_begins = round_begins
-        self._proposals = proposals
+        self._system = system
         self._stale = parameters.stale_after * parameters.period
         self._word_counts = _WORD_COUNTS * parameters.period
         self._own = Contact(environment.peer, self.identifier)
@@ -201,8 +213,8 @@ class SmallWorld(Overlay):
         """Algorithm 1, lines 6 and 7."""
         self._drop_stale()
         self._tman.exchange()
-        if self._round_begins is not None:
-            self._round_begins()
+        if self._system is not None:
+            self._system.begin_round()
         if self.table:
             heartbeat = self._heartbeat(reply=False)
             for peer in self.table:
@@ -226,11 +238,11 @@ class SmallWorld(Overlay):
 
     def _heartbeat(self, reply: bool) -> ProfileExchange:
         """The same object as long as it says the same: who has it need not read it again."""
-        proposals = self._proposals() if self._proposals is not None else None
+        rider = self._system.rider() if self._system is not None else None
         profile = self.profile
         heartbeat = self._heartbeats.get(reply)
-        if heartbeat is None or heartbeat.profile is not profile or heartbeat.proposals is not proposals:
-            heartbeat = self._heartbeats[reply] = ProfileExchange(reply, profile, proposals)
+        if heartbeat is None or heartbeat.profile is not profile or heartbeat.rider is not rider:
+            heartbeat = self._heartbeats[reply] = ProfileExchange(reply, profile, rider)
         return heartbeat
 
     def _on_profile(self, sender: int, message: ProfileExchange) -> None:
@@ -247,15 +259,24 @@ class SmallWorld(Overlay):
 
     def _take_over(self, sender: int, link: Link | None, message: ProfileExchange) -> None:
         """Note what a peer says that is not the same object as before."""
-        profile = message.profile
+        profile, rider = message.profile, message.rider
         if profile is None:
             return
+        if isinstance(rider, Undecoded):
+            message.rider = self._decoded(rider.content)
         if link is None:
             link = self.incoming[sender] = Link(profile, self.environment.now)
         said, link.said = link.said, message
-        if said is None or said.profile != profile or said.proposals != message.proposals:
+        if said is None or said.profile != profile or said.rider != message.rider:
             link.profile = profile
             self.links_version += 1
+
+    def _decoded(self, content: bytes) -> Part | None:
+        """What came from another host, as the system reads it; nothing if it is malformed."""
+        try:
+            return None if self._system is None else self._system.read_rider(content)
+        except MalformedMessage:
+            return None
 
     def _on_goodbye(self, sender: int, message: Goodbye) -> None:
         self.environment.report_gone(sender)

@@ -69,9 +69,11 @@ class GatewayElection:
             self._shared = {link.peer: self._shared[link.peer] for link in links if link.peer in self._shared}
         for link in links:
             said = link.said
-            if said is not None and said.profile is not None and said.proposals is not None:
-                shared = self._shared_with(profile, said.profile)
-                self._weigh(i64(link.peer), shared, said.proposals)
+            if said is None or said.profile is None:
+                continue
+            told = said.rider
+            if isinstance(told, Proposals):
+                self._weigh(i64(link.peer), self._shared_with(profile, said.profile), told)
         return is_new or parents != self.parents or hops != self.hops or gateways != self.gateways
 
     def gateway_topics(self) -> int:

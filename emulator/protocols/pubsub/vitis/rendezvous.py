@@ -8,7 +8,7 @@ from typing import Final
 
 from emulator.contract.identifiers import hash_of_topic
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
-from emulator.messages.message import Message
+from emulator.messages.message import Message, Part
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.pubsub.shared.dissemination import Dissemination
 from emulator.protocols.pubsub.shared.topics import topic_interest
@@ -34,8 +34,7 @@ class RendezvousPubSub(PubSub):
             environment.channel("overlay"),
             parameters,
             small_world_links=small_world_links,
-            round_begins=self._round,
-            proposals=self._proposals,
+            system=self,
         )
         self._overlay.carry(self, EventData)
         self._relays = RelayTrees(
@@ -49,12 +48,16 @@ class RendezvousPubSub(PubSub):
         )
 
     @abstractmethod
-    def _round(self) -> None:
+    def begin_round(self) -> None:
         """Renew the relay paths; called each round before heartbeats go out."""
 
     @abstractmethod
-    def _proposals(self) -> Proposals | None:
+    def rider(self) -> Part | None:
         """Compose what rides on heartbeats; the same object as long as it says the same."""
+
+    def read_rider(self, content: bytes) -> Part:
+        """Decode a neighbour's proposals (Algorithm 5)."""
+        return Proposals.read(content, 0, len(content))
 
     @abstractmethod
     def _targets(self, topic: int) -> Iterable[int]:

@@ -12,9 +12,9 @@ from typing import Final
 
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
+from emulator.messages.message import Part
 from emulator.protocols.pubsub.vitis.parameters import RVRParameters
 from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
-from trellis.v1.pubsub import Proposals
 
 
 class RVR(RendezvousPubSub):
@@ -26,10 +26,10 @@ class RVR(RendezvousPubSub):
     def gauges(self) -> dict[str, float]:
         return super().gauges() | {"gateway_topics": float(len(self._rates))}
 
-    def _round(self) -> None:
+    def begin_round(self) -> None:
         self._relays.refresh(self._overlay.profile.topics)
 
-    def _proposals(self) -> Proposals | None:
+    def rider(self) -> Part | None:
         return None
 
     def _targets(self, topic: int) -> Iterable[int]:

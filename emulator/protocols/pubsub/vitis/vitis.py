@@ -7,6 +7,7 @@ from typing import Final
 
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
+from emulator.messages.message import Part
 from emulator.protocols.overlays.small_world.overlay import Link
 from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
@@ -34,12 +35,12 @@ class Vitis(RendezvousPubSub):
     def gauges(self) -> dict[str, float]:
         return super().gauges() | {"gateway_topics": float(self._gateway_topics.bit_count())}
 
-    def _round(self) -> None:
+    def begin_round(self) -> None:
         """Algorithm 5, with the lookups of its line 21."""
         self._update_proposals()
         self._relays.refresh(self._gateway_topics)
 
-    def _proposals(self) -> Proposals | None:
+    def rider(self) -> Part | None:
         if self._election.profile is not self._overlay.profile:
             self._update_proposals()
         return self._proposed
@@ -74,7 +75,8 @@ class Vitis(RendezvousPubSub):
 def _relays(link: Link, topics: int) -> bool:
     """Whether the peer has said that it relays one of the topics, a bit set."""
     said = link.said
-    return said is not None and said.proposals is not None and said.proposals.relayed & topics != 0
+    told = None if said is None else said.rider
+    return isinstance(told, Proposals) and told.relayed & topics != 0
 
 
 VITIS: Final = System(
