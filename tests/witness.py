@@ -24,6 +24,7 @@ from emulator.contract.protocol import (
     M,
     Message,
     Outcome,
+    S,
     Timer,
 )
 from emulator.contract.registry import SYSTEMS
@@ -117,6 +118,9 @@ class WitnessEnvironment(Environment):
 
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.inner.take_identifier(identifier, space)
+
+    def shared(self, make: Callable[[], S]) -> S:
+        return self.inner.shared(make)
 
     def report_gone(self, peer: int) -> None:
         self.inner.report_gone(peer)

@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 M = TypeVar("M", bound=Message)
+S = TypeVar("S")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -180,6 +181,13 @@ class Environment(ABC):
     @abstractmethod
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         """Record that this peer has this identifier in the overlay of this channel from now on."""
+
+    @abstractmethod
+    def shared(self, make: Callable[[], S]) -> S:
+        """The object that all peers of this host share who ask with the same `make`; the first one has it made.
+
+        It saves memory or time and changes no outcome: what a peer knows does not go by who shares its host.
+        """
 
     @abstractmethod
     def report_gone(self, peer: int) -> None:

@@ -6,11 +6,12 @@ import random
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import IdentifierSpace
-from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, Timer
+from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
 from emulator.telemetry.message_counts import ChannelTallies
 from emulator.telemetry.observation import Observation
@@ -63,6 +64,8 @@ class Life(ABC):
         """Those whose components have gauges that are sampled over time."""
         self.checked = False
         """Whether what breaks the contract is an error."""
+        self.shared: dict[object, object] = {}
+        """What the peers of a host share, by what made it."""
         # A reply to an earlier life's request finds no request of this life.
         self._last_request = session << 32
 
@@ -286,6 +289,12 @@ class Channel(Environment):
 
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.life.take_identifier(self, identifier, space)
+
+    def shared(self, make: Callable[[], S]) -> S:
+        known = self.life.shared
+        if make not in known:
+            known[make] = make()
+        return cast("S", known[make])
 
     def report_gone(self, peer: int) -> None:
         self.life.notice_unreachable(peer, 0)

@@ -71,6 +71,7 @@ class Host(SessionHost):
         self.network = network
         self.clock = clock
         self.recorder = recorder
+        self.shared: dict[object, object] = {}
         self.agenda = Agenda(clock, failed)
         self.wire: Wire | None = None
         self.find_contacts = _no_contacts

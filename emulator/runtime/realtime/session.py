@@ -32,6 +32,8 @@ class SessionHost(ABC):
     """The trace of what the call being made sends of events outside of any operation."""
     checked: bool = False
     """Whether what breaks the contract is an error."""
+    shared: dict[object, object]
+    """What the peers of the host share, by what made it."""
     find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
     """Asks the bootstrap service on behalf of a peer that is up."""
 
@@ -61,6 +63,7 @@ class Session(PlannedLife):
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
         self.checked = host.checked
+        self.shared = host.shared
         self.started_ns = host.clock.now_ns()
         self._host = host
 

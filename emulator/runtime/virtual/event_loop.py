@@ -101,6 +101,7 @@ class VirtualWorld(LifeHost):
         self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
         self.recorder = recorder
+        self.shared: dict[object, object] = {}
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))

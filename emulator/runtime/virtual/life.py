@@ -63,6 +63,8 @@ class LifeHost(World):
     """The operation that is being handled."""
     checked: bool = False
     """Whether what breaks the contract is an error."""
+    shared: dict[object, object]
+    """What all peers share, by what made it."""
     recorder: Recorder
 
     @abstractmethod
@@ -99,6 +101,7 @@ class VirtualLife(PlannedLife):
         super().__init__(peer, session, rng, role)
         self.world = world
         self.checked = world.checked
+        self.shared = world.shared
 
     def now(self) -> float:
         return self.world.time

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from emulator.contract.identifiers import BITS
 from emulator.files.quantities import Duration
-from emulator.protocols.pubsub.quasar.bloom import KnownFilters
 
 
 class QuasarParameters(BaseModel):
@@ -38,13 +37,6 @@ class QuasarParameters(BaseModel):
     negate_stale: bool = Field(
         True, description="whether a peer that finds a gradient stale or false joins PUB (section 3.4)"
     )
-
-    _known_filters: KnownFilters = PrivateAttr(default_factory=KnownFilters)
-
-    @property
-    def known_filters(self) -> KnownFilters:
-        """What peers of a host share: all are made with one instance, which lives as long as they do."""
-        return self._known_filters
 
     @field_validator("filter_bytes")
     @classmethod

@@ -15,7 +15,7 @@ from emulator.contract.protocol import (
     PubSub,
 )
 from emulator.contract.system import MembershipKind, OverlayKind, System
-from emulator.protocols.pubsub.quasar.bloom import hashing_of
+from emulator.protocols.pubsub.quasar.bloom import KnownFilters, hashing_of
 from emulator.protocols.pubsub.quasar.gradients import Gradients
 from emulator.protocols.pubsub.quasar.parameters import QuasarParameters, parameters_over
 from emulator.protocols.pubsub.quasar.routing import choose_branches, find_gradient, has_group
@@ -58,7 +58,7 @@ class Quasar(PubSub):
             self._overlay,
             self._hashing,
             self._topics,
-            parameters.known_filters,
+            environment.shared(KnownFilters),
             depth=parameters.depth,
             level_bytes=parameters.filter_bytes,
             freshness=parameters.freshness,
