@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PAUSE = 5.0
 _A_DAY = 86400.0
 _UNREADABLE = 30.0
-"""Seconds for which a run may be unreadable: a volume may have its moments, a bad file stays bad."""
+"""The seconds for which a run may be unreadable: a volume may recover, but a bad file stays bad."""
 
 
 class TooLate(Exception):
@@ -45,13 +45,16 @@ class TooLate(Exception):
 
 
 FAILURES = (ClusterError, JavaError, SparkError, OtherPlan, DamagedFile, ResultsError)
-"""What ends an analysis with a sentence."""
+"""The errors that end an analysis with a sentence."""
 _TOLD = (*FAILURES, TooLate, ExperimentError, NoRun)
 
 
 @in_words
 def main() -> int:
-    """Exit status: 0 when the report is written, 1 if it cannot be, 143 if it was told to end."""
+    """Run the program.
+
+    The exit status is 0 when the report is written, 1 if it cannot be, 143 when told to end.
+    """
     parser = argparse.ArgumentParser(description="Analyses a run whose trials others conduct")
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it need not be there yet")
     parser.add_argument(
@@ -74,7 +77,7 @@ def main() -> int:
 
 
 def add_executor_options(parser: argparse.ArgumentParser) -> None:
-    """Which executors the driver starts."""
+    """Add the options that say which executors the driver starts."""
     given = os.environ.get
     parser.add_argument("--executors", type=int, default=0, help="pods for Spark; 0 is this machine alone")
     parser.add_argument(
@@ -86,7 +89,7 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted_executors(arguments: argparse.Namespace) -> Executors | None:
-    """What those options say; None for this machine alone. Raises ClusterError for what cannot be had."""
+    """Return the executors that the options ask for; None for this machine alone. Raises ClusterError."""
     if not arguments.executors:
         return None
     return Executors.wanted(
@@ -100,7 +103,7 @@ def await_trials(
     sleep: Callable[[float], None] = time.sleep,
     wanted: Path | None = None,
 ) -> None:
-    """Wait until every trial has ended, well or not.
+    """Wait until every trial has ended, in whatever state.
 
     Raises TooLate after `limit` seconds, and NoRun if the run is of another experiment than the `wanted` one,
     or stays unreadable, such as one of a system that is not installed here.
@@ -126,7 +129,7 @@ def await_trials(
 
 @contextmanager
 def session_with(executors: Executors | None) -> Iterator[SparkSession]:
-    """Spark is imported only now: it would take memory for as long as the trials run."""
+    """Open a session of Spark. It is imported only now because it would take memory while the trials run."""
     from analysis.engine.cluster import cluster_session
     from analysis.engine.session import spark_session
 
@@ -141,7 +144,8 @@ def conclude(run: RunDirectory, spark: SparkSession) -> None:
     from analysis.pipeline import analyze
     from analysis.report.report import write_report
 
-    # Analysis has a thread of its own, so that Spark can be stopped under it when this process has to end.
+    # The analysis has a thread of its own, so that Spark can be stopped under it when this process has to
+    # end.
     with ThreadPoolExecutor(1) as pool, spark, spark_in_words(run):
         summary = pool.submit(analyze, run, in_words(note), spark).result()
     note("writing the report")
@@ -150,12 +154,12 @@ def conclude(run: RunDirectory, spark: SparkSession) -> None:
 
 
 def note(text: str) -> None:
-    """Say what is being done."""
+    """Print what is being done."""
     print(text, flush=True)
 
 
 def end(signal_number: int, frame: object) -> NoReturn:
-    """Exit with the status of a program that a signal ended."""
+    """Exit with the status of a program that a signal has ended."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(128 + signal_number)
 

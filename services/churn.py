@@ -26,12 +26,12 @@ from services.endings import in_words
 from trellis.v1 import control_pb2_grpc
 
 _CLOSING = 10.0
-"""Seconds for the last spans, within a pod's usual grace period."""
+"""The seconds for the last spans, within a pod's usual grace period."""
 
 
 @in_words
 def main() -> int:
-    """Exit status: 0 when it is told to stop, 1 if it could not do its work."""
+    """Run the program. The exit status is 0 when it is told to stop, 1 if it could not do its work."""
     parser = argparse.ArgumentParser(description="The churn controller of a release")
     environment = os.environ.get
     parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 async def _run_until_stopped(arguments: argparse.Namespace) -> None:
-    """Until SIGTERM or SIGINT, however early the last trial has ended."""
+    """Run until SIGTERM or SIGINT, even if the last trial has ended earlier."""
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

@@ -1,6 +1,6 @@
-"""The program `trellis`. What it needs takes a moment to import, and may be interrupted then too.
+"""The program `trellis`. Its imports take a moment, in which it may be interrupted too.
 
-It is not in the package `emulator`, which looks for compiled modules as soon as anything of it is imported.
+It is not in the package `emulator`, which looks for compiled modules as soon as a part of it is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    """Run the command. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)  # nothing has begun that would have to be ended
     from trellis.command.cli import main as run

@@ -36,7 +36,7 @@ from services.endings import in_words
 
 @in_words
 def main() -> int:
-    """Runs all trials, then serves until SIGTERM. Exit status: 0, 2 for what has to be put right."""
+    """Run all trials, then serve until SIGTERM. The exit status is 0, or 2 for what the user has to mend."""
     parser = argparse.ArgumentParser(description="The coordinator of a run whose hosts are pods")
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
@@ -75,7 +75,7 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
 
 
 def _trust(arguments: argparse.Namespace) -> Trust:
-    """Raises NoCredentials."""
+    """Return the secrets of the release. Raises NoCredentials."""
     churn, key = arguments.churn_token, arguments.ticket_key
     return Trust(
         credentials_of(arguments),
@@ -106,7 +106,7 @@ def _run(trial: Trial, run: RunDirectory, pods: Pods) -> None:
 
 
 def _silent(progress: Progress) -> None:
-    """`status.json` has it."""
+    """Print nothing, because `status.json` has the progress."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The options by which a program of a release gets what it shows to others."""
+"""The options by which a program of a release gets its credentials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.trust.credentials import Certificates, Credentials, NoCredentials,
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The token itself is no option: whoever lists processes would see it."""
+    """Add the options. The token itself is none, because everybody who lists processes would see it."""
     parser.add_argument(
         "--token", type=Path, default=_path("TRELLIS_TOKEN_FILE"), help="file with the release's token"
     )
@@ -30,14 +30,14 @@ def add_certificates(parser: argparse.ArgumentParser) -> None:
 
 
 def credentials_of(arguments: argparse.Namespace) -> Credentials:
-    """Raises NoCredentials if a file is not there or holds none."""
+    """Return the credentials that the options name. Raises NoCredentials if a file is missing or empty."""
     if arguments.token is None:
         raise NoCredentials("there is no token. Name a file that holds one: --token FILE")
     return Credentials(read_token(arguments.token), certificates_of(arguments))
 
 
 def certificates_of(arguments: argparse.Namespace) -> Certificates | None:
-    """None for programs that talk in the clear. Raises NoCredentials if a file is not there."""
+    """Return the certificates; None for programs without TLS. Raises NoCredentials if a file is missing."""
     if arguments.certificates is None:
         return None
     return Certificates.read(arguments.certificates, arguments.certificate_name)

@@ -1,4 +1,4 @@
-"""How the programs of a release end when the system refuses them something: with a sentence and a status."""
+"""Endings of a release's programs when the system refuses them something: a sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def in_words(main: Callable[[], int]) -> Callable[[], int]:
-    """A main program that tells in a sentence which file or address it could not use.
+    """Wrap a main program so that it tells in a sentence which file or address it could not use.
 
     Its exit status is then 2, or 1 if a disk is full or memory is out, as with the command `trellis`. An
-    error that nobody foresaw keeps its traceback: one looks for it in the log of the pod, whose files go.
+    unforeseen error keeps its traceback, which the log of the pod shows when the pod's files are gone.
     """
 
     @wraps(main)
@@ -39,7 +39,7 @@ def in_words(main: Callable[[], int]) -> Callable[[], int]:
 
 
 def _say(text: str) -> None:
-    """To standard error, if there is anywhere to print."""
+    """Print to standard error, if it is open."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

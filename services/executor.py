@@ -1,4 +1,4 @@
-"""An executor of Spark: what Spark asks for with the one argument `executor`, by way of the environment."""
+"""An executor of Spark: Spark starts it with the argument `executor` and an environment."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ARGUMENTS = {
 
 
 def command(environment: Mapping[str, str], settings: Path) -> list[str]:
-    """The command line of the executor's JVM; `settings` is a folder with `log4j2.properties`.
+    """Return the command line of the executor's JVM; `settings` is a folder with `log4j2.properties`.
 
-    Raises KeyError for what the environment lacks.
+    Raises KeyError if a variable of the environment is missing.
     """
     numbers = sorted(int(name.removeprefix(_OPTION)) for name in environment if name.startswith(_OPTION))
     options = [environment[f"{_OPTION}{number}"] for number in numbers]
@@ -47,7 +47,7 @@ def command(environment: Mapping[str, str], settings: Path) -> list[str]:
 
 @in_words
 def main() -> NoReturn:
-    """Becomes the JVM."""
+    """Become the JVM."""
     settings = Path(tempfile.mkdtemp(prefix="trellis-executor-"))
     (settings / "log4j2.properties").write_text(LOG)
     try:

@@ -25,12 +25,12 @@ from services.endings import in_words
 
 _MOST_DIGITS = 5
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
-"""Seconds by which each host sends its telemetry later than the one before it, and at most."""
+"""The seconds by which each host sends its telemetry later than the one before it, and the most seconds."""
 
 
 @in_words
 def main() -> int:
-    """Exit status: 0, or 1 if the host could not do its work."""
+    """Run the program. The exit status is 0, or 1 if the host could not do its work."""
     parser = argparse.ArgumentParser(description="A host of a real-time trial")
     environment = os.environ.get
     parser.add_argument("--name", default=_name_in_fleet(), help="such as host-0")
@@ -79,7 +79,10 @@ def main() -> int:
 
 
 def _name_in_fleet() -> str | None:
-    """From TRELLIS_POD, the name of a StatefulSet's pod, and TRELLIS_HOST_OFFSET, the set's first host."""
+    """Return the host's name by TRELLIS_POD, the pod's name in its StatefulSet, and TRELLIS_HOST_OFFSET.
+
+    The offset is the number of the set's first host. Returns None outside of a pod.
+    """
     ordinal = os.environ.get("TRELLIS_POD", "").rpartition("-")[2]
     numbers = (ordinal, os.environ.get("TRELLIS_HOST_OFFSET", "0"))
     if not all(number.isdecimal() and len(number) <= _MOST_DIGITS for number in numbers):

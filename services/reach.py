@@ -16,7 +16,7 @@ _PAUSE = 1.0
 
 
 def main() -> int:
-    """Exit status: 0 if all of them answer in time, else 1."""
+    """Run the program. The exit status is 0 if all services answer in time, otherwise 1."""
     parser = argparse.ArgumentParser(description="Whether services answer")
     parser.add_argument(
         "addresses", nargs="+", metavar="URL", help="http://host:port/path or tcp://host:port"
@@ -50,7 +50,7 @@ def _await(address: str, deadline: float) -> bool:
 
 
 def _problem(address: str) -> str:
-    """Why it does not answer, or ""."""
+    """Return why a service does not answer, or ""."""
     parts = urlsplit(address)
     try:
         if parts.scheme == "tcp":

@@ -34,15 +34,15 @@ from services.endings import in_words
 from services.results_page import waiting_page
 
 _MAX_REQUESTS = 32
-"""Connections at once; a further one takes the place of the one that has been silent longest, if any is."""
+"""The most connections at once; a further one takes the place of the one that has been silent longest."""
 _MAX_ARCHIVES = 2
 _SILENCE_LIMIT = 30.0
-"""Seconds that a client may neither send nor take anything."""
+"""The seconds for which a client may neither send nor take anything."""
 _EVICTION = 2.0
-"""Seconds for a place to become free once its silent connection has been ended."""
+"""The seconds for a place to become free once its silent connection has been ended."""
 _TOKEN_HEADER = "X-Trellis-Token"
 _END_LIMIT = 20.0
-"""Seconds that requests have to end when the service is asked to."""
+"""The seconds that requests have to end when the service is asked to."""
 _LAST_PORT = 65535
 _HTML, _JSON, _TEXT, _ARCHIVE = (
     "text/html; charset=utf-8",
@@ -53,15 +53,15 @@ _HTML, _JSON, _TEXT, _ARCHIVE = (
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """Answers from one run directory, which need not be there yet."""
+    """A server that answers from one run directory, which may not exist yet."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, host: str, port: int, run: RunDirectory, token: str = "") -> None:
-        """Listens at once; port 0 takes a free one. Without a token whoever comes may read.
+        """Listen at once; port 0 takes a free one. Without a token everybody may read.
 
-        Raises OSError if it cannot listen.
+        Raises OSError if the server cannot listen.
         """
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.run = run
@@ -71,7 +71,7 @@ class ResultsServer(ThreadingHTTPServer):
         self._reading = threading.Lock()
         self._places = threading.Semaphore(_MAX_REQUESTS)
         self._silent: OrderedDict[socket.socket, None] = OrderedDict()
-        """Connections that have not asked for anything yet, the oldest first."""
+        """The connections that have not asked for anything yet, the oldest first."""
         self._changing = threading.Lock()
         super().__init__((host, port), _Handler)
 
@@ -95,12 +95,12 @@ class ResultsServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def heard(self, request: socket.socket) -> None:
-        """The connection has asked for something."""
+        """Note that the connection has asked for something."""
         with self._changing:
             self._silent.pop(request, None)
 
     def _end_silent(self) -> bool:
-        """End the connection that has been silent longest; False if there is none.
+        """End the connection that has been silent longest. Returns False if there is none.
 
         Its thread gives its place back.
         """
@@ -123,7 +123,7 @@ class ResultsServer(ThreadingHTTPServer):
         print(f"request of {client_address[0]}: {sys.exception()!r}", file=sys.stderr, flush=True)
 
     def drain(self, limit: float) -> bool:
-        """Wait until all requests have ended, at most `limit` seconds; whether they have."""
+        """Wait until all requests have ended, at most `limit` seconds. Returns whether they have."""
         deadline = time.monotonic() + limit
         return all(
             self._places.acquire(timeout=max(0.0, deadline - time.monotonic())) for _ in range(_MAX_REQUESTS)
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: ResultsServer
     protocol_version = "HTTP/1.1"
     timeout = _SILENCE_LIMIT
-    disable_nagle_algorithm = True  # else a body waits 40 ms for its header's acknowledgement
+    disable_nagle_algorithm = True  # otherwise a body waits 40 ms for the acknowledgement of its header
 
     def parse_request(self) -> bool:
         asked = super().parse_request()
@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n")
 
     def _may_read(self) -> bool:
-        """Whether the request shows the token; how long that takes tells nothing of it."""
+        """Whether the request shows the token; the time of the check tells nothing of the token."""
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
         shown = value.strip().encode() if scheme.lower() == "bearer" else b""
         if scheme.lower() == "basic":
@@ -223,12 +223,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
-        if getattr(self, "path", "") != "/healthz":  # a request that is none has no path
+        if getattr(self, "path", "") != "/healthz":  # a malformed request has no path
             super().log_request(code, size)
 
 
 class _Chunks:
-    """HTTP's chunked transfer coding: a stream that breaks off is seen to have done so."""
+    """HTTP's chunked transfer coding, by which a client sees that a stream broke off."""
 
     def __init__(self, sink: Any) -> None:
         self._sink = sink
@@ -241,7 +241,7 @@ class _Chunks:
 
 @in_words
 def main() -> int:
-    """Serve until SIGTERM. Exit status: 0, or 1 if the address cannot be listened to."""
+    """Serve until SIGTERM. The exit status is 0, or 1 if the address cannot be listened to."""
     parser = argparse.ArgumentParser(description="The results of a run over HTTP")
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it may come later")
     parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")

@@ -1,4 +1,4 @@
-"""The page that stands where the report will be: how far the run is. It loads itself again."""
+"""The page that shows how far the run is, until there is a report. It loads itself again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from emulator.trials.run_progress import ENDED, Standing, TrialStanding
 
 PERIOD = 3
-"""Seconds between two loads."""
+"""The seconds between two loads."""
 _MAX_ROWS = 200
 
 _PAGE = """<!doctype html>
@@ -35,7 +35,7 @@ progress {{ width: 100%; }}
 
 
 def waiting_page(standing: Standing) -> str:
-    """HTML, whatever the state of the run."""
+    """Return the page as HTML, whatever the state of the run."""
     title = f"Trellis: {standing.experiment or 'a run'}"
     return _PAGE.format(
         period=PERIOD, title=escape(title), now=escape(_now(standing)), table=_table(standing.trials)

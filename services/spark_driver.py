@@ -36,7 +36,10 @@ from services.endings import in_words
 
 @in_words
 def main() -> int:
-    """Exit status: 0 when the report is written, 1 if it cannot be, 2 for a bad experiment."""
+    """Run the program.
+
+    The exit status is 0 when the report is written, 1 if it cannot be, 2 for bad input.
+    """
     parser = argparse.ArgumentParser(description="Runs an experiment on the virtual clock, on executors")
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
@@ -73,7 +76,7 @@ def _run_and_conclude(run: RunDirectory, spec: ExperimentSpec, executors: Execut
 
 
 def _tell(update: Update) -> None:
-    if update.progress is None:  # `status.json` has it
+    if update.progress is None:  # `status.json` has the progress
         note(f"{update.trial} {update.state}{' (kept)' * update.kept} {'; '.join(update.reasons)}".rstrip())
 
 

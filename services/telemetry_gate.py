@@ -18,12 +18,12 @@ from services.credentials import add_certificates, certificates_of
 from services.endings import in_words
 
 _GRACE = 5.0
-"""Seconds for requests that are under way at the end."""
+"""The seconds at the end for requests that are under way."""
 
 
 @in_words
 def main() -> int:
-    """Serves until SIGTERM. Exit status: 0, or 1 if it could not."""
+    """Serve until SIGTERM. The exit status is 0, or 1 if it could not serve."""
     parser = argparse.ArgumentParser(description="The gate before the Collector of a release")
     parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:4317"))
     parser.add_argument("--collector", required=True, help="address:port")

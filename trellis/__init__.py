@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# Has the compiled `trellis.v1` found: messages of an interpreted one do not fit compiled protocols.
+# This has the compiled `trellis.v1` found: messages of an interpreted one do not fit compiled protocols.
 from emulator.compiler import finder as _compiled  # noqa: F401
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what was asked for when it is asked for."""
+    """Import a name when it is first asked for."""
     if name not in _PLACES:
         raise AttributeError(f"module 'trellis' has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""Experiments: loaded, changed and run."""
+"""Experiments, which are loaded, changed and run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment file with changes over it, checked whole. It is never changed: `with_` makes another."""
+    """An experiment file with changes, checked whole. It is never changed: `with_` makes another one."""
 
     file: Path
     spec: ExperimentSpec
-    """What the file and the changes say, every default filled in."""
+    """The resolved spec: the file with the changes and every default."""
     changes: tuple[str, ...] = ()
-    """Each as `key=value`, as for `trellis run --set`."""
+    """The changes, each as `key=value` as for `trellis run --set`."""
 
     def with_(self, changes: Mapping[str, Any] | None = None, **keys: Any) -> Experiment:
-        """The experiment with other values: `with_(peers=300)`, `with_({"system.parameters.friends": 4})`.
+        """Return the experiment with other values: `with_(peers=300)`, `with_({"system.parameters.friends":
+        4})`.
 
         A key that the file varies is no longer varied; `{"vary.peers": [100, 200]}` varies one. Durations
         have their unit, such as "30 s". Raises emulator.experiment.file.document.ExperimentError with all
@@ -41,7 +42,7 @@ class Experiment:
         return replace(self, spec=load_spec(self.file, options), changes=options)
 
     def trials(self) -> list[str]:
-        """The names of the trials that it makes: each variant with each seed."""
+        """Return the names of the trials that the experiment makes: each variant with each seed."""
         return [trial.name for trial in trials(self.spec)]
 
     def run(
@@ -53,9 +54,9 @@ class Experiment:
     ) -> Run:
         """Run all trials in a new run directory in `out`, analyse them and write the report.
 
-        `jobs` trials run at once, as many as the command would by default. `watch` is told what happens.
-        Trials run in processes of their own, and each imports the systems that it needs by itself. A run
-        that is not valid says so; it raises nothing. Raises ValueError for an experiment that is for pods,
+        `jobs` trials run at once, by default as many as the command would run. `watch` is told what happens.
+        Trials run in processes of their own, and each imports the systems that it needs. A run that is not
+        valid says so in its verdict and raises nothing. Raises ValueError for an experiment that is for pods,
         and OSError if the run cannot be written.
         """
         from trellis.run import Run
@@ -78,7 +79,7 @@ class Experiment:
 
 
 def load(file: Path | str, **keys: Any) -> Experiment:
-    """An experiment file, or `package:name.yaml` of an installed package, with the keys changed.
+    """Return an experiment file, or `package:name.yaml` of an installed package, with the keys changed.
 
     Raises emulator.experiment.file.document.ExperimentError with all that is wrong, and
     emulator.contract.packages.BadPackage if there is no such package.

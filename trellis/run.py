@@ -1,4 +1,4 @@
-"""Runs that are over: their verdict, their measures and their tables as data frames."""
+"""Finished runs, with their verdict, their measures and their tables as data frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulator.experiment.run.directory import RunDirectory
 
 
 class Run:
-    """A run directory. What it holds is read when it is asked for."""
+    """A run directory, whose contents are read when they are asked for."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -26,7 +26,7 @@ class Run:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the run is not valid, a text for each reason; empty if it is."""
+        """The reasons why the run is not valid, a text for each; empty if it is valid."""
         if self._directory.summary.is_file():
             return list(self._told["reasons"])
         statuses = {trial.name: trial.read_status() for trial in self._directory.trials()}
@@ -45,10 +45,10 @@ class Run:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """A row for each variant and measure.
+        """The measures: a row for each variant and measure.
 
-        Columns: variant, the keys that were varied, measure, unit, and the mean over the seeds with its
-        95 % confidence interval as `summary.json` has them.
+        Columns: variant, the keys that were varied, measure, unit, and the mean over the seeds with its 95 %
+        confidence interval as `summary.json` has them.
         """
         units = {name: about["unit"] for name, about in self._told["measures"].items()}
         return pd.DataFrame(
@@ -125,7 +125,7 @@ class _Tables(Mapping[str, pd.DataFrame]):
 
 
 def open_run(path: Path | str) -> Run:
-    """A run directory that is there. Raises emulator.experiment.run.runs.NoRun if it is none."""
+    """Open an existing run directory. Raises emulator.experiment.run.runs.NoRun if it is none."""
     from emulator.experiment.run.runs import open_run as check
 
     check(Path(path))

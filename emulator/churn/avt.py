@@ -18,14 +18,17 @@ class AvailabilityTrace:
     """Sessions in seconds of the trace, sorted by node and start; those of a node never overlap."""
 
     nodes: int
-    """Nodes are numbered by line, also those without a session."""
+    """The number of nodes, which are numbered by line, also those without a session."""
     node: NDArray[np.int32]
     start: NDArray[np.float64]
     end: NDArray[np.float64]
 
 
 def load_avt(file: Path) -> AvailabilityTrace:
-    """Raises TraceError for a missing file, a malformed line, sessions that overlap or are out of order."""
+    """Read a trace.
+
+    Raises TraceError for a missing file, a malformed line, sessions that overlap or are out of order.
+    """
     names: dict[str, int] = {}
     node: list[int] = []
     times: list[float] = []
@@ -43,7 +46,7 @@ def load_avt(file: Path) -> AvailabilityTrace:
 
 
 def _read_line(text: str, file: Path, line: int) -> tuple[str, list[float]]:
-    """A node's name and its sessions' starts and ends in turn."""
+    """Return a node's name, and the starts and ends of its sessions in turn."""
     words = text.split()
     try:
         sessions = whole_number(words[1])
@@ -75,10 +78,11 @@ def _read_line(text: str, file: Path, line: int) -> tuple[str, list[float]]:
 def replay(
     trace: AvailabilityTrace, peers: int, start: float, compress: float, random: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Peer, start and end in trial time, from trace time `start` on, `compress` times as fast.
+    """Return peer, start and end of sessions in trial time, from trace time `start` on, `compress` times as
+    fast.
 
-    A random choice of the trace's nodes are the peers, whether they appear after `start` or not: only
-    so does the share of peers that are up stay the trace's. Raises ValueError if there are too few.
+    The peers are a random choice of the trace's nodes, whether they appear after `start` or not: only so does
+    the share of peers that are up stay the trace's. Raises ValueError if there are too few.
     """
     if peers > trace.nodes:
         raise ValueError(f"the trace has {trace.nodes} nodes, fewer than the {peers} peers asked for")

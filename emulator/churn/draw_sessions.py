@@ -12,7 +12,7 @@ from emulator.churn.spec import Crash, FlashCrowd
 def draw_sessions(
     model: ChurnModel, peers: int, join: float, trial_end: float, random: np.random.Generator
 ) -> Sessions:
-    """Sessions of peers 0 to `peers` - 1; `join` and `trial_end` in seconds of trial time.
+    """Return sessions of peers 0 to `peers` - 1; `join` and `trial_end` are in seconds of trial time.
 
     Except in a static trial, a peer may be away at trial time 0, or all the time. Raises TraceError for a
     trace that is malformed or does not suit the trial, and ValueError if a package drew what no plan can
@@ -32,14 +32,14 @@ def draw_sessions(
 def draw_flash_crowd(
     crowd: FlashCrowd, first: int, trial_end: float, random: np.random.Generator
 ) -> Sessions:
-    """One session for each of the peers `first`, `first` + 1, ...: they join within a moment and stay."""
+    """Return one session for each peer from `first` on: they join within a moment and stay."""
     start = crowd.at + crowd.within * random.random(crowd.peers)
     numbers = np.arange(first, first + crowd.peers, dtype=np.int32)
     return Sessions(numbers, start, np.full(crowd.peers, trial_end))
 
 
 def cut_by_crash(sessions: Sessions, crash: Crash, random: np.random.Generator) -> Sessions:
-    """The sessions without what comes after the crash for those peers that it hits."""
+    """Return the sessions without what comes after the crash for those peers that it hits."""
     up = sessions.peer[(sessions.start < crash.at) & (sessions.end > crash.at)]
     hit = random.choice(up, size=round(crash.share * len(up)), replace=False)
     ends = np.isin(sessions.peer, hit)

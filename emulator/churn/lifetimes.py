@@ -20,10 +20,10 @@ class Lifetime(Protocol):
     def draw(self, count: int, random: np.random.Generator) -> NDArray[np.float64]: ...
 
     def draw_length_biased(self, count: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """The whole length of the interval that covers a fixed moment of a process in equilibrium.
+        """Return the whole lengths of intervals that cover a fixed moment of a process in equilibrium.
 
-        Long intervals cover more moments, so the density is that of `draw` times the length. What is
-        left of such an interval is a uniform part of it (the renewal process's equilibrium).
+        Long intervals cover more moments, so the density is that of `draw` times the length. The rest of such
+        an interval after the moment is a uniform part of it (the renewal process's equilibrium).
         """
         ...
 
@@ -92,7 +92,7 @@ class Weibull:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """One of `parts`, each with its probability."""
+    """A mixture: one of `parts`, each with its probability."""
 
     parts: Sequence[tuple[float, Lifetime]]
 

@@ -1,4 +1,4 @@
-"""The base of all models of churn: when peers come and go.
+"""The base of all models of churn, which draw when peers come and go.
 
 Packages outside of this repository add models by entry points of the group `trellis.churn`, each a subclass
 of `ChurnModel`.
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     Intervals = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
 
 MOST_SESSIONS = 5_000_000
-"""Sessions that a plan may have."""
+"""The most sessions that a plan may have."""
 
 Problems = list[tuple[str, str]]
-"""Key below `churn.model`, and what is wrong with it."""
+"""The problems of a model's parameters: the key below `churn.model`, and what is wrong with it."""
 
 
 class ChurnModel(BaseModel):
@@ -35,19 +35,20 @@ class ChurnModel(BaseModel):
 
     @abstractmethod
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """Peer, start and end of the sessions of peers 0 to `peers` - 1, in any order (s of trial time).
+        """Return peer, start and end of the sessions of peers 0 to `peers` - 1, in any order (s of trial
+        time).
 
-        A session that begins at 0 or before is one of a peer that is up when the trial begins: it joins in
-        the join phase. Sessions may end after `trial_end`, and those of a peer never overlap. Raises
+        A session that begins at 0 or before belongs to a peer that is up when the trial begins, so it joins
+        in the join phase. Sessions may end after `trial_end`, and those of a peer never overlap. Raises
         TraceError for a file that cannot be used.
         """
 
     def problems(self, peers: int, trial_end: float) -> Problems:
-        """Parameters that cannot be drawn. Reads no file."""
+        """Return what is wrong with the parameters, without reading a file."""
         return []
 
     def problems_of_files(self, peers: int, trial_end: float) -> Problems:
-        """What is wrong inside the files that the parameters name.
+        """Return what is wrong inside the files that the parameters name.
 
         Raises TraceError for a file that cannot be read.
         """
@@ -55,7 +56,7 @@ class ChurnModel(BaseModel):
 
 
 def too_many_sessions(key: str, expected: float) -> Problems:
-    """The problem of `key` if a plan may not have as many sessions as are expected."""
+    """Return the problem of `key` if the expected sessions are more than a plan may have."""
     if expected <= MOST_SESSIONS:
         return []
     return [(key, f"about {expected:.2g} sessions, more than the {MOST_SESSIONS:,} that a plan may have")]

@@ -1,4 +1,4 @@
-"""The models of churn that Trellis has."""
+"""Trellis' own models of churn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Static(ChurnModel):
     kind: Literal["static"] = "static"
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """One session without an end for each peer."""
+        """Return one session without an end for each peer."""
         import numpy as np
 
         return np.arange(peers, dtype=np.int32), np.zeros(peers), np.full(peers, np.inf)
@@ -45,7 +45,7 @@ class TraceFile(ChurnModel):
     )
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """The sessions of `peers` random nodes from `start` on.
+        """Return the sessions of `peers` random nodes from `start` on.
 
         A peer may be away all the time. Raises TraceError for a trace that is malformed or too small.
         """
@@ -58,7 +58,7 @@ class TraceFile(ChurnModel):
         return replay(trace, peers, self.start, self.compress, random)
 
     def problems(self, peers: int, trial_end: float) -> Problems:
-        """A window of the trace that is shorter than what the trial replays."""
+        """Return a problem if the window of the trace is shorter than what the trial replays."""
         usable, needed = self.until - self.start, trial_end * self.compress
         if usable <= 0:
             return [("start", f"{self.start:g} s is not before `until`, {self.until:g} s")]
@@ -71,7 +71,7 @@ class TraceFile(ChurnModel):
         return []
 
     def problems_of_files(self, peers: int, trial_end: float) -> Problems:
-        """Too few nodes, or a trace that ends before the trial does."""
+        """Return a problem if the file has too few nodes, or ends before the trial does."""
         from emulator.churn.avt import load_avt
 
         return self._misfits(load_avt(self.file), peers, trial_end)
@@ -90,7 +90,8 @@ class TraceFile(ChurnModel):
 class Skype(ChurnModel):
     """A generator calibrated to the Skype supernodes (Guha, Daswani, Jain, IPTPS 2006).
 
-    Lognormal sessions, Weibull gaps, a daily cycle. Supernodes are more stable than ordinary peers.
+    It draws lognormal sessions and Weibull gaps with a daily cycle. Supernodes are more stable than ordinary
+    peers.
     """
 
     kind: Literal["skype"]
@@ -99,7 +100,7 @@ class Skype(ChurnModel):
     )
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """The sessions from a midnight of the model on."""
+        """Return the sessions from a midnight of the model on."""
         from emulator.churn.sessions import SHORTEST
         from emulator.churn.skype import skype_sessions
 
@@ -109,7 +110,7 @@ class Skype(ChurnModel):
         return numbers, start / self.compress, end / self.compress
 
     def problems(self, peers: int, trial_end: float) -> Problems:
-        """More sessions than a plan may have."""
+        """Return a problem if there would be more sessions than a plan may have."""
         from emulator.churn.skype import mean_cycle
 
         return too_many_sessions("compress", peers * trial_end * self.compress / mean_cycle())
@@ -123,7 +124,7 @@ class Poisson(ChurnModel):
     mean_gap: Duration = Field(gt=0)
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """Peers that are up and away in turn, in equilibrium from the first moment on."""
+        """Return sessions of peers that are up and away in turn, in equilibrium from the first moment on."""
         from emulator.churn.lifetimes import Exponential
         from emulator.churn.renewal import alternate
         from emulator.churn.sessions import SHORTEST
@@ -132,7 +133,7 @@ class Poisson(ChurnModel):
         return alternate(peers, 0.0, trial_end, up, away, random, SHORTEST)
 
     def problems(self, peers: int, trial_end: float) -> Problems:
-        """More sessions than a plan may have."""
+        """Return a problem if there would be more sessions than a plan may have."""
         return too_many_sessions("mean_session", peers * trial_end / (self.mean_session + self.mean_gap))
 
 
@@ -145,7 +146,7 @@ class Pareto(ChurnModel):
     shape: float = Field(1.5, ge=1.01, le=100)
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
-        """Peers that are up and away in turn, in equilibrium from the first moment on."""
+        """Return sessions of peers that are up and away in turn, in equilibrium from the first moment on."""
         from emulator.churn.lifetimes import Pareto as ParetoLifetime
         from emulator.churn.renewal import alternate
         from emulator.churn.sessions import SHORTEST
@@ -154,5 +155,5 @@ class Pareto(ChurnModel):
         return alternate(peers, 0.0, trial_end, up, away, random, SHORTEST)
 
     def problems(self, peers: int, trial_end: float) -> Problems:
-        """More sessions than a plan may have."""
+        """Return a problem if there would be more sessions than a plan may have."""
         return too_many_sessions("mean_session", peers * trial_end / (self.mean_session + self.mean_gap))

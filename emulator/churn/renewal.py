@@ -1,4 +1,4 @@
-"""Peers that are up and away in turn, in equilibrium from the first moment on."""
+"""Sessions of peers that are up and away in turn, in equilibrium from the first moment on."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class DailyCycle:
     """
 
     amplitude: float
-    """0 to below 1."""
+    """The amplitude a of the cycle, from 0 to below 1."""
     peak: float
-    """Time of the day, in seconds, at which peers come back fastest."""
+    """The time of the day, in seconds, at which peers come back fastest."""
 
     def advance(
         self, since: NDArray[np.float64], length: NDArray[np.float64], up: bool
     ) -> NDArray[np.float64]:
-        """When an interval that began at `since` ends if its length is `length` on the uneven clock."""
+        """Return when an interval ends that began at `since` and has `length` on the uneven clock."""
         amplitude = -self.amplitude if up else self.amplitude
         turn = 2 * math.pi / _DAY
         target = since + amplitude / turn * np.sin(turn * (since - self.peak)) + length
@@ -50,11 +50,11 @@ def alternate(
     shortest_gap: float,
     cycle: DailyCycle | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Peer, start and end of all sessions between `begin` and `until`, in no order; seconds.
+    """Return peer, start and end of all sessions between `begin` and `until`, in no order; in seconds.
 
-    At `begin` the process is in equilibrium: a peer is up with the share of time that it is up, in the
-    midst of a session (or a gap) whose rest has the equilibrium distribution. A session that is under
-    way at `begin` starts there; the last ones end after `until`.
+    At `begin` the process is in equilibrium: the share of peers that are up is the share of time that a peer
+    is up, and the rest of each session (or gap) has the equilibrium distribution. A session that is under way
+    at `begin` starts there; the last ones end after `until`.
     """
 
     def advance(since: NDArray[np.float64], length: NDArray[np.float64], is_up: bool) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Sessions of a trial: when each peer is up."""
+"""The sessions of a trial, which say when each peer is up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHORTEST = 0.001
-"""Seconds; shorter sessions are left out."""
+"""The least seconds of a session; shorter ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Sessions:
     end: NDArray[np.float64]
 
     def number(self) -> NDArray[np.int32]:
-        """0, 1, ... for each peer."""
+        """Return the number of each session among those of its peer: 0, 1, ..."""
         first = np.searchsorted(self.peer, self.peer, side="left")
         return (np.arange(len(self.peer)) - first).astype(np.int32)
 
@@ -33,10 +33,10 @@ def fit_to_trial(
     trial_end: float,
     random: np.random.Generator,
 ) -> Sessions:
-    """Clip to the trial, and let the peers that are up at trial time 0 join over the join phase.
+    """Clip sessions to the trial, and let peers that are up at trial time 0 join over the join phase.
 
-    Such a peer joins at a uniformly random time of the join phase, or of its first session if that
-    ends earlier. Sessions of less than a millisecond are left out.
+    Such a peer joins at a uniformly random time of the join phase, or of its first session if that ends
+    earlier. Sessions of less than a millisecond are left out.
     """
     order = np.lexsort((start, peer))
     peer, start, end = peer[order], start[order].copy(), np.minimum(end[order], trial_end)

@@ -1,11 +1,11 @@
 """Sessions like those of the Skype supernodes of September 2005 (Guha, Daswani, Jain, IPTPS 2006).
 
-Supernodes are more stable than ordinary peers: a claim about churn from this model is about them.
+Supernodes are more stable than ordinary peers, so a claim about churn from this model is about supernodes.
 
-In the measurements a session is lognormal and a gap between two sessions of a node Weibull, but a node
-is up only a third of the time, less than these two alone would give, because nodes come late or leave
-for weeks. The model has the third state too: after a session a node stays away for a month on average
-with a small probability, chosen so that a third of the nodes are up.
+In the measurements a session is lognormal and a gap between two sessions of a node is Weibull. But a node is
+up only a third of the time, less than these two alone would give, because nodes come late or leave for weeks.
+So the model has a third state: after a session a node stays away for a month on average with a small
+probability, chosen so that a third of the nodes are up.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ CYCLE = DailyCycle(amplitude=0.42, peak=9 * _HOUR)
 def skype_sessions(
     peers: int, duration: float, shortest_gap: float, random: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Peer, start and end of sessions in `duration` seconds from a midnight on (model time)."""
+    """Return peer, start and end of sessions in `duration` seconds from a midnight on (model time)."""
     return alternate(peers, -_WARM_UP, duration, SESSION, AWAY, random, shortest_gap, CYCLE)
 
 
 def mean_cycle() -> float:
-    """Seconds of model time from a join of a peer to its next."""
+    """Return the mean seconds of model time from one join of a peer to its next."""
     return SESSION.mean + AWAY.mean

@@ -42,7 +42,7 @@ class Crash(_Model):
 
 
 class ChurnSpec(_Model):
-    """When peers are up."""
+    """The churn of an experiment: when its peers are up."""
 
     model: Model = Field(default_factory=Static)
     graceful: float = Field(

@@ -9,7 +9,7 @@ from mypy_extensions import i64, u8
 
 
 def bit_set(numbers: Collection[int]) -> int:
-    """The set of these numbers, none of them negative."""
+    """Return the set of these numbers, none of them negative."""
     octets = vec[u8]([u8(0)] * (max(numbers, default=-1) // 8 + 1))
     for number in numbers:
         octets[i64(number >> 3)] |= u8(1 << (number & 7))
@@ -17,7 +17,7 @@ def bit_set(numbers: Collection[int]) -> int:
 
 
 def bits(numbers: int) -> list[int]:
-    """The numbers in the set, ascending."""
+    """Return the numbers in the set, ascending."""
     found: list[int] = []
     octets = numbers.to_bytes((numbers.bit_length() + 7) // 8, "little")
     for place in range(len(octets)):

@@ -1,4 +1,4 @@
-"""Maps from whole numbers to whole numbers that take little memory, and no object for a look at them."""
+"""Maps from whole numbers to whole numbers that take little memory, and make no object for a lookup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mypy_extensions import i64
 from emulator.compact.number_sets import FIRST_SLOTS, FREE, home_of, slot_of
 
 ABSENT: Final[i64] = -1
-"""The value of a number that is not there."""
+"""The value of a number that is not in the map."""
 
 
 class NumberMap:
@@ -28,14 +28,14 @@ class NumberMap:
         return self._count
 
     def get(self, number: i64) -> i64:
-        """Its value, or `ABSENT`."""
+        """Return the number's value, or `ABSENT`."""
         if self._mask < 0:
             return ABSENT
         slot = slot_of(self._keys, self._mask, number)
         return self._values[slot] if self._keys[slot] == number else ABSENT
 
     def put(self, number: i64, value: i64) -> None:
-        """Have it with this value."""
+        """Set the number's value."""
         if 2 * self._count > self._mask:
             self._grow()
         slot = slot_of(self._keys, self._mask, number)
@@ -45,7 +45,7 @@ class NumberMap:
         self._values[slot] = value
 
     def remove(self, number: i64) -> None:
-        """Have it no more."""
+        """Remove the number."""
         if self._mask < 0:
             return
         keys, values, mask = self._keys, self._values, self._mask
@@ -53,7 +53,7 @@ class NumberMap:
         if keys[gap] == FREE:
             return
         self._count -= 1
-        # Whoever was put behind because the gap was taken comes forward, so that it is found.
+        # A number that was put behind this slot because it was taken moves forward, so that it is found.
         slot = (gap + 1) & mask
         while keys[slot] != FREE:
             if (slot - home_of(keys[slot], mask)) & mask >= (slot - gap) & mask:

@@ -9,7 +9,7 @@ from mypy_extensions import i64
 
 LARGEST: Final = (1 << 62) - 1
 FREE: Final[i64] = -1
-"""What a slot without a number holds."""
+"""The content of a slot without a number."""
 FIRST_SLOTS: Final = 8
 
 
@@ -27,7 +27,7 @@ class NumberSet:
         return self._mask >= 0 and self._slots[slot_of(self._slots, self._mask, number)] == number
 
     def add(self, number: i64) -> bool:
-        """Whether it was not there yet."""
+        """Add the number. Returns whether it was new."""
         if 2 * self._count > self._mask:
             self._grow()
         slot = slot_of(self._slots, self._mask, number)
@@ -49,13 +49,13 @@ class NumberSet:
 
 
 def home_of(number: i64, mask: i64) -> i64:
-    """The slot at which the search for a number begins; `mask` is the number of slots without one."""
-    # Numbers that are made of several parts differ in some of their bytes alone.
+    """Return the slot at which the search for a number begins; `mask` is the number of slots less one."""
+    # Numbers that are made of several parts differ in only some of their bits.
     return (number ^ number >> 8 ^ number >> 40) & mask
 
 
 def slot_of(slots: vec[i64], mask: i64, number: i64) -> i64:
-    """The slot of the number, or the free one that it would take."""
+    """Return the slot of the number, or the free one that it would take."""
     slot = home_of(number, mask)
     while slots[slot] != number and slots[slot] != FREE:
         slot = (slot + 1) & mask

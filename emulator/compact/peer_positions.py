@@ -1,4 +1,4 @@
-"""Finding peers in a list that is made for one use."""
+"""Places of peers in a list that is made for one use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOWHERE: Final = -1
 class PeerPositions:
     """The places of peers in a list: a hash table of packed numbers that is cleared in no time.
 
-    One serves all peers of a process, as none of them keeps it while another one acts.
+    One table serves all peers of a process, because no peer keeps it while another one acts.
     """
 
     __slots__ = ("_count", "_mask", "_peers", "_places", "_turn", "_turns")
@@ -30,7 +30,7 @@ class PeerPositions:
         self._count = 0
 
     def note(self, peer: i64, place: i64) -> i64:
-        """Note the place of a peer, unless one was noted before; the place that is noted now."""
+        """Note the place of a peer, unless one was noted before. Returns the place that is noted now."""
         slot = self._slot(peer)
         if self._turns[slot] == self._turn:
             return self._places[slot]
@@ -43,12 +43,12 @@ class PeerPositions:
         return place
 
     def find(self, peer: i64) -> i64:
-        """The place that was noted for the peer, or `NOWHERE`."""
+        """Return the place that was noted for the peer, or `NOWHERE`."""
         slot = self._slot(peer)
         return self._places[slot] if self._turns[slot] == self._turn else NOWHERE
 
     def _slot(self, peer: i64) -> i64:
-        """The slot of the peer, or the free one that it would take."""
+        """Return the slot of the peer, or the free one that it would take."""
         slot = peer & self._mask
         while self._turns[slot] == self._turn and self._peers[slot] != peer:
             slot = (slot + 1) & self._mask

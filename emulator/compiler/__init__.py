@@ -1,4 +1,4 @@
-"""What is compiled to native code, and how it is found.
+"""The compilation of rooms to native code, and the import of compiled modules.
 
-`finder` lists the modules and has the compiled ones imported; `build` compiles them by mypyc.
+`finder` lists the modules and imports their compiled form; `build` compiles them by mypyc.
 """

@@ -1,8 +1,9 @@
-"""Compiles the protocol rooms and the virtual world from the source that one reads, by mypyc.
+"""Compiles the protocol rooms and the virtual world by mypyc, from the source that Python interprets.
 
     python -m emulator.compiler.build
 
-Needs a C compiler. Modules that import pydantic are left out: parameters are read once, when a peer is made.
+It needs a C compiler. Modules that import pydantic are left out: parameters are read once, when a peer is
+made.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
     from setuptools.command.build_ext import build_ext
 
     class _ParallelBuild(build_ext):  # type: ignore[misc]
-        """Compiles as many files of the one library at a time as there are processors."""
+        """Compiles as many files of the library at a time as there are processors."""
 
         def build_extensions(self) -> None:
             compile_one = self.compiler._compile
@@ -102,7 +103,7 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
 
 
 def _copy(modules: list[str], work: Path) -> Iterator[str]:
-    """Lay the sources out as one tree, with all that they import."""
+    """Copy the sources into one tree, with all that they import."""
     for top in ("emulator", "trellis"):
         name = Path(top).name
         shutil.copytree(ROOT / top, work / name, ignore=shutil.ignore_patterns("_compiled", "__pycache__"))

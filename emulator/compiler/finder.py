@@ -1,4 +1,4 @@
-"""Where the protocols' compiled form is found, if it was built from the source as it stands.
+"""Finds the compiled form of modules, if it was built from the source as it is now.
 
 `python -m emulator.compiler.build` compiles the modules of the protocol rooms and of the virtual world into
 native code, in the folder `emulator/_compiled`. When it is there and no source has changed since, those
@@ -27,7 +27,7 @@ LIBRARY = "TRELLIS_COMPILED"
 FOLDER = Path(os.environ.get(LIBRARY) or ROOT / "emulator" / "_compiled")
 """The extension modules, and `manifest.json`: the digest of each module's source when it was compiled."""
 ROOMS = ("protocols",)
-"""Whole folders of `emulator/`."""
+"""The folders of `emulator/` that are compiled whole."""
 MODULES = (
     "emulator.compact.bit_sets",
     "emulator.contract.gauges",
@@ -56,7 +56,7 @@ MODULES = (
 )
 _NOT_COMPILED = re.compile(r"^(from|import) pydantic\b", re.MULTILINE)
 INTERPRETED = "TRELLIS_INTERPRETED"
-"""Environment variable: any text but the empty one has all modules interpreted."""
+"""The environment variable that has all modules interpreted, with any text but the empty one."""
 
 
 class CompiledFinder(MetaPathFinder):
@@ -69,7 +69,7 @@ class CompiledFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The extension module of that name, if it is one of ours."""
+        """Return the extension module of that name, if it is one of ours."""
         if fullname not in self._modules:
             return None
         file = self._folder / (fullname + EXTENSION_SUFFIXES[0])
@@ -77,7 +77,7 @@ class CompiledFinder(MetaPathFinder):
 
 
 def compiled_modules() -> list[str]:
-    """The names of all modules that are compiled."""
+    """Return the names of all modules that are compiled."""
     found = [*MODULES]
     messages = ROOT / "trellis" / "v1"
     found += [f"trellis.v1.{path.stem}" for path in messages.glob("*.py") if "_pb2" not in path.stem]
@@ -106,17 +106,17 @@ def sources() -> dict[str, str]:
 
 
 def source_of(module: str) -> Path:
-    """The file that a module is compiled from."""
+    """Return the file that a module is compiled from."""
     return ROOT / Path(*module.split(".")).with_suffix(".py")
 
 
 def digest(path: Path) -> str:
-    """Of a source file; of nothing if there is none."""
+    """Return the digest of a source file; a missing file counts as an empty one."""
     return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
 
 
 def install() -> str:
-    """Have compiled modules imported from now on; why they are not, or an empty text if they are."""
+    """Import compiled modules from now on. Returns why they cannot be used, or an empty text if they can."""
     if os.environ.get(INTERPRETED):
         return f"{INTERPRETED} is set"
     try:

@@ -184,7 +184,7 @@ class Environment(ABC):
 
     @abstractmethod
     def shared(self, make: Callable[[], S]) -> S:
-        """The object that all peers of this host share who ask with the same `make`; the first one has it made.
+        """The object that all peers of this host share which ask with the same `make`.
 
         It saves memory or time and changes no outcome: what a peer knows does not go by who shares its host.
         """

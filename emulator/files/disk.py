@@ -1,4 +1,4 @@
-"""What the system says when files cannot be written or read, in sentences that name the file."""
+"""The system's errors in reading and writing files, as sentences that name the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FULL_IN_WORDS = ("No space left on device", "Disk quota exceeded")
 
 @contextmanager
 def naming(what: str | Path) -> Iterator[None]:
-    """An OSError that names no file, as those of `write`, of pyarrow and of sockets, names this one."""
+    """Add a name to an OSError without one; those of `write`, of pyarrow and of sockets have none."""
     try:
         yield
     except OSError as error:
@@ -23,7 +23,7 @@ def naming(what: str | Path) -> Iterator[None]:
 
 
 def full_disk(error: BaseException | None) -> str:
-    """A sentence if a full disk is behind an error, also one that Java tells of; else nothing."""
+    """Return a sentence if a full disk is behind an error, also one that Java tells of; otherwise ""."""
     while error is not None:
         known = isinstance(error, OSError) and error.errno in _FULL
         if known or any(words in str(error) for words in _FULL_IN_WORDS):
@@ -34,7 +34,7 @@ def full_disk(error: BaseException | None) -> str:
 
 
 def told(error: OSError) -> str:
-    """An error of the system in a line."""
+    """Return an error of the system in one line."""
     if full := full_disk(error):
         return full
     what = error.strerror or " ".join(str(error).split()) or type(error).__name__

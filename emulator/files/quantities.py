@@ -16,13 +16,13 @@ _SECONDS = {
     "d": Decimal(86400),
 }
 _LONGEST, _SHORTEST = 36_525 * 86_400.0, 1e-6
-"""Seconds: a hundred years, a microsecond."""
+"""The longest and the shortest duration in seconds: a hundred years, and a microsecond."""
 _LONGEST_TEXT = 100
 _FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
 def parse_duration(value: Any) -> float:
-    """Seconds of a duration such as "250 ms".
+    """Return the seconds of a duration such as "250 ms".
 
     Raises ValueError if the unit is missing or unknown, for more than a hundred years, and for less than a
     microsecond that is not 0.
@@ -40,11 +40,11 @@ def parse_duration(value: Any) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest exact way to write it: 90.0 -> "90 s", 0.25 -> "250 ms"."""
+    """Return the shortest exact text of a duration: 90.0 -> "90 s", 0.25 -> "250 ms"."""
     exact = Decimal(repr(seconds))
     number, unit = (exact * 1000, "ms") if 0 < seconds < 1 else (exact, "s")
     return f"{number.normalize():f} {unit}"
 
 
 Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
-"""Seconds, written with a unit."""
+"""A duration in seconds, which is written with a unit."""

@@ -1,4 +1,4 @@
-"""Opens files that a user names: regular files of a bounded size, never a pipe or a device without an end."""
+"""Opens files that a user names, which must be regular files of a bounded size and no pipes or devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {
 def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file of at most this many bytes, without ever waiting for it.
 
-    Raises OSError with a `strerror` that can be told after "cannot be read:".
+    Raises OSError whose `strerror` can be told after "cannot be read:".
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -38,7 +38,10 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most this many bytes. Raises OSError as `open_regular` does."""
+    """Return the content of a regular file of at most this many bytes.
+
+    Raises OSError as `open_regular` does.
+    """
     with open_regular(path, most) as file:
         content: bytes | None = file.read(most + 1)
     if content is None:  # it would have to be waited for

@@ -1,4 +1,4 @@
-"""What is wrong with a trace or matrix file, and where."""
+"""The error of a trace or matrix file, with the line that is wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class TraceError(ValueError):
-    """A file that cannot be used. `line` counts from 1; 0 means the file as a whole."""
+    """A trace or matrix file cannot be used. `line` counts from 1; 0 means the file as a whole."""
 
     def __init__(self, file: Path, line: int, problem: str) -> None:
         where = f"{file}:{line}" if line else str(file)

@@ -9,16 +9,16 @@ from emulator.files.reading import open_regular
 from emulator.files.trace_error import TraceError
 
 _LARGEST_FILE = 8 << 30
-"""Bytes: twice a matrix of 20,000 hosts."""
+"""The most bytes of a file: twice a matrix of 20,000 hosts."""
 _LONGEST_LINE = 16 << 20
-"""Bytes."""
+"""The most bytes of a line."""
 MOST_DIGITS = 18
 
 
 def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are neither empty nor comments, with their numbers from 1 on, without spaces around.
+    """Yield the stripped lines that are neither empty nor comments, with their numbers from 1 on.
 
-    Raises TraceError for what is no file, too large, or no text.
+    Raises TraceError if this is no file, too large, or no text.
     """
     try:
         with open_regular(file, _LARGEST_FILE) as lines:
@@ -37,7 +37,10 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def whole_number(word: str) -> int:
-    """A number of at most 18 plain digits, perhaps with a sign. Raises ValueError for anything else."""
+    """Return a number of at most 18 plain digits, perhaps with a sign.
+
+    Raises ValueError for any other text.
+    """
     digits = word.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
         raise ValueError(f"{shown(word)} is not a whole number of at most {MOST_DIGITS} digits")
@@ -45,5 +48,5 @@ def whole_number(word: str) -> int:
 
 
 def shown(text: str) -> str:
-    """Its beginning, in quotes."""
+    """Return the beginning of a text, in quotes."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")

@@ -1,4 +1,4 @@
-"""YAML 1.2 as nodes and plain values, with bounds on what little text can grow to; and values as YAML."""
+"""YAML 1.2 as nodes and plain values, bounded because a little text can grow large, and values as YAML."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 DEEPEST = 50
-"""Levels of mappings and lists in each other."""
+"""The most levels of mappings and lists in each other."""
 _LONGEST_NUMBER = 100
-"""Characters."""
+"""The most characters of a number."""
 _ADVICE = "Check indentation, colons and quotes near here"
 _TAG = "tag:yaml.org,2002:"
 _WITHOUT_QUOTES = (
@@ -33,14 +33,14 @@ _WITHOUT_QUOTES = (
     ),
     ("merge", "<<", ["<"]),
 )
-"""What is no string if it stands without quotes: the tag, a pattern and the characters that it begins with.
+"""The plain scalars that are no strings: the tag, a pattern and the characters that they begin with.
 
 These are the rules of YAML 1.2, where PyYAML has those of 1.1: `yes` is a word, `1e3` a number and `010` ten.
 """
 
 
 class BadYaml(Exception):
-    """Text that is no YAML, or more than is read. `line` counts from 1."""
+    """The text is no YAML, or more than is read. `line` counts from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -48,10 +48,10 @@ class BadYaml(Exception):
 
 
 def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
-    """The top node and its value, both None if there is nothing.
+    """Return the top node and its value, both None if there is nothing.
 
-    `most` is how many keys and values there may be, those behind aliases counted wherever they are used.
-    Of keys that are there twice the first one counts. Raises BadYaml.
+    `most` is how many keys and values there may be; those behind an alias count wherever it is used. If a key
+    is there twice, the first one counts. Raises BadYaml.
     """
     try:
         _check_sizes(text, most)
@@ -64,7 +64,7 @@ def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
 
 
 def _bad_yaml(error: yaml.MarkedYAMLError, last: int) -> BadYaml:
-    """An error at the end of the text is in its `last` line, not in the one after it."""
+    """Return an error, which at the end of the text is in the `last` line, not in the one after it."""
     line = min(error.problem_mark.line + 1, last) if error.problem_mark else 1
     began = min(error.context_mark.line + 1, last) if error.context_mark else line
     where = f" (line {began})" if began != line else ""
@@ -73,13 +73,13 @@ def _bad_yaml(error: yaml.MarkedYAMLError, last: int) -> BadYaml:
 
 
 def write_yaml(values: Any) -> str:
-    """Plain values as text that `read_yaml` reads, in the order of their keys, without aliases."""
+    """Return plain values as text that `read_yaml` reads, in the order of their keys, without aliases."""
     text: str = yaml.dump(values, Dumper=_Dumper, width=100, sort_keys=False, allow_unicode=True)
     return text
 
 
 def children(node: Node) -> Iterator[tuple[Node | int, Node]]:
-    """The key or number of each node that a mapping or list has, with the node."""
+    """Yield the key or number of each node that a mapping or list has, with the node."""
     if isinstance(node, MappingNode):
         yield from node.value
     elif isinstance(node, SequenceNode):
@@ -88,18 +88,18 @@ def children(node: Node) -> Iterator[tuple[Node | int, Node]]:
 
 @dataclass
 class _Size:
-    """Of a node: how many nodes it is with those in it, none while it has not ended, and how many levels."""
+    """The size of a node: its nodes with itself, None while it has not ended, and its levels."""
 
     nodes: int
     levels: int = 1
 
 
 def _check_sizes(text: str, most: int) -> None:
-    """Raises BadYaml if there are too many nodes or levels, counted with what aliases stand for."""
+    """Raises BadYaml if the text, with its aliases resolved, has too many nodes or levels."""
     count = 0
     named: dict[str, _Size] = {}
     opened: list[tuple[_Size, int]] = []
-    """The mappings and lists that have not ended, each with the count before it."""
+    """The mappings and lists that have not ended, each with the count of nodes before it."""
     for event in yaml.parse(text, _Loader):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.CollectionEndEvent):
@@ -133,7 +133,7 @@ def _without_quotes() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Takes the first of keys that are there twice, and says in which line a value is that cannot be made."""
+    """Takes the first of two equal keys, and says in which line a value is that cannot be made."""
 
     yaml_implicit_resolvers = _without_quotes()
 

@@ -1,5 +1,5 @@
-"""The hosts of a real-time trial and who conducts them.
+"""The hosts of a real-time trial and the coordinator that conducts them.
 
-`coordinator` knows and conducts all hosts, `host` is the program of one, `pods` are hosts in Kubernetes,
-and `processes` are hosts on this machine.
+`coordinator` keeps the state of all hosts and conducts the trial, `host` is the program of one host, `pods`
+runs hosts in Kubernetes, and `processes` runs hosts on this machine.
 """

@@ -27,13 +27,13 @@ from emulator.trust.credentials import Credentials, new_token
 
 _LOOPBACK = "127.0.0.1:0"
 _INHERITED = "/dev/stdin"
-"""The pipe by which a host gets its token: nobody else sees it there, as they would in a command line."""
+"""The pipe by which a host gets its token, which would be visible to others in a command line."""
 _EXIT_LIMIT = 5.0
-"""Wall seconds for a host to exit once it was told to."""
+"""The wall seconds that a host has to exit once it was told to."""
 _STOP_LIMIT = 10.0
-"""Wall seconds that a host may be stopped by a signal before it counts as lost."""
+"""A host that a signal has stopped for this many wall seconds counts as lost."""
 _LOG_LIMIT = 1 << 20
-"""Bytes of a host's log; what it writes beyond is thrown away."""
+"""The most bytes of a host's log; the rest is thrown away."""
 
 
 def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
@@ -54,10 +54,10 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
 
 
 class ProcessFleet(Fleet):
-    """Hosts as child processes, which end with this one."""
+    """The hosts as child processes, which end with this one."""
 
     def __init__(self, directory: TrialDirectory, token: str) -> None:
-        """The token is what hosts and coordinator of this run show each other."""
+        """Hosts and coordinator of this run show each other the `token`."""
         self._directory = directory
         self._token = token
         self._children: list[_Child] = []
@@ -70,7 +70,7 @@ class ProcessFleet(Fleet):
         return {name: cause for name, cause in causes.items() if cause}
 
     def close(self) -> None:
-        """End all hosts that have not ended; none is left afterwards."""
+        """End all hosts that have not ended; no host process is left afterwards."""
         for child in self._children:
             child.process.terminate()
         deadline = time.monotonic() + _EXIT_LIMIT
@@ -113,11 +113,11 @@ class _Child:
         self._drain.start()
 
     def join(self) -> None:
-        """Wait until all that the ended process wrote is in its log."""
+        """Wait until the log has all that the ended process wrote."""
         self._drain.join(_EXIT_LIMIT)
 
     def cause_of_death(self) -> str:
-        """How the process ended, with the last line of its log; "" while it runs."""
+        """Return how the process ended, with the last line of its log; "" while it runs."""
         status = self.process.poll()
         if status is None:
             return self._stopped_for_long()
@@ -139,7 +139,7 @@ class _Child:
 
 
 def _drain(source: IO[bytes], log: IO[bytes]) -> None:
-    """Copy to the log until it is full, and read on, so that the writer never waits."""
+    """Copy to the log until it is full, and read on after that, so that the writer never waits."""
     left = _LOG_LIMIT
     with source, log:
         while data := source.read(65_536):

@@ -1,4 +1,4 @@
-"""Cliques by hierarchical agglomerative clustering (Kyra, figure 5), which others are measured by."""
+"""Cliques by hierarchical agglomerative clustering (Kyra, figure 5), the measure for other cliques."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 
 def cluster(rtt: NDArray[np.float64], diameter: float, size: int, minimum: int = 1) -> list[list[int]]:
-    """The cliques, each sorted: at most `size` servers, at most `diameter` (s) between any two.
+    """Return the cliques, each sorted: at most `size` servers, at most `diameter` (s) between any two.
 
-    Two cliques are as far apart as the furthest of their servers. The nearest two that fit together merge,
-    until none do: neither too far nor too large. (The paper's loop ends only when a pair is too far; if no
-    pair fits in size and none is too far it would go on for ever.) Then a clique below `minimum` joins the
-    nearest one with room, however far, the smallest first.
+    The distance of two cliques is that of their farthest servers. The nearest two that fit together merge,
+    until no two do: the result must be neither too wide nor too large. (The paper's loop ends only when a
+    pair is too far; if no pair fits in size and none is too far it would go on for ever.) Then each clique
+    below `minimum` joins the nearest one with room, however far, the smallest clique first.
     """
     servers = len(rtt)
     distance = rtt.astype(np.float64).copy()
@@ -20,7 +20,7 @@ def cluster(rtt: NDArray[np.float64], diameter: float, size: int, minimum: int =
     members = [[server] for server in range(servers)]
     sizes = np.ones(servers, np.int64)
     alive = np.ones(servers, np.bool_)
-    # What can never merge is as good as infinitely far; sizes only grow.
+    # Two cliques that can never merge count as infinitely far apart; sizes only grow.
     fits = np.where(distance <= diameter, distance, np.inf)
     nearest = fits.argmin(axis=1)
     least = fits[np.arange(servers), nearest]
@@ -63,7 +63,7 @@ def _join(
     one: int,
     two: int,
 ) -> None:
-    """Make the second clique part of the first."""
+    """Merge the second clique into the first."""
     members[one] += members[two]
     sizes[one] += sizes[two]
     alive[two] = False
@@ -73,7 +73,7 @@ def _join(
 
 
 def mean_inside(cliques: list[list[int]], rtt: NDArray[np.float64]) -> float:
-    """The mean RTT (s) over all pairs of servers of one clique; 0 if there are none."""
+    """Return the mean RTT (s) over all pairs of servers of one clique; 0 if there are no pairs."""
     total, pairs = 0.0, 0
     for clique in cliques:
         inside = rtt[np.ix_(clique, clique)]

@@ -1,4 +1,4 @@
-"""The plan's events, as what is laid out goes by them."""
+"""The plan's events as points of the event space, for layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from emulator.protocols.pubsub.content.space import ABSENT, EventSpace
 
 
 def event_values(plan: Plan, space: EventSpace) -> list[list[float]]:
-    """Each event as a point."""
+    """Return each event as a point."""
     points = []
     for attributes in plan.publications["attributes"].to_pylist():
         values = {part["attribute"]: part["value"] for part in attributes or ()}

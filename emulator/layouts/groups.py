@@ -18,7 +18,7 @@ Numbers = NDArray[np.float64]
 
 
 def lay_out_groups(parameters: GroupParameters, plan: Plan, rtt: Numbers) -> GroupParameters:
-    """With groups, the spanning tree of each one's members, and the way into it from every server."""
+    """Return the parameters with groups: each one's spanning tree, and the way into it from every server."""
     if parameters.layout is not None:
         return parameters
     space, each = EventSpace.of(parameters.attributes), parameters.cells_each
@@ -26,7 +26,7 @@ def lay_out_groups(parameters: GroupParameters, plan: Plan, rtt: Numbers) -> Gro
     rates = np.bincount(
         [cell_of(space, each, values) for values in event_values(plan, space)], minlength=len(wanted)
     )
-    # Cells without an event in the plan may have one: each counts as if there had been one more.
+    # A cell without an event in the plan may still get one, so each cell counts one event more.
     group = forgy(wanted, (rates + 1.0) / (rates + 1.0).sum(), parameters.groups)
     parents, entries = [], []
     for number in range(int(group.max(initial=-1)) + 1):
@@ -41,7 +41,7 @@ def lay_out_groups(parameters: GroupParameters, plan: Plan, rtt: Numbers) -> Gro
 
 
 def members_of_cells(plan: Plan, space: EventSpace, each: int, servers: int) -> Booleans:
-    """For each cell (row) the servers (columns) that want something in it, whenever in the trial."""
+    """Return for each cell (row) the servers (columns) that want something in it at any time of the trial."""
     wanted = np.zeros((each ** len(space.names), servers), np.bool_)
     shape = (each,) * len(space.names)
     numbers = np.arange(len(wanted)).reshape(shape)
@@ -61,12 +61,12 @@ def members_of_cells(plan: Plan, space: EventSpace, each: int, servers: int) -> 
 
 
 def forgy(wanted: Booleans, rate: Numbers, groups: int) -> NDArray[np.int64]:
-    """The group of each cell, -1 for one that nobody wants.
+    """Return the group of each cell, -1 for a cell that no server wants.
 
-    A cell is as far from a group as putting it there is expected to waste: events of the cell that reach
-    members who do not want it, and events of the group that reach those who want the cell alone. The first
-    groups are the cells with most wanted events. All cells go to the nearest group, then the groups are
-    those of their cells, until nothing changes, or for 100 rounds.
+    The distance of a cell from a group is the waste that is expected if the cell joins: events of the cell
+    that reach members that do not want it, and events of the group that reach servers that want the cell
+    alone. The first groups are the cells with most wanted events. Then all cells go to the nearest group and
+    groups are made of their cells, until nothing changes, or for 100 rounds.
     """
     some = np.flatnonzero(wanted.any(axis=1))
     found = np.full(len(wanted), -1, np.int64)

@@ -1,4 +1,4 @@
-"""What is laid out for Kyra: cliques, zones and trees, as far as its parameters ask for it."""
+"""The layout of Kyra: cliques, zones and trees, as far as its parameters ask for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from emulator.protocols.pubsub.kyra.parameters import KyraLayout, KyraParameters
 
 
 def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64]) -> KyraParameters:
-    """With cliques, zones and trees. Raises ValueError for a diameter that no pair of servers meets."""
+    """Return the parameters with cliques, zones and trees.
+
+    Raises ValueError for a diameter that no pair of servers meets.
+    """
     if parameters.layout is not None:
         return parameters
     cliques = parameters.cliques
@@ -34,7 +37,10 @@ def lay_out_kyra(parameters: KyraParameters, plan: Plan, rtt: NDArray[np.float64
 
 
 def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> CliqueParameters:
-    """With HAC's cliques if they are asked for. Raises ValueError for a diameter that no pair meets."""
+    """Return the parameters with HAC's cliques if they ask for them.
+
+    Raises ValueError for a diameter that no pair of servers meets.
+    """
     told = _too_small(parameters, rtt)
     if told is not None:
         raise ValueError(told)
@@ -47,7 +53,7 @@ def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> C
 def misfits(
     parameters: KyraParameters, peers: int, round_trips: Callable[[], NDArray[np.float64] | None]
 ) -> list[tuple[str, str]]:
-    """A diameter that no pair of servers meets, as `System.misfits`."""
+    """Return a misfit for a diameter that no pair of servers meets, as `System.misfits` does."""
     rtt = round_trips()
     told = None if rtt is None else _too_small(parameters.cliques, rtt)
     return [] if told is None else [("cliques.diameter", told)]

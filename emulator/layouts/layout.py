@@ -1,4 +1,4 @@
-"""Lays out what a system's peers are given before a trial."""
+"""The layout of a trial: it adds to a system's parameters what peers are given before the trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulator.network.round_trips import rtt_between
 
 
 def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
-    """The spec with the parameters that peers are made with. Raises ValueError if there are none."""
+    """Return the spec with the parameters that peers are made with. Raises ValueError if there are none."""
     system = SYSTEMS[spec.system.name]
     if not system.layout:
         return spec
@@ -26,5 +26,5 @@ def lay_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
 
 
 def round_trips(spec: TrialSpec, plan: Plan) -> NDArray[np.float64]:
-    """RTTs (s) between all peers, by the matrix alone; 0 from a peer to itself."""
+    """Return the RTTs (s) between all peers by the matrix, without jitter; 0 from a peer to itself."""
     return rtt_between(spec.network, plan.peers["location"].to_numpy(), spec.seed)

@@ -12,35 +12,37 @@ Rtt = NDArray[np.float64]
 
 
 def centre(rtt: Rtt) -> int:
-    """The server with the least sum of delays to all others."""
+    """Return the server with the least sum of delays to all others."""
     return int(np.argmin(rtt.sum(axis=1)))
 
 
 def spanning_tree(rtt: Rtt, root: int | None = None) -> list[int]:
-    """The parent of each server on the minimum spanning tree, -1 for the root (the centre by default).
+    """Return the parent of each server on the minimum spanning tree, -1 for the root (by default the centre).
 
-    Prim's algorithm: scipy, which has one, is not in the images that run trials.
+    This is Prim's algorithm: scipy, which has one, is not in the images that run trials.
     """
     return _grow(rtt, centre(rtt) if root is None else root, along_paths=False)[0]
 
 
 def shortest_path_tree(rtt: Rtt, root: int | None = None) -> list[int]:
-    """The parent of each server on the tree of shortest paths from the root, by way of other servers.
+    """Return the parent of each server on the tree of shortest paths from the root over other servers.
 
-    In the matrix many detours are shorter than the direct way, so it is no star. Dijkstra's algorithm.
+    In the matrix many detours are shorter than the direct path, so the tree is no star. This is Dijkstra's
+    algorithm.
     """
     return _grow(rtt, centre(rtt) if root is None else root, along_paths=True)[0]
 
 
 def spanning_length(rtt: Rtt) -> float:
-    """The sum of the minimum spanning tree's RTTs (s)."""
+    """Return the sum of the minimum spanning tree's RTTs (s)."""
     return _grow(rtt, 0, along_paths=False)[1] if len(rtt) > 1 else 0.0
 
 
 def _grow(rtt: Rtt, root: int, along_paths: bool) -> tuple[list[int], float]:
-    """Take the nearest server to the tree, or to the root along the tree, again and again.
+    """Grow a tree by the server nearest to the tree or, with `along_paths`, nearest to the root along the
+    tree.
 
-    The parents, and the sum of the tree's RTTs.
+    Returns the parents, and the sum of the tree's RTTs (s).
     """
     servers = len(rtt)
     parent = np.full(servers, root)
@@ -62,7 +64,7 @@ def _grow(rtt: Rtt, root: int, along_paths: bool) -> tuple[list[int], float]:
 
 
 def misfits(parameters: SienaParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
-    """A tree over another number of servers, as `System.misfits`."""
+    """Return a misfit for a tree over another number of servers, as `System.misfits` does."""
     given = parameters.parents
     return [] if given is None or len(given) == peers else [("parents", _other_length(given, peers))]
 
@@ -72,7 +74,7 @@ def _other_length(parents: list[int], servers: int) -> str:
 
 
 def lay_out_siena(parameters: SienaParameters, plan: Plan, rtt: Rtt) -> SienaParameters:
-    """With the tree over all servers."""
+    """Return the parameters with the tree over all servers."""
     if parameters.parents is not None:
         if len(parameters.parents) != len(rtt):
             raise ValueError(_other_length(parameters.parents, len(rtt)))

@@ -20,7 +20,10 @@ class BuildMessages(build_py):  # type: ignore[misc] # setuptools has no types
     """Writes `name.py` beside each `name.proto` before the modules are collected."""
 
     def run(self) -> None:
-        """Generate, and then do what setuptools does. Raises ValueError for a file that cannot be used."""
+        """Generate the classes, then do what setuptools does.
+
+        Raises ValueError for a file that cannot be used.
+        """
         folders = [Path(self.get_package_dir(package)) for package in self.packages or ()]
         found = sorted(file for folder in folders for file in folder.glob("*.proto"))
         if found:
@@ -29,7 +32,7 @@ class BuildMessages(build_py):  # type: ignore[misc] # setuptools has no types
 
 
 def write_messages(files: Sequence[Path], top: Path = Path(), out: Path | None = None) -> list[Made]:
-    """Write the classes of files below `top` (what their imports are relative to); what was made.
+    """Write the classes of files below `top` (what their imports are relative to); return what was made.
 
     A message is named with its proto package, such as `push_gossip.Rumour`. The files may import those of
     Trellis, such as `trellis/v1/options.proto`. `out` is `top` if it is not given. Raises ValueError for a

@@ -1,4 +1,4 @@
-"""The message types of a trial by name, for what arrives as bytes."""
+"""The message types of a trial by name, for messages that arrive as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _types: dict[str, tuple[type[Message], Read, str]] = {}
 def register(kind: type[Message], read: Read, file: str) -> None:
     """Make a type known; generated modules do so when they are imported.
 
-    `file` is the `.proto` file that it comes from. Raises ValueError if another type has its name.
+    `file` is the `.proto` file that the type comes from. Raises ValueError if another type has its name.
     """
     known = _types.setdefault(kind.NAME, (kind, read, file))[2]
     if known != file:
@@ -25,17 +25,17 @@ def register(kind: type[Message], read: Read, file: str) -> None:
 
 
 def message_type(name: str) -> type[Message]:
-    """The class of that name. Raises KeyError if no imported module has it."""
+    """Return the class of that name. Raises KeyError if no imported module has it."""
     return _types[name][0]
 
 
 def decode(name: str, data: bytes) -> Message:
-    """The message of that type. Raises KeyError for an unknown type, MalformedMessage for bad bytes."""
+    """Return the message. Raises KeyError for an unknown type, MalformedMessage for bad bytes."""
     return _types[name][1](data, 0, len(data))
 
 
 def enclosed_size(message: Message) -> int:
-    """Bytes of the `Enclosed` of a message."""
+    """Return the bytes of the `Enclosed` of a message."""
     name = len(message.NAME)
     size = message.byte_size()
     head = 1 + varint_size(name) + name
@@ -55,7 +55,7 @@ def write_enclosed(out: bytearray, message: Message) -> None:
 
 
 def read_enclosed(data: bytes, at: int, end: int) -> Message:
-    """The message in an `Enclosed`. Raises MalformedMessage, also if its type is unknown."""
+    """Return the message in an `Enclosed`. Raises MalformedMessage, also if its type is unknown."""
     reader = Reader(data, at, end)
     name, content = "", b""
     while reader.more():

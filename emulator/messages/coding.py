@@ -1,4 +1,4 @@
-"""The protobuf wire format: what the generated classes read and write fields with."""
+"""The protobuf wire format, by which the generated classes read and write fields."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from emulator.compact.bit_sets import bit_set, bits
 from emulator.messages.message import MalformedMessage
 
 SHARED: Final = 2048
-"""Sets, and parts of a type, that are kept with their bytes: gossip tells the same of the same peers again
-and again, and all who hear of them share it."""
+"""The number of sets, and of parts of a type, that are kept with their bytes. Gossip tells the same of the
+same peers again and again, and all peers that hear of them share the kept object."""
 _DOUBLE = struct.Struct("<d")
 _FLOAT = struct.Struct("<f")
 _NEGATIVE = 1 << 63
 _WRAP = 1 << 64
 _LEAST_IDENTIFIER = 16
-"""Bytes of an identifier at least, so that those of one 128-bit space are equally long."""
+"""The least bytes of an identifier, so that identifiers of one 128-bit space are equally long."""
 
 
 def varint_size(value: int) -> int:
-    """Bytes that a number takes; a negative one takes 10."""
+    """Return the bytes that a number takes; a negative one takes 10."""
     if value < 0x80:
         return 1 if value >= 0 else 10
     size = 2
@@ -45,7 +45,7 @@ def write_varint(out: bytearray, value: int) -> None:
 
 
 def zigzag(value: int) -> int:
-    """A signed number as `sint32` and `sint64` encode it."""
+    """Return a signed number as `sint32` and `sint64` encode it."""
     return value * 2 if value >= 0 else -value * 2 - 1
 
 
@@ -54,12 +54,12 @@ def unzigzag(value: int) -> int:
 
 
 def signed(value: int) -> int:
-    """The number that `int32` and `int64` encode as this one."""
+    """Return the signed number that `int32` and `int64` encode as this one."""
     return value - _WRAP if value >= _NEGATIVE else value
 
 
 def varints_size(values: list[int]) -> int:
-    """Bytes of a packed field without its head."""
+    """Return the bytes of a packed field without its tag and length."""
     size = 0
     for value in values:
         size += varint_size(value)
@@ -67,7 +67,7 @@ def varints_size(values: list[int]) -> int:
 
 
 def vector_size(values: vec[i64]) -> int:
-    """Bytes of a packed field of numbers that are not negative, without its head."""
+    """Return the bytes of a packed field of numbers that are not negative, without its tag and length."""
     size: i64 = 0
     place: i64 = 0
     count: i64 = len(values)
@@ -89,7 +89,7 @@ def write_vector(out: bytearray, values: vec[i64]) -> None:
 
 
 def bit_set_size(numbers: int) -> int:
-    """Bytes of a packed field of the positions of these bits, without its head."""
+    """Return the bytes of a packed field of the positions of these bits, without its tag and length."""
     size = numbers.bit_count()
     limit = 7
     while numbers.bit_length() > 1 << limit:
@@ -104,7 +104,7 @@ def write_bit_set(out: bytearray, numbers: int) -> None:
 
 @lru_cache(maxsize=SHARED)
 def _packed(numbers: int) -> bytes:
-    """A packed field of the positions of these bits, without its head."""
+    """Return a packed field of the positions of these bits, without its tag and length."""
     out = bytearray()
     for number in bits(numbers):
         write_varint(out, number)
@@ -113,7 +113,7 @@ def _packed(numbers: int) -> bytes:
 
 @lru_cache(maxsize=SHARED)
 def _unpacked(packed: bytes) -> int:
-    """The set that `packed` holds."""
+    """Return the set that `packed` holds."""
     reader = Reader(packed, 0, len(packed))
     members: list[int] = []
     while reader.more():
@@ -122,7 +122,7 @@ def _unpacked(packed: bytes) -> int:
 
 
 def identifier_size(identifier: int) -> int:
-    """Bytes of an identifier: as many as it needs, but 16 at least."""
+    """Return the bytes of an identifier: as many as it needs, but at least 16."""
     return max(_LEAST_IDENTIFIER, (identifier.bit_length() + 7) // 8)
 
 
@@ -168,7 +168,7 @@ class Reader:
         raise MalformedMessage("a number is cut off or longer than 10 bytes")
 
     def length(self) -> int:
-        """The end of a length-delimited field that begins here; the caller sets `at` to it."""
+        """Return the end of a length-delimited field that begins here; the caller sets `at` to it."""
         stop = self.varint() + self.at
         if stop > self.end:
             raise MalformedMessage("a field is longer than its message")
@@ -198,7 +198,7 @@ class Reader:
         return value
 
     def number(self) -> i64:
-        """A `uint32`."""
+        """Return a `uint32`."""
         number = self.varint()
         if number > _LARGEST_UINT32:
             raise MalformedMessage(f"{number} is no uint32")
@@ -228,19 +228,19 @@ class Reader:
             into.append(self.read_float())
 
     def bit_set(self, before: int) -> int:
-        """The set that begins here, with what came before; equal sets are one object."""
+        """Return the set that begins here, joined with `before`; equal sets are one object."""
         numbers: int = _unpacked(self.content())
         return numbers | before if before else numbers
 
     def member(self) -> int:
-        """A number in a set."""
+        """Return a number in a set."""
         number = self.varint()
         if number > _LARGEST_IN_SET:
             raise MalformedMessage(f"{number} is too large for a set")
         return number
 
     def skip(self, tag: int) -> None:
-        """Pass over a field that this version does not know."""
+        """Skip a field that this version does not know."""
         match tag & 7:
             case 0:
                 self.varint()
@@ -264,4 +264,4 @@ class Reader:
 
 _LARGEST_UINT32 = (1 << 32) - 1
 _LARGEST_IN_SET = 1 << 24
-"""What a set may hold: a damaged message shall not ask for gigabytes."""
+"""The greatest number that a set may hold, so that a damaged message cannot ask for gigabytes."""

@@ -1,4 +1,4 @@
-"""The code of one field of a message: its attribute, its size, how it is written and read."""
+"""The code of one field of a message: its attribute and size, and how it is written and read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VARINTS = {
     _F.TYPE_SINT32: ("zigzag({})", "unzigzag({})"),
     _F.TYPE_SINT64: ("zigzag({})", "unzigzag({})"),
 }
-"""How a number becomes a varint, and back."""
+"""The expressions that turn a number into a varint, and back."""
 ENCLOSED = ".trellis.v1.Enclosed"
 
 
@@ -27,7 +27,7 @@ class UnsupportedProto(ValueError):
 
 
 class Field:
-    """One field of a message: the lines of code for it."""
+    """The lines of code for one field of a message."""
 
     def __init__(self, proto: FieldDescriptorProto, where: str, declared: Collection[str]) -> None:
         """`declared` names the options of `options.proto` that the field has."""
@@ -86,7 +86,7 @@ class Field:
 
     @property
     def default(self) -> str:
-        """As an argument."""
+        """The default value of the field as an argument."""
         if self.bit_set:
             return "0"
         if self.vector:
@@ -124,7 +124,7 @@ class Field:
         return value
 
     def is_set(self) -> str:
-        """An expression that tells whether a message has the field."""
+        """Return an expression that tells whether a message has the field."""
         value = f"self.{self.name}"
         return f"len({value})" if self.vector else self._present(value) if not self.repeated else value
 
@@ -168,11 +168,11 @@ class Field:
 
     @property
     def _each(self) -> str:
-        """A loop variable of its own: compilers give each variable one type."""
+        """A loop variable of the field's own, because compilers give each variable one type."""
         return f"each_{self.number}"
 
     def _length(self, value: str) -> str:
-        """Of a length-delimited value."""
+        """Return an expression for the length of a length-delimited value, in bytes."""
         if self.identifier:
             return f"identifier_size({value})"
         if self.message == ENCLOSED:
@@ -237,7 +237,7 @@ class Field:
             yield f"out += {value}.encode()" if self.element == "str" else f"out += {value}"
 
     def read(self) -> Iterator[tuple[int, list[str]]]:
-        """(tag, lines) for each way in which the field may be encoded."""
+        """Yield (tag, lines) for each way in which the field may be encoded."""
         into = f"message.{self.name}"
         if self.bit_set:
             yield self._tag(2), [f"{into} = reader.bit_set({into})"]

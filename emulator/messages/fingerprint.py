@@ -1,4 +1,4 @@
-"""Whether a message is still what it was: a number made of all its fields, those of its parts too."""
+"""Fingerprints of messages: a number made of all fields, by which a change of a message is noticed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from emulator.messages.message import Part
 
 
 def fingerprint(part: Part) -> int:
-    """Equal while nobody changes the message or one of its parts, within one process.
+    """Return a number that stays equal while neither the message nor its parts change, within one process.
 
-    It looks at the fields, because parts that are shared keep the bytes that they were first encoded to.
+    The function reads the fields, because shared parts keep the bytes of their first encoding.
     """
     return hash(_contents(part))
 

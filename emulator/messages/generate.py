@@ -24,13 +24,13 @@ from emulator.messages.options import KINDS, TOLD, Options
 _F = FieldDescriptorProto
 _OPTIONS = "trellis/v1/options.proto"
 _OWN_PACKAGE = "trellis.v1"
-"""Trellis' own: its messages are named without it."""
+"""The proto package of Trellis, whose messages are named without it."""
 _LONGEST_NAME = 200
-"""Characters of a name that hosts take from the network."""
+"""The most characters of a name that hosts take from the network."""
 
 
 class Made(NamedTuple):
-    """A module that was written, and its message types."""
+    """A module that was written, with its message types."""
 
     path: Path
     types: list[tuple[str, str, str]]
@@ -42,7 +42,7 @@ def _indent(lines: Iterator[str] | Sequence[str], levels: int) -> list[str]:
 
 
 class _File:
-    """One `.proto` file and the module made of it."""
+    """One `.proto` file, from which a module is made."""
 
     def __init__(self, proto: FileDescriptorProto, options: Options) -> None:
         self._proto = proto
@@ -103,7 +103,7 @@ class _File:
         return "\n".join([*lines, *body, ""])
 
     def _imports(self) -> Iterator[str]:
-        """Types of other files that fields have."""
+        """Yield the imports of other files' types that fields have."""
         wanted: dict[str, set[str]] = {}
         own = {f".{self._proto.package}.{message.name}" for message in self._proto.message_type}
         homes = {name.rsplit(".", 1)[1]: name for name in own}
@@ -154,7 +154,8 @@ class _File:
         if shared and kind != "PART":
             raise UnsupportedProto(f"{self._proto.name}: {name} is no part, so it cannot be shared")
         base = "SharedPart" if shared else "Part" if kind == "PART" else "Message"
-        # Messages refer to no message that refers to them, so Python's collector need not look at them.
+        # Messages never refer to messages that refer to them, so Python's garbage collector need not look at
+        # them.
         lines = ["", "", "@mypyc_attr(acyclic=True)", f"class {name}({base}):"]
         lines += [f"    {_docstring(comment)}", ""]
         lines += [f"    __slots__ = ({slots})", "", f"    FIELDS: ClassVar[tuple[str, ...]] = ({listed})"]
@@ -219,7 +220,7 @@ class _File:
         return lines
 
     def types(self) -> list[tuple[str, str, str]]:
-        """The class, name and kind of each message type; parts have no name."""
+        """Return the class, name and kind of each message type; parts have no name."""
         kinds = [self._options.kind(message) for message in self._proto.message_type]
         return [
             (message.name, "" if kind == "PART" else self.name_of(message), kind.lower().replace("_", " "))
@@ -227,7 +228,10 @@ class _File:
         ]
 
     def name_of(self, message: DescriptorProto) -> str:
-        """The type's name in telemetry and on the wire. Raises UnsupportedProto if it is no use."""
+        """Return the type's name in telemetry and on the wire.
+
+        Raises UnsupportedProto if the name cannot be used.
+        """
         package = self._proto.package
         if not package:
             raise UnsupportedProto(
@@ -240,7 +244,7 @@ class _File:
         return name
 
     def _carried(self, message: DescriptorProto, field: str, kind: str) -> int:
-        """The number of the kind that the message is of where the field is set; 0 if that is its own."""
+        """Return the number of the kind of a message whose field is set; 0 if it keeps its own."""
         carries = self._options.carries(message, field)
         if carries == "PART":
             return 0
@@ -261,7 +265,10 @@ class _File:
         return f"{enclosing}.kind() if {enclosing} is not None else {KINDS.index('CONTROL')}"
 
     def _enclosing(self, fields: Sequence[Field], name: str) -> str:
-        """The attribute that holds the enclosed message. Raises UnsupportedProto if there is not just one."""
+        """Return the attribute that holds the enclosed message.
+
+        Raises UnsupportedProto unless there is just one.
+        """
         enclosing = [f"self.{field.name}" for field in fields if field.message == ENCLOSED]
         if len(enclosing) != 1:
             raise UnsupportedProto(
@@ -271,7 +278,7 @@ class _File:
 
 
 def _told_by_enclosed(own: Mapping[str, str], enclosed: str) -> dict[str, str]:
-    """What an enclosing message tells telemetry: what the enclosed one tells, and the hops of both."""
+    """Return what an enclosing message tells telemetry: as the enclosed one, with the hops of both."""
     absent = f" if {enclosed} is not None else -1"
     found = {method: f"{enclosed}.{method}(){absent}" for method in TOLD.values()}
     if "travelled" in own:
@@ -290,7 +297,7 @@ def generate(
 ) -> list[Made]:
     """Write the modules of these files below `out`. Raises UnsupportedProto or ValueError.
 
-    A file of the package `reserved`, or of one below it, is refused.
+    A file of the package `reserved`, or of a package below it, is refused.
     """
     from grpc_tools import protoc
 
@@ -331,7 +338,7 @@ def _relative(file: Path, include: Sequence[Path]) -> str:
 
 
 def main() -> None:
-    """The program. Exits with 2 and a message if a file cannot be used."""
+    """Run the program. It exits with 2 and a message if a file cannot be used."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -21,7 +21,7 @@ class MalformedMessage(ValueError):
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Part:
-    """A record of fields that messages are made of. Nobody changes it once it was sent.
+    """A record of fields that messages are made of. It is never changed after it was sent.
 
     Fields may be shared by reference between messages, and between peers on the virtual clock.
     """
@@ -34,14 +34,14 @@ class Part:
         self._size = -1
 
     def byte_size(self) -> int:
-        """The length of the encoded message, in bytes."""
+        """Return the length of the encoded message, in bytes."""
         size = self._size
         if size < 0:
             size = self._size = self.measure()
         return size
 
     def measure(self) -> int:
-        """Compute what `byte_size` keeps."""
+        """Compute the length that `byte_size` keeps, in bytes."""
         raise TypeError(f"{type(self).__name__} was not generated")
 
     def write_to(self, out: bytearray) -> None:
@@ -49,21 +49,21 @@ class Part:
         raise TypeError(f"{type(self).__name__} was not generated")
 
     def encode(self) -> bytes:
-        """The encoded message."""
+        """Return the encoded message."""
         out = bytearray()
         self.write_to(out)
         return bytes(out)
 
     def travelled(self) -> int:
-        """The overlay hops that the event in it has made when it arrives; -1 if it does not say."""
+        """Return the overlay hops that the event has made on arrival; -1 if the message does not say."""
         return -1
 
     def event_number(self) -> int:
-        """The event that this is about; -1 if it does not say."""
+        """Return the number of the event that the message is about; -1 if it does not say."""
         return -1
 
     def topic_number(self) -> int:
-        """The topic that this is about; -1 if it does not say."""
+        """Return the number of the topic that the message is about; -1 if it does not say."""
         return -1
 
     def __eq__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ class Part:
 
 @mypyc_attr(acyclic=True)
 class SharedPart(Part):
-    """A part that peers pass on as it is. It is encoded once, and all who are sent equal bytes share it."""
+    """A part that peers pass on as it is. It is encoded once, and all peers that get equal bytes share it."""
 
     __slots__ = ("_encoded",)
 
@@ -98,7 +98,7 @@ class SharedPart(Part):
         out += self._encoded
 
     def write_fields(self, out: bytearray) -> None:
-        """Append what `write_to` keeps."""
+        """Append the encoded fields, which `write_to` keeps."""
         raise TypeError(f"{type(self).__name__} was not generated")
 
 
@@ -128,8 +128,9 @@ class Message(Part):
     __slots__ = ()
 
     NAME: ClassVar[str] = ""
-    """The type's name with its proto package, such as `swim_fd.Ping`; those of Trellis go without theirs."""
+    """The type's name with its proto package, such as `swim_fd.Ping`; types of Trellis have no
+    package in it."""
 
     def kind(self) -> int:
-        """The purpose of the message: EVENT, NOTIFICATION, CONTROL or MAINTENANCE."""
+        """Return the purpose of the message: EVENT, NOTIFICATION, CONTROL or MAINTENANCE."""
         raise TypeError(f"{type(self).__name__} was not generated")

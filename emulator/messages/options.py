@@ -1,4 +1,4 @@
-"""What `.proto` files declare by the options of `trellis/v1/options.proto`."""
+"""The options of `trellis/v1/options.proto` that `.proto` files declare."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 _F = FieldDescriptorProto
 TOLD = {"hops": "travelled", "event": "event_number", "topic": "topic_number"}
-"""The methods by which telemetry asks a message, by the field that tells the answer."""
+"""The methods by which telemetry asks a message, by the field that has the answer."""
 KINDS = ("PART", "EVENT", "NOTIFICATION", "CONTROL", "MAINTENANCE", "AS_ENCLOSED")
 
 
 class Options:
-    """What the files declare."""
+    """The options that the files declare."""
 
     def __init__(self, files: descriptor_pb2.FileDescriptorSet) -> None:
         pool = descriptor_pool.DescriptorPool()
@@ -42,9 +42,10 @@ class Options:
         }
 
     def told(self, type_name: str, above: Sequence[str] = ()) -> dict[str, str]:
-        """What the type tells telemetry, by method: a field of its own, or else the one part that tells it.
+        """Return what the type tells telemetry, by method: a field of its own, or else the one part that
+        tells it.
 
-        `above` are the types that it is a part of: a type may be a part of itself.
+        `above` are the types that it is a part of, because a type may be a part of itself.
         """
         told = {}
         above = [*above, type_name]
@@ -70,7 +71,7 @@ class Options:
         return KINDS[self._of(message).Extensions[self._kind]]
 
     def carries(self, message: DescriptorProto, field: str) -> str:
-        """The kind that a field of the message declares, or PART."""
+        """Return the kind that a field of the message declares, or PART."""
         found = next(each for each in message.field if each.name == field)
         options = self._fields.FromString(found.options.SerializeToString())
         return KINDS[options.Extensions[self._carries]]

@@ -1,4 +1,4 @@
-"""The network of a trial, drawn or read."""
+"""Makes the network of a trial from a drawn or measured matrix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32
 
 
 def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Network:
-    """The network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
+    """Return the network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
@@ -35,7 +35,7 @@ def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Net
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
-    """The RTTs (s) of a model. Raises ValueError if a package's model made what no network can have."""
+    """Return the RTTs (s) of a model. Raises ValueError if a package's model made an impossible matrix."""
     rtt, hosts = latency.matrix(seed), latency.host_count()
     these = f"network.latency: kind {getattr(latency, 'kind', '?')}"
     if rtt.shape != (hosts, hosts):
@@ -49,7 +49,7 @@ def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
 def network_of(
     rtt: NDArray[np.float32], same_host_rtt: float, locations: Sequence[int], spec: NetworkSpec
 ) -> Network:
-    """The network of a matrix in seconds, whose diagonal does not count.
+    """Return the network of a matrix in seconds, whose diagonal does not count.
 
     Raises ValueError for a location that the matrix does not have.
     """

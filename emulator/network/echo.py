@@ -1,8 +1,8 @@
 """Round trips between hosts, measured by UDP echoes.
 
-A request is 24 bytes: 8 that say what it is, 8 of the measurement (so that no late answer to another is
-taken), 8 of the echo's number. An answer is the request with other first bytes, so an answer is never
-answered, and nobody gets more than was sent in their name.
+A request is 24 bytes: 8 that say what it is, 8 of the measurement (so that late answers to another one are
+refused), 8 of the echo's number. An answer is the request with other first bytes. So an answer is never
+answered, and a victim of a forged sender address gets no more bytes than were sent in its name.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _REQUEST = b"trellis?"
 _ANSWER = b"trellis!"
 _FORM = struct.Struct("!8s8sQ")
 _SPACING = 0.002
-"""Seconds between requests, so that they do not wait for each other."""
+"""The seconds between requests, so that they do not wait for each other."""
 
 Address = tuple[str, int]
-"""IPv4 address and port."""
+"""An IPv4 address and port."""
 
 
 class _Server(asyncio.DatagramProtocol):
@@ -36,7 +36,7 @@ class _Server(asyncio.DatagramProtocol):
 
 
 class _Prober(asyncio.DatagramProtocol):
-    """Sends requests and notes how long each took in `elapsed`, by its number, in ns."""
+    """Sends requests and keeps in `elapsed` how long each took in ns, by its number."""
 
     def __init__(self) -> None:
         self.elapsed: dict[int, int] = {}
@@ -68,7 +68,7 @@ class _Prober(asyncio.DatagramProtocol):
 async def serve_echo(host: str, port: int) -> asyncio.DatagramTransport:
     """Answer echoes at an IPv4 address until the transport is closed; port 0 takes a free one.
 
-    Raises OSError if the address cannot be had.
+    Raises OSError if the address cannot be bound.
     """
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(_Server, local_addr=(host, port))
@@ -78,12 +78,12 @@ async def serve_echo(host: str, port: int) -> asyncio.DatagramTransport:
 async def measure_round_trips(
     addresses: Sequence[Address], count: int = 5, wait: float = 2.0
 ) -> list[int | None]:
-    """The shortest of `count` round trips to each address in ns; None for one that never answered.
+    """Return the shortest of `count` round trips to each address in ns; None for one that never answered.
 
-    All addresses are asked, 2 ms apart, then all again in another order. Ends when all have answered, or
-    `wait` seconds after the last request. The shortest is the path's own: what is above it is waiting for
-    a processor, at either end. Raises OSError if there is no socket to be had, ValueError for a name or
-    an IPv6 address.
+    All addresses are asked, 2 ms apart, then all again in another order. The measurement ends when all have
+    answered, or `wait` seconds after the last request. The shortest round trip is the path's own, because
+    longer ones waited for a processor at either end. Raises OSError if no socket can be made, ValueError for
+    a name or an IPv6 address.
     """
     for host, _ in addresses:
         ipaddress.IPv4Address(host)
@@ -93,7 +93,7 @@ async def measure_round_trips(
     transport, prober = await loop.create_datagram_endpoint(_Prober, local_addr=("0.0.0.0", 0))
     try:
         for turn in range(count):
-            # Another order each time: who arrives together once does not do so always.
+            # The order changes each time, so that requests that arrive together once do not do so always.
             for place in Random(turn).sample(range(len(addresses)), len(addresses)):
                 prober.send(turn * len(addresses) + place, addresses[place])
                 await asyncio.sleep(_SPACING)

@@ -17,9 +17,10 @@ _BLOCK = 256
 
 
 def king_rtt(hosts: int, mean_rtt: float, random: np.random.Generator) -> NDArray[np.float32]:
-    """RTTs in seconds, `hosts` x `hosts`, symmetric with a diagonal of 0.
+    """Return RTTs in seconds, `hosts` x `hosts`, symmetric with a diagonal of 0.
 
-    The mean over all pairs is `mean_rtt` seconds. Works in blocks of rows: memory is the result's.
+    The mean over all pairs is `mean_rtt` seconds. The function works in blocks of rows, so it needs little
+    memory beside the result's.
     """
     cluster = random.choice(len(_WEIGHT), hosts, p=_WEIGHT)
     place = _CENTRE[cluster] + random.standard_normal((hosts, 2)) * _SPREAD[cluster, None]

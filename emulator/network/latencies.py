@@ -1,4 +1,4 @@
-"""The models of latency that Trellis has."""
+"""Trellis' own models of latency."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class King(LatencyModel):
     mean_rtt: Duration = Field(0.180, gt=0, le=3600)
 
     def host_count(self) -> int:
-        """The places that were asked for."""
+        """Return the number of places that the experiment asks for."""
         return self.hosts
 
     def matrix(self, seed: int) -> NDArray[np.float32]:
-        """A matrix of its own for each seed."""
+        """Return a matrix that is drawn anew for each seed."""
         from emulator.network.king import king_rtt
 
         return king_rtt(self.hosts, self.mean_rtt, generator(seed, "network", "king"))
@@ -41,17 +41,17 @@ class Constant(LatencyModel):
     rtt: Duration = Field(0.100, ge=0, le=3600)
 
     def host_count(self) -> int:
-        """One place, where all peers stand."""
+        """Return 1: all peers stand at one place."""
         return 1
 
     def matrix(self, seed: int) -> NDArray[np.float32]:
-        """A matrix of that place alone."""
+        """Return a matrix of that place alone."""
         import numpy as np
 
         return np.zeros((1, 1), np.float32)
 
     def rtt_at_one_place(self, asked: float) -> float:
-        """The RTT of all pairs."""
+        """Return the RTT of all pairs (s)."""
         return self.rtt
 
 
@@ -63,19 +63,19 @@ class MatrixFile(LatencyModel):
     file: Path
 
     def host_count(self) -> int:
-        """The hosts in the file. Raises TraceError for a bad file."""
+        """Return the number of hosts in the file. Raises TraceError for a bad file."""
         from emulator.network.matrix_files import count_hosts
 
         return count_hosts(self)
 
     def matrix(self, seed: int) -> NDArray[np.float32]:
-        """The matrix of the file. Raises TraceError for a bad file."""
+        """Return the matrix of the file. Raises TraceError for a bad file."""
         from emulator.network.matrix_files import load_rtt
 
         return load_rtt(self).rtt
 
     def problems_of_files(self) -> Problems:
-        """Raises TraceError for a bad file."""
+        """Return no problems. Raises TraceError for a bad file."""
         from emulator.network.matrix_files import load_rtt
 
         load_rtt(self)

@@ -19,9 +19,9 @@ _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
 class Network:
     """One-way delays between peers that stand at the places of a latency matrix.
 
-    `rows[location][location]` is a one-way delay in seconds, `locations[peer]` is a peer's row. Several
-    peers may stand at one place; the diagonal holds the delay between them. Memory grows with the places,
-    not with the peers; whoever sends for some peers alone needs their rows alone.
+    `rows[location][location]` is a one-way delay in seconds, `locations[peer]` is a peer's row. Several peers
+    may stand at one place; the diagonal holds the delay between them. Memory grows with the places, not with
+    the peers; a sender needs only the rows of its own peers.
     """
 
     __slots__ = (
@@ -48,29 +48,29 @@ class Network:
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
         self.jitter = jitter.begin() if isinstance(jitter, JitterModel) else None
-        """A package's model of jitter, if one was asked for."""
+        """The jitter of a package's model, None if the experiment asks for none."""
         self.loss = loss.begin() if isinstance(loss, LossModel) else None
-        """A package's model of loss, if one was asked for."""
+        """The loss of a package's model, None if the experiment asks for none."""
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
         self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss)
-        """Whether each message takes the delay of its way and none is lost."""
+        """Whether each message takes just the delay of its pair and none is lost."""
         self._places = vec[i64](self.locations)
         self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()
-        """The place in `_delays` where the row of a location begins; -1 for rows that are not there."""
+        """The index in `_delays` at which the row of a location begins; -1 for rows that are not there."""
         self._pack()
 
     def one_way(self, sender: int, receiver: int) -> float:
-        """The seconds from peer to peer: half of the pair's RTT, without jitter."""
+        """Return the seconds from peer to peer: half of the pair's RTT, without jitter."""
         start = self._row_starts[self._places[sender]]
         if start < 0:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
 
     def _pack(self) -> None:
-        """Put the rows one behind the other, because every message asks for a delay."""
+        """Put the rows into one vector, because every message asks for a delay."""
         known = self._known_rows()
         for location in range(max(known, default=-1) + 1):
             row = known.get(location)
@@ -84,9 +84,9 @@ class Network:
         return self.rows if isinstance(self.rows, Mapping) else dict(enumerate(self.rows))
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
-        """The seconds that this message takes, or None if it is lost.
+        """Return the seconds that this message takes, or None if it is lost.
 
-        Jitter only adds: a half-normal variable whose standard deviation is `jitter` (and whose mean is
+        Jitter only adds: it is a half-normal variable whose standard deviation is `jitter` (and whose mean is
         1.32 times that), because queues make packets late and never early.
         """
         if self._lost_share and random.random() < self._lost_share:

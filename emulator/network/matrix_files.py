@@ -1,7 +1,7 @@
-"""Measured latencies from files: p2psim's two formats and PlanetLab's.
+"""Measured latencies from files in p2psim's two formats and PlanetLab's.
 
-All are symmetric. A pair without a measurement (0 off the diagonal, or not above 0 in a topology
-file) gets the shortest path over one other host; how many were filled is told.
+All matrices are symmetric. A pair without a measurement (0 off the diagonal, or not above 0 in a topology
+file) gets the shortest path over one other host; the result says how many pairs were filled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST_RTT = 3600.0
 
 
 class MatrixSource(Interface):
-    """A file with latencies and the format that it is in."""
+    """A file with latencies, and its format."""
 
     @property
     def kind(self) -> str:
@@ -37,11 +37,11 @@ class MatrixSource(Interface):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRtt:
-    """`rtt` in seconds, hosts x hosts, symmetric with a diagonal of 0."""
+    """A measured matrix. `rtt` is in seconds, hosts x hosts, symmetric with a diagonal of 0."""
 
     rtt: NDArray[np.float32]
     filled_pairs: int
-    """Pairs without a measurement, filled by the shortest two-hop path."""
+    """The number of pairs without a measurement, which got the shortest two-hop path."""
 
 
 def load_rtt(source: MatrixSource) -> MeasuredRtt:
@@ -71,7 +71,10 @@ def _enough(hosts: int, file: Path) -> int:
 
 
 def _read_matrix(file: Path, longest: float) -> NDArray[np.float64]:
-    """Read a file that has a line of RTTs for each host, in the file's unit; `longest` is an hour in it."""
+    """Read a file that has a line of RTTs for each host, in the file's unit.
+
+    `longest` is an hour in that unit.
+    """
     rows: list[NDArray[np.float64]] = []
     numbers: list[int] = []
     for line, text in numbered_lines(file):

@@ -1,7 +1,7 @@
-"""The bases of what an experiment can ask of the network: models of latency, jitter and loss.
+"""The base classes of the network's models: latency, jitter and loss.
 
 Packages outside of this repository add models by entry points of the groups `trellis.latency`,
-`trellis.jitter` and `trellis.loss`, each a subclass of the base here.
+`trellis.jitter` and `trellis.loss`, each a subclass of a base class here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Problems = list[tuple[str, str]]
-"""Key below the model's own, and what is wrong with it."""
+"""The problems of a model's parameters: the key below the model's own, and what is wrong with it."""
 
 
 class LatencyModel(BaseModel):
@@ -31,24 +31,24 @@ class LatencyModel(BaseModel):
 
     @abstractmethod
     def host_count(self) -> int:
-        """The number of places where peers can stand. Reads a file's shape at most.
+        """Return the number of places where peers can stand. It reads at most the shape of a file.
 
         Raises TraceError for a bad file.
         """
 
     @abstractmethod
     def matrix(self, seed: int) -> NDArray[np.float32]:
-        """RTTs between these places in seconds, symmetric; the diagonal does not count.
+        """Return RTTs between these places in seconds, symmetric; the diagonal does not count.
 
         Draws come from `generator(seed, "network", ...)`. Raises TraceError for a bad file.
         """
 
     def rtt_at_one_place(self, asked: float) -> float:
-        """The RTT (s) between two peers at one place; `asked` is what the experiment says."""
+        """Return the RTT (s) between two peers at one place; `asked` is the experiment's value."""
         return asked
 
     def problems_of_files(self) -> Problems:
-        """What is wrong inside the files that the parameters name.
+        """Return what is wrong inside the files that the parameters name.
 
         Raises TraceError for a file that cannot be read.
         """
@@ -56,19 +56,22 @@ class LatencyModel(BaseModel):
 
 
 class Jitter(ABC):
-    """What a message takes beside the delay of its way, in one trial."""
+    """The jitter of one trial: the time that messages take in addition to their pair's delay."""
 
     @abstractmethod
     def draw(self, sender: int, receiver: int, random: Random) -> float:
-        """The seconds that this message takes longer; never negative."""
+        """Return the seconds that this message takes in addition; never negative."""
 
 
 class Loss(ABC):
-    """Which messages vanish, in one trial."""
+    """The loss of one trial, which decides which messages vanish."""
 
     @abstractmethod
     def hits(self, sender: int, receiver: int, random: Random) -> bool:
-        """Whether this message vanishes. Called once for each message, in the order of sending."""
+        """Whether this message vanishes.
+
+        The method is called once for each message, in the order of sending.
+        """
 
 
 class JitterModel(BaseModel):
@@ -78,7 +81,7 @@ class JitterModel(BaseModel):
 
     @abstractmethod
     def begin(self) -> Jitter:
-        """The jitter of one trial, which may keep what it needs for each pair of peers."""
+        """Return the jitter of one trial, which may keep what it needs for each pair of peers."""
 
 
 class LossModel(BaseModel):
@@ -88,4 +91,4 @@ class LossModel(BaseModel):
 
     @abstractmethod
     def begin(self) -> Loss:
-        """The losses of one trial, which may keep what it needs for each pair of peers."""
+        """Return the loss of one trial, which may keep what it needs for each pair of peers."""

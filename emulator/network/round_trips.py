@@ -10,7 +10,7 @@ from emulator.network.spec import NetworkSpec
 
 
 def rtt_between(spec: NetworkSpec, locations: NDArray[np.int32], seed: int) -> NDArray[np.float64]:
-    """RTTs (s) between peers at these rows of the matrix, in their order."""
+    """Return the RTTs (s) between peers at these rows of the matrix, in their order."""
     network = build_network(spec, locations.tolist(), seed)
     one_way = np.array([network.rows[place] for place in range(len(network.rows))], np.float64)
     rtt: NDArray[np.float64] = 2 * one_way[np.ix_(locations, locations)]

@@ -20,12 +20,12 @@ OWN_KINDS = ("king", "constant", "p2psim-matrix", "p2psim-topology", "planetlab"
 
 
 def _kind(value: Any) -> Any:
-    """What chooses between a plain value and the models of packages: the kind of a mapping or of a model."""
+    """Return the kind of a mapping or model, by which plain values and models are told apart."""
     return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", PLAIN)
 
 
 PLAIN = "a plain value"
-"""What messages call a jitter or a loss that is a number."""
+"""The name in messages of a jitter or a loss that is a number."""
 
 if TYPE_CHECKING:
     Latency = LatencyModel
@@ -36,7 +36,7 @@ else:
     Latency = Annotated[Union[_LATENCIES], Field(discriminator="kind")]  # noqa: UP007
 
     def _with_models(plain, models):
-        """The type of a key that has a plain value, or one of these models of packages."""
+        """Return the type of a key that has a plain value, or one of these models of packages."""
         if not models:
             return plain
         tagged = [
@@ -52,7 +52,7 @@ else:
 
 
 class NetworkSpec(_Model):
-    """The way in which messages travel between peers."""
+    """How messages travel between peers."""
 
     latency: Latency = Field(default_factory=King)
     same_host_rtt: Duration = Field(

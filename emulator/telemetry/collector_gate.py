@@ -1,7 +1,7 @@
-"""The gate before a Collector: each host gets in its own telemetry of a trial, and nothing else.
+"""The gate before a Collector: each host may send its own telemetry of a trial, and nothing else.
 
-A host shows the ticket that the coordinator gave it. What a request says of its origin has to be what the
-ticket is for; the request is passed on as it came.
+A host shows the ticket that the coordinator gave it. The origin that a request names must be the ticket's;
+the request is passed on as it came.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from emulator.trust.credentials import AUTHORIZATION, Credentials
 from emulator.trust.tickets import read_ticket
 
 _LONGEST = 16 << 20
-"""Bytes of a request; what a host has queued is half of it at most."""
+"""The most bytes of a request; what a host has queued is at most half of it."""
 _AT_ONCE = 128
-"""Requests under way; further ones are told to come again."""
+"""The most requests under way; the senders of further ones are told to come again."""
 _DEADLINE = 15.0
-"""Seconds that the Collector has for a request."""
+"""The seconds that the Collector has for a request."""
 _SCHEME = "Bearer "
 _BYTES = 2
-"""The wire type of what has a length. See protobuf.dev/programming-guides/encoding."""
+"""The wire type of fields that have a length. See protobuf.dev/programming-guides/encoding."""
 _FIXED = {1: 8, 5: 4}
 _LARGEST_FIELD = (1 << 29) - 1
-"""A field's number is at most this; a reader that cuts a larger one off would see another field."""
+"""The greatest number of a field; a reader that truncates a larger one would see another field."""
 
 
 class NotTheirs(ValueError):
-    """A request is of another origin than its sender."""
+    """A request names another origin than its sender."""
 
 
 async def serve_gate(
     listen: str, collector: str, key: str, credentials: Credentials
 ) -> tuple[grpc.aio.Server, grpc.aio.Channel, int]:
-    """Start the gate to the Collector at `collector`; gives what is to be closed, and the port.
+    """Start the gate to the Collector at `collector`. Returns the server, the channel and the port.
 
-    Raises OSError if the address cannot be bound.
+    The caller closes server and channel. Raises OSError if the address cannot be bound.
     """
     options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0)]
     channel = grpc.aio.insecure_channel(
@@ -64,7 +64,7 @@ async def serve_gate(
 
 
 def _passing(export: Callable[..., Any], key: str) -> Callable[..., Any]:
-    """A call of one message, written as a stream so that the ticket is read before the message is."""
+    """Return a handler of single messages as a stream, to read the ticket before the message."""
 
     async def answer(requests: AsyncIterator[bytes], context: Any) -> bytes:
         shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, ""))
@@ -88,7 +88,7 @@ def _passing(export: Callable[..., Any], key: str) -> Callable[..., Any]:
 
 
 def refuse_others(request: bytes, trial: str, host: str) -> None:
-    """Raises NotTheirs unless all that is in the request is of this host and trial."""
+    """Raises NotTheirs unless everything in the request is of this host and trial."""
     try:
         for part in _fields(request, 1):
             resources = [Resource.FromString(each) for each in _fields(part, 1)]
@@ -102,9 +102,9 @@ def refuse_others(request: bytes, trial: str, host: str) -> None:
 
 
 def _fields(message: bytes, number: int) -> Iterator[bytes]:
-    """The fields of this number that have a length.
+    """Yield the fields of this number that have a length.
 
-    Raises DecodeError and IndexError for what is no message.
+    Raises DecodeError and IndexError if the bytes are no message.
     """
     at, end = 0, len(message)
     while at < end:

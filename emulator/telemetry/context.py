@@ -13,7 +13,7 @@ class TraceContext:
 
     def __init__(self, trace_id: bytes, span_id: int, depth: int, topic: int | None, event: int = -1) -> None:
         self.trace_id = trace_id
-        """16 bytes."""
+        """The identifier of the trace, 16 bytes."""
         self.span_id = span_id
         self.depth = depth
         """The number of messages between the root span and this span; 0 at the root."""

@@ -1,4 +1,4 @@
-"""Addresses that OTLP/gRPC can be sent to."""
+"""Addresses of servers that take OTLP over gRPC."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _PORT = 4317
 
 
 class BadEndpoint(ValueError):
-    """The text is no address that OTLP/gRPC can be sent to."""
+    """The text is not an address to which OTLP/gRPC can be sent."""
 
 
 def open_channel(
     endpoint: str, options: Sequence[tuple[str, int]] = (), certificates: Certificates | None = None
 ) -> grpc.Channel:
-    """A channel to `http://HOST:PORT` or `https://HOST:PORT`.
+    """Return a channel to `http://HOST:PORT` or `https://HOST:PORT`.
 
-    A server of the same release has `certificates`; any other one has to be known to this machine. Raises
+    `certificates` are for a server of the same release; this machine must know any other server's. Raises
     BadEndpoint.
     """
     try:

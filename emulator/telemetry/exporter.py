@@ -1,8 +1,8 @@
-"""Spans and metrics to an OpenTelemetry Collector by OTLP/gRPC, from a thread of its own.
+"""The export of spans and metrics to an OpenTelemetry Collector by OTLP/gRPC, from a thread of its own.
 
 A recorder's message is sent as it is: `TracesData` and `ExportTraceServiceRequest` are the same on the wire,
-and so are those of metrics. Whoever reads what the Collector wrote must expect a message twice: a Collector
-that dies after writing it and before answering is sent it again.
+and so are those of metrics. A reader of what the Collector wrote must expect a message twice, because a
+Collector that dies after writing it and before answering gets it again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METHODS = {
 """The gRPC method of each signal."""
 _CONTENT = {"traces": "spans", "metrics": "data points"}
 _OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
-"""gRPC itself would wait for up to two minutes before it looks for a Collector that was away."""
+"""The options of the channel. By default, gRPC waits for up to two minutes before it retries a Collector."""
 _PASSING = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -41,13 +41,13 @@ _PASSING = (
 """The gRPC codes after which OTLP lets a sender try again."""
 _QUEUED_BYTES = 8 << 20
 _DEADLINE = 20.0
-"""Seconds that the Collector has to answer one request."""
+"""The seconds that the Collector has to answer one request."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 4.0
-"""Seconds between two attempts: doubled each time."""
+"""The seconds of the first and of the longest pause between attempts; each is twice the one before."""
 _PATIENCE = 120.0
-"""Seconds after which a message that the Collector keeps refusing is given up for those behind it."""
+"""The seconds after which a message that the Collector keeps refusing is given up for those behind it."""
 _CLOSING = 30.0
-"""Seconds that `close` waits for what is still queued."""
+"""The seconds that `close` waits for what is still queued."""
 
 
 class ExportError(OSError):
@@ -56,21 +56,21 @@ class ExportError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Makes the sinks of a recorder that exports to a Collector: `Recorder(..., sink=Exporter(endpoint))`."""
+    """The sinks of a recorder that exports to a Collector: `Recorder(..., sink=Exporter(endpoint))`."""
 
     endpoint: str
-    """http://HOST:PORT or https://HOST:PORT."""
+    """The address of the Collector, http://HOST:PORT or https://HOST:PORT."""
     closing: float = _CLOSING
-    """Seconds that closing a sink may take."""
+    """The seconds that closing a sink may take."""
     hold: float = 0.0
-    """Seconds that a message waits in an idle sink, so that not all hosts send at the same moment."""
+    """The seconds that a message waits in an idle sink, so that not all hosts send at the same moment."""
     ticket: str = field(default="", repr=False)
-    """What is shown with each request; see `emulator/trust/tickets.py`."""
+    """The ticket that each request shows; see `emulator/trust/tickets.py`."""
     certificates: Certificates | None = None
-    """For an endpoint https://..., if it is the release's own."""
+    """The certificates for an endpoint https://..., if it is the release's own."""
 
     def __call__(self, path: Path) -> GrpcSink:
-        """The sink for what would be the file `<host>-<signal>-<start>.otlp`; nothing is written there.
+        """Return the sink in the place of the file `<host>-<signal>-<start>.otlp`, which is not written.
 
         Raises BadEndpoint.
         """
@@ -85,7 +85,7 @@ class Exporter:
 
 
 def admitted(sink: SinkFactory, ticket: str) -> SinkFactory:
-    """The same sinks for a trial for which the coordinator gave this ticket; files need none."""
+    """Return the sinks for a trial for which the coordinator gave this ticket; sinks to files need none."""
     return replace(sink, ticket=ticket) if isinstance(sink, Exporter) else sink
 
 
@@ -117,7 +117,7 @@ class GrpcSink(Sink):
         self._hold = hold
         self._channel = open_channel(endpoint, _OPTIONS, certificates)
         self._metadata = bearer(ticket)
-        # Without serializers bytes go out, and come back, as they are.
+        # Without serializers gRPC sends and returns bytes as they are.
         self._export: Callable[..., bytes] = self._channel.unary_unary(METHODS[signal], None, None)
         self.kept = 0
         self.lost = 0
@@ -140,7 +140,7 @@ class GrpcSink(Sink):
             self._changed.notify()
 
     def close(self) -> None:
-        """Wait for the rest, `closing` seconds at most. Raises ExportError if anything was lost."""
+        """Wait at most `closing` seconds for the rest. Raises ExportError if anything was lost."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -169,7 +169,7 @@ class GrpcSink(Sink):
                 self._room += len(message)
 
     def _open(self) -> None:
-        """Find the Collector before there is something for it: an empty request counts for nothing."""
+        """Connect to the Collector before there is anything to send, by an empty request."""
         with self._changed:
             if self._changed.wait_for(lambda: self._closed, self._hold):
                 return
@@ -199,7 +199,7 @@ class GrpcSink(Sink):
             self._lose(count, reason)
 
     def _count_taken(self, count: int, reply: bytes) -> None:
-        """The replies of both signals have the same fields."""
+        """Count what the Collector took by its reply, which has the same fields for both signals."""
         partial = ExportTraceServiceResponse.FromString(reply).partial_success
         rejected = min(partial.rejected_spans, count)
         with self._changed:

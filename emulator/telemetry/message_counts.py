@@ -1,7 +1,7 @@
-"""How many messages each peer of a host sent, and their bytes, by channel and message type.
+"""Counts of messages that each peer of a host sent, and of their bytes, by channel and message type.
 
-What all peers sent of one type lies together, and no peer has counters of its own: counting a message touches
-one place in memory, and the sums of a host are soon made.
+The counts of one type lie together for all peers, instead of in counters of each peer: counting a message
+touches one place in memory, and the sums of a host are soon made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from emulator.messages.message import KINDS, Message
 
 
 class Subject(NamedTuple):
-    """What one tally counts."""
+    """What one tally counts: messages of one type and kind on one channel."""
 
     channel: str
     message: str
@@ -32,7 +32,7 @@ class Tally:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self._sums = vec[i64]()
-        """Messages and bytes: two numbers for each place up to the last that sent any."""
+        """The sums of messages and bytes: two numbers for each place up to the last one that sent any."""
 
     def add(self, place: i64, messages: i64, size: i64) -> None:
         """Count messages of `size` bytes in all."""
@@ -43,14 +43,14 @@ class Tally:
         self._sums[at + 1] += size
 
     def sent(self, place: i64) -> tuple[int, int]:
-        """The messages of one peer, and their bytes."""
+        """Return the messages of one peer, and their bytes."""
         at = 2 * place
         if at >= i64(len(self._sums)):
             return 0, 0
         return int(self._sums[at]), int(self._sums[at + 1])
 
     def total(self) -> tuple[int, int]:
-        """The messages of all peers, and their bytes."""
+        """Return the messages of all peers, and their bytes."""
         messages = size = i64(0)
         at, end = i64(0), i64(len(self._sums))
         while at < end:
@@ -61,14 +61,14 @@ class Tally:
 
 
 class ChannelTallies:
-    """The tallies of what is sent on the channels of one name."""
+    """The tallies of messages on the channels of one name."""
 
     def __init__(self, channel: str, tallies: list[Tally]) -> None:
-        """New tallies go to the end of `tallies`, too."""
+        """New tallies are appended to `tallies` too."""
         self._channel = channel
         self._tallies = tallies
         self._by_type: list[dict[type[Message], Tally]] = [{} for _ in range(2 * len(KINDS))]
-        """For each kind, of maintenance and of operations.
+        """The tallies by message type: for each kind one dictionary of maintenance and one of operations.
 
         A message that encloses another one is of the other one's kind.
         """
@@ -78,7 +78,7 @@ class ChannelTallies:
         self.tally(message, traced).add(place, 1, message.byte_size())
 
     def tally(self, message: Message, traced: bool) -> Tally:
-        """The tally of such messages."""
+        """Return the tally of such messages."""
         by_type = self._by_type[2 * message.kind() + traced]
         tally = by_type.get(type(message))
         if tally is None:
@@ -97,22 +97,22 @@ class Tallies:
         self._places: dict[int, int] = {}
 
     def place(self, peer: int) -> int:
-        """The peer's place in tallies, the same for all its lives."""
+        """Return the peer's place in tallies, the same for all its lives."""
         return self._places.setdefault(peer, len(self._places))
 
     def on(self, channel: str) -> ChannelTallies:
-        """The tallies of the channels of this name."""
+        """Return the tallies of the channels of this name."""
         tallies = self._channels.get(channel)
         if tallies is None:
             tallies = self._channels[channel] = ChannelTallies(channel, self._tallies)
         return tallies
 
     def totals(self) -> list[tuple[Subject, tuple[int, int]]]:
-        """The messages of the whole host and their bytes, ordered by subject."""
+        """Return the messages of the whole host and their bytes, ordered by subject."""
         return [(tally.subject, tally.total()) for tally in self._ordered()]
 
     def by_peer(self) -> Iterator[tuple[int, Subject, tuple[int, int]]]:
-        """The messages of each peer and their bytes, ordered by peer and subject, but for what is none."""
+        """Yield the messages of each peer and their bytes, ordered by peer and subject, without zeros."""
         ordered = self._ordered()
         for peer, place in sorted(self._places.items()):
             for tally in ordered:

@@ -1,4 +1,4 @@
-"""Data points of one time, as OTLP has them."""
+"""A batch of data points of one time, encoded as OTLP."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MetricBatch:
         self._finish(self._metric(name).gauge.data_points.add(as_double=value), attributes)
 
     def describe(self, name: str, gauge: Gauge) -> None:
-        """Have the metric tell what its component says of it."""
+        """Add to the metric what its component says of it: unit, text and direction."""
         metric = self._metric(name)
         metric.unit, metric.description = gauge.unit, gauge.text
         if gauge.better and not metric.metadata:
@@ -68,7 +68,10 @@ class MetricBatch:
 def add_gauges(
     batch: MetricBatch, prefix: str, component: Component, of: dict[str, int | str], sampled: bool = False
 ) -> None:
-    """Add what a component tells of its state, all of it or what is `sampled`. Raises TypeError."""
+    """Add a component's gauges, all or those that are `sampled`.
+
+    Raises TypeError for a value of another type.
+    """
     declared = component.GAUGES
     for name, state in component.gauges().items():
         gauge = declared.get(name)
@@ -84,5 +87,5 @@ def add_gauges(
 
 
 def where(peer: int, channel: str) -> dict[str, int | str]:
-    """The attributes that say which component of which peer tells."""
+    """Return the attributes that name a component and its peer."""
     return {names.PEER: peer, names.CHANNEL: channel} if channel else {names.PEER: peer}

@@ -1,4 +1,4 @@
-"""What a protocol says of itself in the middle of a run, as telemetry keeps it."""
+"""An observation of a protocol in the middle of a run, as telemetry keeps it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Observation:
         number = float(value)
         self.name = name
         self.value = number if math.isfinite(number) else None
-        """None for NaN and infinity: it was not measured."""
+        """The value, None for NaN and infinity, which mean that it was not measured."""
         self.subject = subject
-        """Whom or what it is about, such as a peer's number."""
+        """The number of a peer or another thing that the observation is about, None if it is about none."""
         self.unit = unit

@@ -25,16 +25,16 @@ _QUEUED_RECORDS = 64
 
 
 class Sink(ABC):
-    """Takes encoded messages of one signal."""
+    """A sink, which takes encoded messages of one signal."""
 
     kept: int
-    """Spans, or data points, that are written for certain."""
+    """The number of spans, or data points, that are written for certain."""
     lost: int
-    """Those that could not be kept, as far as is known: an answer may have got lost instead."""
+    """The number of spans, or data points, that seem lost: perhaps only an answer got lost instead."""
 
     @abstractmethod
     def write(self, message: bytes, count: int) -> None:
-        """Keep a message that holds so many spans, or data points."""
+        """Keep a message that holds `count` spans, or data points."""
 
     @abstractmethod
     def close(self) -> None:
@@ -77,8 +77,8 @@ class FileSink(Sink):
 class BackgroundSink(Sink):
     """Hands messages to a `FileSink` in a thread, through a bounded queue.
 
-    What finds the queue or the disk full is counted in `lost`; the first error is kept in `error` and raised
-    by `close`.
+    Messages that find the queue or the disk full are counted in `lost`; `error` keeps the first error, and
+    `close` raises it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +118,7 @@ class BackgroundSink(Sink):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A stretch of a file that is no whole record: its end, or where a Collector that was killed went on."""
+    """A stretch of a file that is no whole record: its end, or where a killed Collector went on."""
 
     path: Path
     offset: int
@@ -126,7 +126,7 @@ class Cut:
 
 
 def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
-    """The (offset, length) of the frame of every whole record, and the stretches that are no whole record."""
+    """Return the (offset, length) of the frame of every whole record, and the stretches that are none."""
     size = path.stat().st_size
     if not size:
         return [], []
@@ -142,14 +142,14 @@ def scan_records(path: Path) -> tuple[list[tuple[int, int]], list[Cut]]:
                     cuts.append(Cut(path, offset, following - offset))
                     offset = following
                     continue
-                # The length is right, so the damage is within the frame. Who reads it will tell.
+                # The length is right, so the damage is within the frame, which its reader will report.
             records.append((offset + _LENGTH.size, end - offset - _LENGTH.size))
             offset = end
     return records, cuts
 
 
 def _end(data: mmap.mmap, offset: int) -> int | None:
-    """The offset at which the record at `offset` ends; None if the file is too short for it."""
+    """Return the offset at which the record at `offset` ends; None if the file is too short for it."""
     if offset + _LENGTH.size > len(data):
         return None
     (length,) = _LENGTH.unpack_from(data, offset)
@@ -158,7 +158,7 @@ def _end(data: mmap.mmap, offset: int) -> int | None:
 
 
 def _next_record(data: mmap.mmap, start: int) -> int:
-    """The first offset from `start` at which a whole record begins, or the end of the file."""
+    """Return the first offset from `start` at which a whole record begins, or the end of the file."""
     at = data.find(zstandard.FRAME_HEADER, start + _LENGTH.size)
     while at >= 0:
         offset = at - _LENGTH.size
@@ -170,7 +170,7 @@ def _next_record(data: mmap.mmap, start: int) -> int:
 
 
 def _is_frame(content: bytes) -> bool:
-    """True if these bytes are one zstd frame."""
+    """Whether these bytes are one zstd frame."""
     decompression = zstandard.ZstdDecompressor().decompressobj()
     try:
         decompression.decompress(content)
@@ -180,13 +180,16 @@ def _is_frame(content: bytes) -> bool:
 
 
 def read_records(path: Path) -> Iterator[bytes]:
-    """The messages of all whole records. Raises zstandard.ZstdError on a damaged frame."""
+    """Yield the messages of all whole records. Raises zstandard.ZstdError on a damaged frame."""
     records, _ = scan_records(path)
     yield from read_frames(path, records)
 
 
 def read_frames(path: Path, records: Iterable[tuple[int, int]]) -> Iterator[bytes]:
-    """The messages of records that `scan_records` found. Raises zstandard.ZstdError on a damaged frame."""
+    """Yield the messages of records that `scan_records` found.
+
+    Raises zstandard.ZstdError on a damaged frame.
+    """
     decompressor = zstandard.ZstdDecompressor()
     with path.open("rb") as file:
         for offset, length in records:

@@ -1,4 +1,4 @@
-"""Spans and metrics out of a running trial, the same for every runtime."""
+"""The recorder of a running trial's spans and metrics, the same for every runtime."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ SinkFactory = Callable[[Path], Sink]
 
 
 class Recorder:
-    """Writes one host's spans and metrics; all times are given in ns of trial time.
+    """Writes one host's spans and metrics. All times are in ns of trial time.
 
-    Identifiers of traces and spans follow from seed, host and order alone, so that the same
-    run gives the same bytes.
+    Identifiers of traces and spans follow from seed, host and order alone, so that the same run gives the
+    same bytes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Recorder:
     ) -> None:
         """Create the host's two files in `directory`. Raises FileExistsError if they are there.
 
-        `incarnation` tells the starts of one host within a trial apart.
+        `incarnation` distinguishes the starts of one host within a trial.
         """
         attributes: dict[str, int | str] = {
             names.SERVICE: "trellis",
@@ -81,16 +81,16 @@ class Recorder:
         self._trace_prefix = identity[4:12]
         self._traces_begun = 0
         self.tallies = Tallies()
-        """What the host's peers sent; the runtime counts in them."""
+        """The counts of what the host's peers sent, which the runtime adds to."""
         self._identifiers: list[tuple[int, int, str, int, str]] = []
 
     @property
     def lost_spans(self) -> int:
-        """Spans that were recorded but could not be kept."""
+        """The number of spans that were recorded but could not be kept."""
         return self._traces.lost
 
     def written(self) -> Written:
-        """What has been written so far; all of it once the recorder is closed."""
+        """Return what has been written so far, which is everything once the recorder is closed."""
         traces, metrics = self._traces, self._metrics
         return Written(
             self._host, self._incarnation, traces.kept, metrics.kept, traces.lost, metrics.lost, self._closed
@@ -98,7 +98,7 @@ class Recorder:
 
     @property
     def unsettled_spans(self) -> int:
-        """Spans of which it is not known yet whether they are kept."""
+        """The number of spans of which it is not known yet whether they are kept."""
         return len(self._spans) + self._handed_over - self._traces.kept - self._traces.lost
 
     def next_span_id(self) -> int:
@@ -133,7 +133,7 @@ class Recorder:
         self._keep(span_encoding.span(context.trace_id, context.span_id, 0, name, at, at, parts))
 
     def delivery(self, context: TraceContext | None, peer: int, at_ns: int, outcome: Outcome) -> None:
-        """Record an outcome that the application at `peer` was handed, where no message's span can be marked.
+        """Record an outcome that the application at `peer` got where no message's span can be marked.
 
         Without an operation's `context` the span is the root of a trace of its own.
         """
@@ -154,9 +154,9 @@ class Recorder:
         at_ns: int,
         observed: Observation,
     ) -> None:
-        """Record what a component of `peer` says of itself in the operation of `context`, or in none.
+        """Record an observation of a component of `peer` in the operation of `context`, or in none.
 
-        Without one the span is the root of a trace of its own.
+        Without a context the span is the root of a trace of its own.
         """
         parent = 0 if context is None else context.span_id
         context = self.begin() if context is None else context
@@ -190,8 +190,9 @@ class Recorder:
     ) -> None:
         """Record the span of a message that `peer` handled.
 
-        `context` is the receiver's (its span id and depth are this span's), `parent` the span that
-        sent the message, `delivered` what handling the message first handed to the application.
+        `context` is the receiver's (its span id and depth are this span's), `parent` is the span that sent
+        the message, and `delivered` is the first outcome that the application got while the message was
+        handled.
         """
         kind = message.kind()
         attributes = [
@@ -230,7 +231,7 @@ class Recorder:
             self._write_identifiers()
 
     def write_interval(self, at_ns: int, peers_up: int, dropped_envelopes: int) -> None:
-        """Write the metrics of the whole host, and the identifiers that its peers took since."""
+        """Write the metrics of the whole host, and the identifiers that peers took since the last call."""
         self._write_identifiers()
         totals = self.tallies.totals()
         batch = self._batch(at_ns)
@@ -247,8 +248,8 @@ class Recorder:
     ) -> Iterator[None]:
         """Write counters, states and links of peers: (peer, its components by channel).
 
-        Each step of the iterator writes one record; a runtime that must not stand still takes them
-        one at a time.
+        Each step of the iterator writes one record; a runtime that must not stand still takes one step at a
+        time.
         """
         batch = self._batch(at_ns)
         for peer, subject, (messages, size) in self.tallies.by_peer():
@@ -276,9 +277,9 @@ class Recorder:
     def write_samples(
         self, at_ns: int, peers: Iterable[tuple[int, Sequence[tuple[str, Component]]]]
     ) -> Iterator[None]:
-        """Write the gauges that are sampled, of peers with such: (peer, those components by channel).
+        """Write the sampled gauges of peers: (peer, its components with such gauges by channel).
 
-        As `write_snapshot`, it writes one record a step, if there is anything.
+        Each step of the iterator writes one record, if there is anything to write.
         """
         batch = self._batch(at_ns)
         for peer, components in peers:
@@ -342,7 +343,7 @@ def _message_attributes(sent: Subject) -> dict[str, int | str]:
 
 
 def _outcome(outcome: Outcome) -> bytes:
-    """The attributes that mark a delivery."""
+    """Return the attributes that mark a delivery."""
     attributes = _IS_DELIVERED + _HOPS[outcome.hops]
     if isinstance(outcome, Event):
         attributes += _EVENT[outcome.number]

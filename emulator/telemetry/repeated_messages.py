@@ -1,7 +1,8 @@
-"""Files that a Collector wrote may hold a message more than once, whole or in part.
+"""Detection of messages that a Collector wrote more than once, whole or in part.
 
-A sender that got no answer sends its message again. If the Collector had written it, the same record is there
-twice; if it was killed while it wrote, there is the beginning of a record, and later the whole of it.
+A sender that got no answer sends its message again. If the Collector had written it, the same record is in
+the files twice; if the Collector was killed while it wrote, the beginning of the record is there, and later
+the whole of it.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from pathlib import Path
 from emulator.telemetry.otlp_files import Cut, scan_records
 
 _RECOGNIZED_BYTES = 256
-"""Records may begin alike for as long as their senders and their first spans are alike."""
+"""The bytes by which records are told apart at first: senders and first spans may be alike at the
+beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a file without repetitions of what is in an earlier place."""
+    """The contents of a file, without records that are also in an earlier place."""
 
     path: Path
     records: list[tuple[int, int]]
-    """(offset, length) of frames, bytes."""
+    """The frames as (offset, length), in bytes."""
     cuts: list[Cut]
-    """Stretches that are no whole record, here or elsewhere."""
+    """The stretches that are no whole record in this file and whose record is nowhere whole."""
 
 
 def scan_once(paths: Iterable[Path]) -> list[Contents]:
-    """The records of one trial's files of one signal, each once, in the order of files and offsets."""
+    """Return the records of one trial's files of one signal, each once, in the order of files and offsets."""
     found = [Contents(path, *scan_records(path)) for path in paths]
     alike: dict[int, list[tuple[Path, int]]] = defaultdict(list)
     for contents in found:
@@ -48,7 +50,7 @@ def scan_once(paths: Iterable[Path]) -> list[Contents]:
 
 
 def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]:
-    """The places where frames begin whose content is also in an earlier place."""
+    """Return the places at which frames begin whose content is also in an earlier place."""
     again = set()
     for length, places in alike.items():
         seen = set()
@@ -61,7 +63,7 @@ def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]
 
 
 def _is_whole_elsewhere(cut: Cut, alike: dict[int, list[tuple[Path, int]]]) -> bool:
-    """True if the stretch that was cut off is the beginning of a whole record."""
+    """Whether the stretch that was cut off is the beginning of a whole record."""
     if cut.lost_bytes < _RECOGNIZED_BYTES:
         return False
     beginning = _bytes(cut.path, cut.offset, cut.lost_bytes)

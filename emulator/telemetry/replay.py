@@ -1,4 +1,4 @@
-"""Sends the traces of a finished trial to an OTLP/gRPC backend, so that Jaeger or Tempo can show them."""
+"""The replay of a finished trial's traces to an OTLP/gRPC backend, so that Jaeger or Tempo can show them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.repeated_messages import Contents, scan_once
 
 SPANS_A_REQUEST = 1000
-"""Spans in a request, which thus stays well below gRPC's usual limit of 4 MiB."""
+"""The spans in a request, which stays well below gRPC's usual limit of 4 MiB."""
 DEADLINE = 20.0
-"""Seconds that a backend has to answer a request."""
+"""The seconds that a backend has to answer a request."""
 ATTEMPTS = 6
 FIRST_PAUSE = 0.5
-"""Seconds before the second attempt; each further pause is twice as long."""
+"""The seconds before the second attempt; each further pause is twice as long."""
 _NOTE_EACH = 50
 _PASSING = (
     grpc.StatusCode.UNAVAILABLE,
@@ -49,29 +49,29 @@ class Sent:
     """The result of a replay."""
 
     spans: int = 0
-    """Spans that the backend accepted."""
+    """The number of spans that the backend accepted."""
     requests: int = 0
     rejected: int = 0
-    """Spans that the backend refused in requests that it otherwise took."""
+    """The number of spans that the backend refused in requests that it otherwise took."""
     messages: set[str] = field(default_factory=set)
     """The backend's reasons for refusing them."""
     losses: list[str] = field(default_factory=list)
-    """Files that were not readable to their end."""
+    """The files that could not be read to their end."""
 
     @property
     def whole(self) -> bool:
-        """True if every span of the trial arrived."""
+        """Whether every span of the trial arrived."""
         return not self.rejected and not self.losses
 
     def lines(self) -> list[str]:
-        """The result in words; failures come first."""
+        """Return the result in words; failures come first."""
         said = f": {'; '.join(sorted(self.messages))}" if self.messages else ""
         lines = [f"the backend rejected {self.rejected:,} spans{said}"] if self.rejected else []
         return [*lines, *self.losses, f"sent {self.spans:,} spans in {self.requests:,} requests"]
 
 
 def traces_of(directory: TrialDirectory) -> list[Path]:
-    """The trace files of a trial, by name."""
+    """Return the trace files of a trial, by name."""
     return sorted(directory.telemetry.glob("*-traces-*.otlp"))
 
 
@@ -105,7 +105,7 @@ def replay(
 
 
 def _offset_ns(directory: TrialDirectory) -> int:
-    """The ns from the virtual clock to the wall clock; 0 for a trial in real time."""
+    """Return the ns from the virtual clock to the wall clock; 0 for a trial in real time."""
     if directory.read_fidelity().get("runtime") != "virtual":
         return 0
     start = next(_starts(directory), None)
@@ -125,7 +125,7 @@ def _starts(directory: TrialDirectory) -> Iterator[int]:
 
 
 def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
-    """Read all whole records, and note the files of which something is lost."""
+    """Yield all whole records, and note the files of which something is lost."""
     name = contents.path.name
     sent.losses.extend(
         f"{name} is cut off at byte {cut.offset:,}: {cut.lost_bytes:,} bytes are no whole record"
@@ -139,7 +139,7 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
 
 
 def _requests(record: TracesData, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
-    """Requests of a bounded number of spans, with times and trace ids changed."""
+    """Yield requests of a bounded number of spans, with times and trace ids changed."""
     for resource in record.resource_spans:
         for attribute in resource.resource.attributes:
             if attribute.key == names.START:

@@ -1,7 +1,7 @@
-"""Protobuf encoding of spans, by hand: the hop spans of a large trial are millions.
+"""Protobuf encoding of spans, written by hand because a large trial has millions of hop spans.
 
-Almost every attribute value of a span (a peer's number, a depth, a size) was seen before, so the
-encoded attributes are kept, and a span is a join of byte strings.
+Almost every attribute value of a span (a peer's number, a depth, a size) was seen before, so encoded
+attributes are kept, and a span is a join of byte strings.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _WRAP = 1 << 64
 
 
 def varint(value: int) -> bytes:
-    """The base-128 varint of a number that is not negative."""
+    """Return the base-128 varint of a number that is not negative."""
     out = bytearray()
     write_varint(out, value)
     return bytes(out)
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A length-delimited field."""
+    """Return a length-delimited field."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
@@ -42,17 +42,17 @@ def _value(value: bool | int | float | str) -> bytes:
 
 
 def key_value(key: str, value: bool | int | float | str) -> bytes:
-    """A `KeyValue` message; integers have 64 bits, with a sign."""
+    """Return a `KeyValue` message; integers are signed with 64 bits."""
     return field(1, key.encode()) + field(2, _value(value))
 
 
 def span_attribute(key: str, value: bool | int | float | str) -> bytes:
-    """An attribute as a field of `Span`."""
+    """Return an attribute as a field of `Span`."""
     return field(9, key_value(key, value))
 
 
 class Attribute(dict[Any, bytes]):
-    """`span_attribute`s of one key by their values, those that were seen kept: for the spans of hops."""
+    """The encoded attributes of one key by their values, kept once they were seen, for hop spans."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Attribute(dict[Any, bytes]):
 
 @lru_cache(maxsize=1024)
 def name_and_kind(name: str, kind: int) -> bytes:
-    """The fields `name` and `kind` of `Span`."""
+    """Return the fields `name` and `kind` of `Span`."""
     return field(5, name.encode()) + b"\x30" + varint(kind)
 
 
@@ -80,9 +80,9 @@ def span(
     end_ns: int,
     attributes: list[bytes],
 ) -> bytes:
-    """A span as a field of `ScopeSpans`; parent 0 makes it a root.
+    """Return a span as a field of `ScopeSpans`; parent 0 makes it a root.
 
-    `name` comes from `name_and_kind`, `attributes` are joins of `span_attribute`s.
+    `name` comes from `name_and_kind`, `attributes` is a join of results of `span_attribute`.
     """
     if parent:
         ids = _CHILD.pack(b"\x0a\x10", trace_id, b"\x12\x08", span_id, b"\x22\x08", parent)
@@ -96,11 +96,11 @@ def span(
 
 
 def resource(attributes: dict[str, int | str]) -> bytes:
-    """A `Resource` message."""
+    """Return a `Resource` message."""
     return b"".join(field(1, key_value(key, value)) for key, value in attributes.items())
 
 
 def traces_data(encoded_resource: bytes, scope: str, spans: list[bytes]) -> bytes:
-    """A `TracesData` message of spans that were encoded by `span`."""
+    """Return a `TracesData` message of spans that were encoded by `span`."""
     scope_spans = field(1, field(1, scope.encode())) + b"".join(spans)
     return field(1, field(1, encoded_resource) + field(2, scope_spans))

@@ -1,1 +1,1 @@
-"""For the tests of protocols, also those of packages outside of this repository."""
+"""Help for tests of protocols, also those of packages outside of this repository."""

@@ -1,4 +1,4 @@
-"""A world for one peer's protocol, or for several in lockstep: no clock, no network, no sleep."""
+"""A fake environment for one peer's protocol, or for several in lockstep: no clock, no network, no sleep."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Sent(NamedTuple):
     message: Message
     channel: str
     request: int
-    """Its number if it is a request, the negative if it is a reply, or 0."""
+    """The number of a request, the negative number of the request that a reply answers, or 0."""
 
 
 class Recorded(NamedTuple):
-    """What a component said of itself by `Environment.record`."""
+    """An observation of a component by `Environment.record`."""
 
     name: str
     value: float
-    """NaN if it was not measured."""
+    """The observed value, NaN if it was not measured."""
     subject: int | None
     unit: str
     channel: str
@@ -66,7 +66,7 @@ class FakeLife(Life):
         self.timers: list[FakeTimer] = []
         self.checked = True
         self._sent: dict[int, tuple[Message, int]] = {}
-        """Each message in the outbox with its fingerprint when it was sent, by identity."""
+        """The messages in the outbox by identity, each with its fingerprint when it was sent."""
 
     def now(self) -> float:
         return self.clock
@@ -76,7 +76,7 @@ class FakeLife(Life):
         self._sent.setdefault(id(message), (message, fingerprint(message)))
 
     def empty_outbox(self) -> list[Sent]:
-        """Take what was sent. Raises AssertionError if a message was changed since."""
+        """Take and return what was sent. Raises AssertionError if a message was changed since."""
         for message, before in self._sent.values():
             if fingerprint(message) != before:
                 raise AssertionError(f"peer {self.peer} changed a message after it had sent it: {message}")
@@ -120,17 +120,17 @@ class FakeEnvironment(Channel):
 
     @property
     def outbox(self) -> list[Sent]:
-        """What was sent on all channels, in order."""
+        """The messages that were sent on all channels, in order."""
         return self.fake.outbox
 
     @property
     def delivered(self) -> list[Any]:
-        """Outcomes, in order."""
+        """The outcomes that the application got, in order."""
         return self.fake.delivered
 
     @property
     def recorded(self) -> list[Recorded]:
-        """Observations of all channels, in order."""
+        """The observations of all channels, in order."""
         return self.fake.recorded
 
     @property
@@ -142,7 +142,7 @@ class FakeEnvironment(Channel):
         return self.fake.timers
 
     def busy(self) -> bool:
-        """Whether something was sent, or a timer hastened, that has not been seen to."""
+        """Whether a message was sent, or a timer hastened, that has not been handled."""
         return bool(self.outbox) or any(timer.hastened for timer in self.timers)
 
     def advance(self, seconds: float) -> None:
@@ -167,7 +167,7 @@ class FakeEnvironment(Channel):
         fake.clock = end
 
     def take(self, kind: type[M]) -> list[tuple[int, M]]:
-        """The messages of a class that were sent, with their receivers; the outbox is empty afterwards.
+        """Return the messages of a class that were sent, with their receivers, and empty the outbox.
 
         Raises AssertionError if a message was changed after it was sent.
         """
@@ -192,10 +192,10 @@ class Lockstep:
         self.environments = {peer: FakeEnvironment(peer, seed) for peer in peers}
         self.protocols = {peer: make(environment) for peer, environment in self.environments.items()}
         self.sent: list[tuple[int, int, Message]] = []
-        """(sender, receiver, message) of the last round."""
+        """The messages of the last round, as (sender, receiver, message)."""
 
     def start(self, contacts: int = 3) -> None:
-        """Each peer joins through a few of those that joined before it."""
+        """Start the peers one after the other; each joins through a few of those before it."""
         draw = random.Random(len(self.protocols))
         before: list[int] = []
         for peer, protocol in self.protocols.items():
@@ -204,14 +204,14 @@ class Lockstep:
         self.exchange()
 
     def round(self, period: float = 1.0, only: Collection[type[Message]] | None = None) -> None:
-        """One period for everybody, then the messages (all, or `only` those of some classes)."""
+        """Let a period pass for all peers, then hand over all messages or `only` those of some classes."""
         for environment in self.environments.values():
             environment.advance(period)
         self.sent = []
         self.exchange(only)
 
     def exchange(self, only: Collection[type[Message]] | None = None) -> None:
-        """Hand messages over until nobody has anything left to say.
+        """Hand messages over until no peer sends any more.
 
         Raises AssertionError if a message was changed after it was sent.
         """
@@ -230,6 +230,6 @@ class Lockstep:
                     self.environments[sender].life.notice_unreachable(sent.peer, sent.request)
 
     def crash(self, peers: Iterable[int]) -> None:
-        """Take peers away without a word; who sends to one learns at once that it is unreachable."""
+        """Take peers away without notice; a peer that sends to one learns at once that it is unreachable."""
         for peer in peers:
             del self.protocols[peer], self.environments[peer]

@@ -1,4 +1,4 @@
-"""How far a run is: what the results service tells of a run directory, and the command shows."""
+"""The standing of a run, which the results service tells from a run directory and the command shows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from emulator.runtime.progress import Progress
 from emulator.trials.trial import FINISHED
 
 ENDED = (*FINISHED, "failed")
-"""States of a trial that will not run again by itself."""
+"""The states of a trial that will not run again by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialStanding:
-    """One trial; `state` is as in `status.json`, "planned" also for one that has no directory yet."""
+    """One trial. `state` is as in `status.json`; it is "planned" also for a trial without a directory."""
 
     trial: str
     state: str = "planned"
@@ -35,7 +35,7 @@ class Standing:
     """All trials of a run in their order, and what has been made of them."""
 
     experiment: str = ""
-    """Its name; "" until there is a run directory."""
+    """The name of the experiment, "" until there is a run directory."""
     trials: tuple[TrialStanding, ...] = ()
     analyzed: bool = False
     """Whether there is a summary of the trials as they are now."""
@@ -45,12 +45,12 @@ class Standing:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Trials by state."""
+        """The number of trials by state."""
         return dict(Counter(trial.state for trial in self.trials))
 
     @property
     def ended(self) -> bool:
-        """Whether every trial has ended, well or not."""
+        """Whether every trial has ended, in whatever state."""
         return bool(self.trials) and all(trial.state in ENDED for trial in self.trials)
 
     def to_json(self) -> str:
@@ -58,7 +58,7 @@ class Standing:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Standing:
-        """Raises ValueError if that is not what `to_json` writes."""
+        """Read what `to_json` wrote. Raises ValueError for any other text."""
         try:
             fields: dict[str, Any] = json.loads(text)
             told = tuple(_trial(**trial) for trial in fields["trials"])
@@ -69,21 +69,21 @@ class Standing:
 
 
 class Reader:
-    """Reads the standing of one run again and again; what has not changed on disk is not read again."""
+    """Reads the standing of one run again and again, without reading again files that have not changed."""
 
     def __init__(self, run: RunDirectory, wanted: Path | None = None) -> None:
-        """`wanted` is the file of the experiment that the run has to be of, if it matters."""
+        """`wanted` is the file of the experiment that the run must be of, None for any."""
         self._run = run
         self._wanted = wanted
         self.refusal = ""
-        """Why the run is none that is wanted."""
+        """Why the run is not the one that is wanted, or ""."""
         self._name = ""
         self._trials: tuple[str, ...] = ()
         self._experiment_stamp: object = None
         self._known: dict[str, tuple[object, TrialStanding]] = {}
 
     def read(self) -> Standing:
-        """The standing now; a run directory that is not there yet is an empty one."""
+        """Return the standing now; a run directory that does not exist yet has an empty one."""
         run = self._run
         try:
             if (stamp := _stamp(run.experiment)) != self._experiment_stamp:
@@ -102,7 +102,7 @@ class Reader:
         return Standing(self._name, standings, analyzed, reported=analyzed and report >= summary)
 
     def _read_experiment(self) -> None:
-        """Raises ExperimentError."""
+        """Read the experiment of the run. Raises ExperimentError."""
         spec = load(self._run.experiment, check_files=False)
         if self._wanted is not None:
             asked = load(self._wanted, check_files=False)
@@ -135,7 +135,7 @@ def _trial(
 
 
 def _stamp(path: Path) -> object:
-    """Differs between two versions of a file; None if it is not there."""
+    """Return a value that differs between two versions of a file; None if the file does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -144,7 +144,7 @@ def _stamp(path: Path) -> object:
 
 
 def _written(path: Path) -> int:
-    """When the file was written, unix ns; 0 if it is not there."""
+    """Return when the file was written, unix ns; 0 if it does not exist."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""All trials of an experiment, several at once, each in a process of its own."""
+"""The sweep: it runs all trials of an experiment, several at once, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from emulator.trials.trial import FINISHED
 from emulator.trials.worker import PROGRAM, Worker
 
 GRACE = 15.0
-"""Seconds that an interrupted trial has to end its own processes before it is killed."""
+"""The seconds that an interrupted trial has to end its own processes before it is killed."""
 _TURN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """News of a trial. `state` is as in `status.json`; progress only while it runs."""
+    """News of a trial. `state` is as in `status.json`; `progress` is there only while the trial runs."""
 
     trial: str
     state: str
     progress: Progress | None = None
     reasons: tuple[str, ...] = ()
     kept: bool = False
-    """It was finished before this sweep began."""
+    """Whether the trial was finished before this sweep began."""
 
 
 class RunBusy(Exception):
@@ -43,7 +43,7 @@ class RunBusy(Exception):
 
 
 def default_jobs(spec: ExperimentSpec) -> int:
-    """One trial a core on the virtual clock; one at a time in real time, so that none disturbs another."""
+    """Return how many trials run at once: one a core on the virtual clock, one in real time."""
     return cores() if all(trial.spec.runtime.kind == "virtual" for trial in trials(spec)) else 1
 
 
@@ -55,11 +55,11 @@ def run_sweep(
     command: str = "",
     program: Sequence[str] = PROGRAM,
 ) -> list[Update]:
-    """Run the trials that are not finished, `jobs` at once; the last news of each, in order.
+    """Run the trials that are not finished, `jobs` at once. Returns the last news of each trial, in order.
 
-    A trial that crashes is `failed` and the others go on. On an interrupt all children are ended
-    before it is raised again, and the run can be resumed. Raises RunBusy, and OSError if the run
-    directory cannot be written.
+    A trial that crashes is `failed` and the others go on. On an interrupt all children are ended before it is
+    raised again, and the run can be resumed. Raises RunBusy, and OSError if the run directory cannot be
+    written.
     """
     return conduct(run, spec, watch, lambda pending: run_here(run, pending, jobs, watch, command, program))
 
@@ -70,9 +70,9 @@ def conduct(
     watch: Callable[[Update], None],
     run_trials: Callable[[deque[Trial]], Iterator[Update]],
 ) -> list[Update]:
-    """Have `run_trials` run those that are not finished; the last news of each trial, in order.
+    """Let `run_trials` run the trials that are not finished. Returns the last news of each trial, in order.
 
-    `run_trials` yields how each ended. Raises RunBusy, and what `run_trials` raises.
+    `run_trials` yields how each trial ended. Raises RunBusy, and what `run_trials` raises.
     """
     every = trials(spec)
     outcomes: dict[str, Update] = {}
@@ -99,7 +99,7 @@ def run_here(
     command: str,
     program: Sequence[str] = PROGRAM,
 ) -> Iterator[Update]:
-    """Run trials in processes of this machine, `jobs` at once; how each ended."""
+    """Run trials in processes of this machine, `jobs` at once, and yield how each ended."""
     workers: dict[int, Worker] = {}
     with selectors.DefaultSelector() as selector:
         try:
@@ -130,7 +130,7 @@ def prepare(directory: TrialDirectory, fields: dict[str, Any]) -> None:
 
 
 def about(trial: Trial, command: str) -> dict[str, Any]:
-    """What `status.json` says of a trial from the beginning."""
+    """Return what `status.json` says of a trial from the beginning."""
     variant = trial.variant
     return {
         "trial": trial.name,
@@ -142,7 +142,7 @@ def about(trial: Trial, command: str) -> dict[str, Any]:
 
 
 def _finish(worker: Worker) -> Update:
-    """Close an ended worker and see what became of its trial."""
+    """Close a worker that has ended, and return what became of its trial."""
     status = worker.close()
     outcome = outcome_of(worker.directory)
     if outcome.state in (*FINISHED, "failed"):
@@ -159,14 +159,17 @@ def _finish(worker: Worker) -> Update:
 
 
 def outcome_of(directory: TrialDirectory, kept: bool = False) -> Update:
-    """What became of a trial, as its status tells it."""
+    """Return what became of a trial, as its status tells."""
     status = directory.read_status()
     reasons = tuple(status.get("reasons") or ())
     return Update(directory.name, status.get("state", "planned"), reasons=reasons, kept=kept)
 
 
 def _end(workers: list[Worker]) -> None:
-    """Ask all to end, wait no longer than `GRACE`, kill what is left. A second interrupt kills at once."""
+    """Ask all workers to end, wait at most `GRACE` seconds, and kill the rest.
+
+    A second interrupt kills at once.
+    """
     try:
         for worker in workers:
             worker.interrupt()
@@ -180,7 +183,7 @@ def _end(workers: list[Worker]) -> None:
 
 
 def interrupted(directory: TrialDirectory) -> None:
-    """Of a trial that did not come to its end: it is to run again."""
+    """Note that a trial did not come to its end, so that it is run again."""
     if outcome_of(directory).state == "running":
         with contextlib.suppress(OSError):
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
@@ -188,7 +191,7 @@ def interrupted(directory: TrialDirectory) -> None:
 
 @contextlib.contextmanager
 def alone(run: RunDirectory) -> Iterator[None]:
-    """Nobody else runs or analyses these trials meanwhile. Raises RunBusy if somebody does."""
+    """Keep other processes from running or analysing these trials meanwhile. Raises RunBusy if one does."""
     descriptor = os.open(run.path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

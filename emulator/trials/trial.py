@@ -30,21 +30,21 @@ from emulator.runtime.progress import Progress, Report
 
 FINISHED = ("valid", "invalid")
 PIPE_INTERVAL = 0.2
-"""Seconds of wall time between two snapshots that a child sends; more often they are left out."""
+"""The wall seconds between two snapshots that a child sends; snapshots in between are left out."""
 REASON = "failed_because"
-"""In the pipe, the key of the last words of a child."""
+"""The key in the pipe under which a child says why it failed."""
 STATUS_INTERVAL = 5.0
 _LAST_WORDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a child process has to do."""
+    """The job of a child process."""
 
     directory: Path
     spec: TrialSpec
     about: dict[str, Any]
-    """Fields for `status.json`: trial, variant, values, seed, command."""
+    """The fields for `status.json`: trial, variant, values, seed, command."""
     progress_pipe: int
 
     def to_json(self) -> str:
@@ -59,7 +59,7 @@ class Job:
 
 
 Runtime = Callable[[TrialSpec, Any, TrialDirectory, Report], Fidelity]
-"""Runs a trial by its plan."""
+"""A function that runs a trial by its plan."""
 
 
 def run_trial(
@@ -71,9 +71,9 @@ def run_trial(
 ) -> Fidelity:
     """Plan (unless the directory has a plan), run, and write fidelity and status.
 
-    What an earlier attempt recorded is removed first, unless hosts go on with the trial (it has a
-    journal). An error makes the trial `failed` and is raised again; an interrupt makes it `planned`, so
-    that it is run when the run is resumed. `runtime` is the one of the spec if none is given.
+    What an earlier attempt recorded is removed first, unless hosts go on with the trial (then it has a
+    journal). An error makes the trial `failed` and is raised again; an interrupt makes it `planned`, so that
+    it is run when the run is resumed. Without `runtime` the trial runs in the one of the spec.
     """
     directory.path.mkdir(parents=True, exist_ok=True)
     if not directory.journal.exists():
@@ -105,8 +105,7 @@ def run_trial(
 def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
     """Draw and write the plan, if there is none.
 
-    Raises ValueError if it cannot be drawn, OtherPlan if there is one that was drawn from another spec,
-    DamagedFile if that cannot be read.
+    Raises ValueError if it cannot be drawn, OtherPlan if the directory has one of another spec.
     """
     from emulator.experiment.plan.draw_plan import draw_plan
     from emulator.experiment.plan.provenance import check_spec, check_tables, write_plan
@@ -124,7 +123,7 @@ def plan_trial(spec: TrialSpec, directory: TrialDirectory) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """An error as a reason that a user can act on."""
+    """Return an error as a reason that a user can act on."""
     if full := full_disk(error):
         return full
     if isinstance(error, MemoryError):
@@ -134,7 +133,7 @@ def describe(error: BaseException) -> str:
 
 
 class _Watch:
-    """Passes progress on and keeps it in `status.json`, neither too often."""
+    """Passes progress on and keeps it in `status.json`, each at a bounded rate."""
 
     def __init__(self, directory: TrialDirectory, report: Report) -> None:
         self.last: dict[str, Any] | None = None
@@ -192,7 +191,7 @@ class _Pipe:
             os.write(self._descriptor, json.dumps(asdict(progress)).encode() + b"\n")
 
     def tell(self, reason: str) -> None:
-        """Why the trial failed, for the case that its status could not be written."""
+        """Tell why the trial failed, in case its status could not be written."""
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             os.write(self._descriptor, json.dumps({REASON: reason}).encode() + b"\n")
 
@@ -227,7 +226,7 @@ def main() -> int:
             traceback.print_exc()
         return 1
     finally:
-        gc.freeze()  # The process ends: Python shall not look through all that the trial has left.
+        gc.freeze()  # The process ends, so the collector need not look through all that the trial has left.
 
 
 if __name__ == "__main__":

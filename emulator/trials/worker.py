@@ -1,4 +1,4 @@
-"""A child process that runs one trial, and all that it started."""
+"""A child process that runs one trial, together with all processes that it starts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ _MAX_LINE = 65_536
 
 
 VIRTUAL_MEMORY = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-"""Has the C library ask for huge pages: a large trial on the virtual clock waits for memory most of all."""
+"""The variables that make the C library ask for huge pages: a large virtual trial mostly waits for memory."""
 
 
 class Worker:
-    """Starts when it is made, in a session of its own, so that a Ctrl-C reaches only the parent."""
+    """A child process in a session of its own, so that a Ctrl-C reaches only the parent.
+
+    It starts when made.
+    """
 
     def __init__(
         self, trial: Trial, directory: TrialDirectory, about: dict[str, Any], program: Sequence[str] = PROGRAM
@@ -38,7 +41,7 @@ class Worker:
         self.pipe, theirs = os.pipe()
         self._left = b""
         self.reason = ""
-        """Why it failed, if it said so."""
+        """Why the trial failed, if the child said so, or ""."""
         try:
             with self.log.open("wb") as log:
                 self._process = subprocess.Popen(
@@ -64,11 +67,11 @@ class Worker:
 
     @property
     def log(self) -> Path:
-        """What the trial's processes print."""
+        """The file that has what the trial's processes print."""
         return self.directory.path / "log.txt"
 
     def progress(self) -> Progress | None:
-        """The newest snapshot that has arrived since the last call."""
+        """Return the newest snapshot that has arrived since the last call."""
         try:
             data = self._left + os.read(self.pipe, _MAX_LINE)
         except BlockingIOError:
@@ -82,22 +85,28 @@ class Worker:
 
     @property
     def exited(self) -> bool:
-        """Whether the process has ended. It is kept until `close`, so that its group stays its own."""
+        """Whether the process has ended.
+
+        It is not reaped before `close`, so that its group keeps its number.
+        """
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, options) is not None
 
     def interrupt(self) -> None:
-        """Ask it to end. `Popen.send_signal` would wait for one that has ended, and give its number away."""
+        """Ask the process to end.
+
+        `Popen.send_signal` would reap one that has ended, and give its number away.
+        """
         if not self.exited:
             os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, deadline: float) -> None:
-        """Until it has ended, or until `deadline` on the monotonic clock."""
+        """Wait until the process has ended, or until `deadline` on the monotonic clock."""
         while not self.exited and time.monotonic() < deadline:
             time.sleep(0.02)
 
     def close(self) -> int:
-        """End it and whatever it left running at once. The exit status, negative for a signal."""
+        """Kill the process and whatever it left running. Returns the exit status, negative for a signal."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         status = self._process.wait()
@@ -109,6 +118,6 @@ class Worker:
         return status
 
     def last_words(self) -> str:
-        """The last line that it printed, if any."""
+        """Return the last line that the process printed, if any."""
         lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
         return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -1,4 +1,4 @@
-"""What programs of a release show each other.
+"""The secrets that programs of a release show to each other.
 
 `credentials` are the token and the certificates, `interceptor` refuses calls without them, `proof` and
 `tickets` are for hosts and their telemetry.

@@ -1,4 +1,4 @@
-"""What a program of a trial shows to others, and asks of them: the token of the release, and certificates."""
+"""Credentials of the programs of a trial: the token of the release, and certificates."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import grpc.aio
 
 AUTHORIZATION = "authorization"
 START = "trellis-start"
-"""The metadata that tells which start of a program calls."""
+"""The metadata key for the token of the program start that calls."""
 _LONGEST = 4096
-"""Characters of a token."""
+"""The most characters of a token."""
 
 Metadata = tuple[tuple[str, str], ...]
 
 
 class NoCredentials(Exception):
-    """A file with a token or a certificate is not there, or holds none."""
+    """A file with a token or a certificate is missing, or holds none."""
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token that cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 
 def read_token(file: Path) -> str:
-    """The only line of a file. Raises NoCredentials, which never tells the token."""
+    """Return the only line of a file. Raises NoCredentials, whose text never has the token."""
     try:
         with file.open() as source:
             token = source.read(_LONGEST + 1).strip()
@@ -45,7 +45,7 @@ def read_token(file: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The certificate that all pods of a release show each other, and the authority that they believe."""
+    """The certificate that all pods of a release show to each other, and the authority that they trust."""
 
     authority: bytes
     certificate: bytes
@@ -55,7 +55,7 @@ class Certificates:
 
     @classmethod
     def read(cls, folder: Path, name: str) -> Certificates:
-        """From `ca.crt`, `tls.crt` and `tls.key`, as cert-manager names them.
+        """Read `ca.crt`, `tls.crt` and `tls.key`, as cert-manager names them.
 
         Raises NoCredentials.
         """
@@ -70,7 +70,7 @@ class Certificates:
         return cls(authority, certificate, key, name)
 
     def of_server(self) -> grpc.ServerCredentials:
-        """Those of a server that talks to nobody without a certificate."""
+        """Return credentials of a server that refuses clients without a certificate."""
         pair = [(self.key, self.certificate)]
         return grpc.ssl_server_credentials(pair, self.authority, require_client_auth=True)
 
@@ -83,16 +83,16 @@ class Credentials:
     """The token of a release, and its certificates if pods talk by TLS."""
 
     token: str = field(default="", repr=False)
-    """Without one nothing is asked or shown, as in tests of a part."""
+    """The token of the release. If it is empty nothing is asked or shown, as in tests of a part."""
     certificates: Certificates | None = None
 
     @property
     def metadata(self) -> Metadata:
-        """What goes with each call."""
+        """The metadata that goes with each call."""
         return bearer(self.token)
 
     def listen(self, server: grpc.aio.Server, address: str) -> int:
-        """Have the server listen there; gives the port. Raises OSError that names the address."""
+        """Let the server listen at an address. Returns the port. Raises OSError that names the address."""
         try:
             if self.certificates is None:
                 return server.add_insecure_port(address)
@@ -104,24 +104,24 @@ class Credentials:
             raise OSError(errno.EADDRNOTAVAIL, why, address) from None
 
     def open(self, address: str, options: Sequence[tuple[str, Any]]) -> grpc.aio.Channel:
-        """A channel to a program of the same release."""
+        """Return a channel to a program of the same release."""
         if self.certificates is None:
             return grpc.aio.insecure_channel(address, options=options)
         named = [*options, ("grpc.ssl_target_name_override", self.certificates.name)]
         return grpc.aio.secure_channel(address, self.certificates.of_client(), options=named)
 
     def showing(self, channel: grpc.aio.Channel, start: str = "") -> Any:
-        """What a stub takes for the channel: each of its calls shows the token, and which start calls."""
+        """Return a channel for stubs, whose calls show the token and the start of the program."""
         return _Showing(channel, self.metadata + (((START, start),) if start else ()))
 
 
 def bearer(token: str) -> Metadata:
-    """The metadata that shows a token."""
+    """Return the metadata that shows a token."""
     return ((AUTHORIZATION, f"Bearer {token}"),) if token else ()
 
 
 class _Showing:
-    """The part of a channel that stubs use."""
+    """A channel that adds metadata to each call, with the methods that stubs use."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Metadata) -> None:
         self._channel = channel
@@ -135,4 +135,4 @@ class _Showing:
 
 
 OPEN = Credentials()
-"""Nothing is asked or shown."""
+"""No credentials: nothing is asked or shown."""

@@ -1,4 +1,4 @@
-"""The door of a gRPC server: calls that do not show the right token do not come in."""
+"""An interceptor of a gRPC server that refuses calls that do not show the right token."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ async def _refuse(requests: Any, context: Any) -> None:
 
 
 _REFUSAL: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(_refuse)
-"""Ends a call of any kind before a message of it has been read."""
+"""The handler that ends a call of any kind before a message of it has been read."""
 
 
 class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
-    """Asks each call for one of the tokens that its method takes."""
+    """Asks each call for one of the tokens that its method accepts."""
 
     def __init__(self, tokens: Mapping[str, Collection[str]]) -> None:
-        """Tokens by the last part of the method's name; "" is for all that are not named."""
+        """`tokens` are by the last part of the method's name; "" is for all methods that are not named."""
         self._shown = {name: [(_SCHEME + token).encode() for token in each] for name, each in tokens.items()}
 
     async def intercept_service(
@@ -35,12 +35,12 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any]]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any]:
-        """The method's handler, or one that refuses."""
+        """Return the method's handler, or one that refuses."""
         method = handler_call_details.method.rpartition("/")[2]
         for key, value in handler_call_details.invocation_metadata or ():
             if key == AUTHORIZATION:
                 shown = value.encode() if isinstance(value, str) else value
-                # how long the comparison takes tells nothing of the token
+                # the time of the comparison tells nothing of the token
                 if any(hmac.compare_digest(shown, right) for right in self._right(method)):
                     return await continuation(handler_call_details)
         return _REFUSAL

@@ -1,4 +1,4 @@
-"""How a program proves which start of it lives, without telling its start token."""
+"""Proofs of which start of a program lives, without telling its start token."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import hmac
 
 
 def digest(start: str) -> bytes:
-    """What may be kept of a start token: it proves whoever has the token, and is none."""
+    """Return a digest of a start token, by which others can check a proof without having the token."""
     return hashlib.sha256(start.encode()).digest()
 
 
 def prove(kept: bytes, question: bytes) -> bytes:
-    """The answer to a question that only this start, and who keeps its digest, can give."""
+    """Return the answer to a question that only this start, or a program with its digest, can give."""
     return hmac.digest(kept, question, "sha256")

@@ -1,6 +1,7 @@
-"""Tickets to the Collector: with one, a host may send its own telemetry of one trial and nothing else.
+"""Tickets to the Collector: a host with one may send its own telemetry of one trial, and nothing else.
 
-The coordinator writes them and the gate before the Collector reads them; both know a key that hosts do not.
+The coordinator writes the tickets and the gate before the Collector reads them; both know a key that hosts do
+not know.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ _SEPARATOR = "\n"
 
 
 def write_ticket(key: str, trial: str, host: str) -> str:
-    """The ticket of a host for a trial: letters, digits and dots of ASCII. Names may have no line break."""
+    """Return the ticket of a host for a trial: ASCII letters, digits and dots.
+
+    Names must have no line break.
+    """
     sealed = _SEPARATOR.join((trial, host))
     return f"{sealed.encode().hex()}.{_seal(key, sealed)}"
 
 
 def read_ticket(key: str, ticket: str) -> tuple[str, str] | None:
-    """(trial, host) that the ticket is for; None if it was not written with this key."""
+    """Return the (trial, host) that the ticket is for; None if it was not written with this key."""
     told, _, seal = ticket.partition(".")
     try:
         sealed = bytes.fromhex(told).decode()

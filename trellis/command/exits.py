@@ -1,4 +1,4 @@
-"""How the command ends: exit statuses, and messages in place of tracebacks."""
+"""The ends of the command: exit statuses, and messages in place of tracebacks."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _DAMAGE = (
     TypeError,
     ValueError,
 )
-"""What code raises that reads what it did not expect."""
+"""The errors that code raises when it reads damaged data."""
 
 err = Console(stderr=True, highlight=False)
 
 
 class UserError(Exception):
-    """Something that the user has to change; its text says what."""
+    """An error that the user has to mend; its text says how."""
 
 
 @contextmanager
 def resumable(directory: RunDirectory) -> Iterator[None]:
-    """An interrupt says how to go on."""
+    """Print how to resume the run if it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
@@ -52,7 +52,7 @@ def resumable(directory: RunDirectory) -> Iterator[None]:
 
 @contextmanager
 def endings() -> Iterator[None]:
-    """Errors of the user and of the machine become a message and an exit status, without a traceback."""
+    """Turn errors of the user and of the machine into a message and an exit status, without a traceback."""
     from emulator.contract.packages import BadPackage
     from emulator.experiment.file.document import ExperimentError
     from emulator.experiment.plan.provenance import OtherPlan
@@ -87,7 +87,7 @@ def endings() -> Iterator[None]:
 
 @contextmanager
 def readable(*directories: RunDirectory) -> Iterator[None]:
-    """What is read of finished runs may be damaged in any way: raises UserError where it cannot be used."""
+    """Raises UserError where a finished run cannot be used, because it may be damaged in any way."""
     try:
         yield
     except _DAMAGE as error:
@@ -100,7 +100,7 @@ def readable(*directories: RunDirectory) -> Iterator[None]:
 
 
 def last_resort(error: BaseException) -> str:
-    """A line for an error that nobody foresaw, whose traceback goes to a file that the line names."""
+    """Return a line for an unforeseen error, whose traceback goes to a file that the line names."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
     what = what if len(what) <= 500 else f"{what[:500]}..."
     try:
@@ -114,7 +114,7 @@ def last_resort(error: BaseException) -> str:
 
 
 def say_error(message: str) -> None:
-    """Print it in red, if there is anywhere to print."""
+    """Print a message in red, if there is a place to print to."""
     if sys.stderr is not None:
         try:
             err.print(message, style="red", markup=False, soft_wrap=True)

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 
 @contextlib.contextmanager
 def cluster_errors() -> Iterator[None]:
-    """What is wrong with the cluster is told as what is wrong with the input is."""
+    """Turn errors of the cluster into errors of the user, so that they are told alike."""
     from trellis.command.release.errors import ReleaseError
 
     try:
@@ -38,7 +38,7 @@ def cluster_errors() -> Iterator[None]:
 
 
 def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
-    """Whether an experiment file is for pods. What is wrong with the file is told when it is loaded."""
+    """Whether an experiment file is for pods. Errors in the file are told later, when it is loaded."""
     from trellis.command.release.experiment import is_for_pods
 
     return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))
@@ -58,7 +58,7 @@ def refuse_pods(spec: ExperimentSpec) -> None:
 def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) -> int:
     """Install a release, follow it to its report, bring the run home, and remove the release.
 
-    Gives the exit status of the command. Raises UserError, ExperimentError and OSError.
+    Returns the exit status of the command. Raises UserError, ExperimentError and OSError.
     """
     from emulator.experiment.file.resolved import resolved_yaml
     from trellis.command.release.chart import find_chart, image_settings
@@ -112,7 +112,7 @@ class _Course:
         self._waiting = Waiting(self._release, options.patience, conductor)
         self._screen = Screen(err)
         self._began = False
-        """Whether there may be something on the volume."""
+        """Whether there may be data on the volume."""
 
     def run(self, spec: ExperimentSpec, folder: Path) -> int:
         from trellis.command.release.errors import ReleaseError
@@ -147,7 +147,7 @@ class _Course:
             )
 
     def _follow(self, spec: ExperimentSpec) -> str:
-        """Until the report is there, or why there is none."""
+        """Follow the release until its report exists. Returns why there will be none, or ""."""
         from emulator.experiment.file.variants import trials
 
         name, place = self._release.name, self._release.cluster.namespace
@@ -165,7 +165,7 @@ class _Course:
             return self._waiting.report()
 
     def _finish(self) -> None:
-        """The run is home: nothing is left, or all of it if it is to be kept."""
+        """Remove the release after the run is home, or keep all of it if that was asked for."""
         from trellis.command.release.errors import ReleaseError
         from trellis.command.release.removal import delete_claims, uninstall
 
@@ -184,7 +184,7 @@ class _Course:
             self._screen.say(f"{name} could not be removed: {why}. Remove it with: {self._command('stop')}")
 
     def _leave(self) -> None:
-        """The run is not home: what can be gone on with stays, and how is said."""
+        """Keep what the run can be resumed with, because it is not home, and say how to resume."""
         from trellis.command.release.errors import ReleaseError
         from trellis.command.release.removal import delete_claims, uninstall
 
@@ -217,7 +217,7 @@ class _Course:
 
 
 def command(verb: str, release: Release) -> str:
-    """A command for the same release."""
+    """Return a command for the same release."""
     return f"trellis {verb} {release.name} --namespace {release.cluster.namespace}"
 
 
@@ -234,7 +234,7 @@ def _say(home: RunDirectory, why: str) -> int:
 
 
 def _release_name(given: str | None, experiment: str) -> str:
-    """Names of objects begin with it, so it is short, and different for any two runs."""
+    """Return a name that is short, because names of objects begin with it, and different for any two runs."""
     if given is None:
         return f"{'' if experiment[0].isalpha() else 'run-'}{experiment[:20]}-{datetime.now():%m%d-%H%M%S}"
     if not _NAME.fullmatch(given):

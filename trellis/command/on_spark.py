@@ -57,7 +57,7 @@ def run_on_master(
     update: Callable[[Update], None],
     command: str,
 ) -> list[Update]:
-    """As `run_sweep`, on the executors of a cluster. Raises UserError if it has none."""
+    """Run trials as `run_sweep` does, on the executors of a cluster. Raises UserError if it has none."""
     from analysis.engine.executors import ClusterError
     from trellis.on_spark.driver import run_on_executors
     from trellis.on_spark.master import session_on

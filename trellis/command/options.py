@@ -1,4 +1,4 @@
-"""What the command line says of runs in pods."""
+"""The options of the command line for runs in pods."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 START_LIMIT = 600.0
-"""Seconds until the first trial runs."""
+"""The seconds until the first trial must run."""
 PATIENCE = 25.0
-"""Seconds that pods may be held up before that is a problem."""
+"""The seconds for which pods may be held up before that is a problem."""
 
 Where = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""What the command says of a run that is over."""
+"""What the command prints about a finished run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ out = Console(highlight=False)
 
 
 def say_summary(directory: RunDirectory) -> bool:
-    """Whether the run is valid, after telling so. Raises DamagedFile if its summary does not say it."""
+    """Print whether the run is valid, and return it. Raises DamagedFile if its summary does not say it."""
     mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
     summary = read_fields(directory.summary, mend)
     valid, reasons = summary.get("valid"), summary.get("reasons")
@@ -28,7 +28,7 @@ def say_summary(directory: RunDirectory) -> bool:
 
 
 def say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:
-    """The verdict first, and then where to see more."""
+    """Print the verdict first, and then where to see more."""
     if valid:
         out.print("valid", style="green")
     else:

@@ -1,4 +1,4 @@
-"""The commands for a release that runs: status, logs, stop, fetch, open."""
+"""The commands for a running release: status, logs, stop, fetch, open."""
 
 from __future__ import annotations
 

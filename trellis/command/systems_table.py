@@ -21,9 +21,9 @@ _TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or f
 
 
 def systems_table(broken: list[str]) -> Iterator[Table]:
-    """A table for each system: parameter, type, default, what it is.
+    """Yield a table for each system: parameter, type, default, meaning.
 
-    What is wrong with those of packages that cannot be used is added to `broken`.
+    What is wrong with systems of packages that cannot be used is added to `broken`.
     """
     for name in SYSTEMS:
         try:
@@ -35,9 +35,10 @@ def systems_table(broken: list[str]) -> Iterator[Table]:
 
 
 def table_of(system: System, package: str = "") -> Table:
-    """The parameters of an overlay below are those of its own table, or have their names after a dot.
+    """Return a table of a system. An overlay's parameters are in its own table, or have their names after a
+    dot.
 
-    The title names the `package` that it comes from, if that is not Trellis itself.
+    The title names the `package` that the system comes from, if that is not Trellis itself.
     """
     origin = f", from the package {package}" if package else ""
     title = f"{system.name}: {system.title} (serves {_served(system)}{origin})"
@@ -45,7 +46,7 @@ def table_of(system: System, package: str = "") -> Table:
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
     for row in _rows(system.parameters, _defaults(system.parameters)):
-        table.add_row(*map(Text, row))  # as it is: [low, high] is no markup
+        table.add_row(*map(Text, row))  # unchanged, because [low, high] is no markup
     return table
 
 
@@ -72,7 +73,7 @@ def _rows(
 
 
 def _shown_elsewhere(parameters: type[BaseModel], default: Any) -> str | None:
-    """The system whose table has these parameters with the same defaults."""
+    """Return the system whose table has these parameters with the same defaults, None if there is none."""
     if not isinstance(default, parameters) or default.model_fields_set:
         return None
     return next((system.name for system in SYSTEMS.usable() if system.parameters is parameters), None)
@@ -88,7 +89,7 @@ def _defaults(parameters: type[BaseModel]) -> dict[str, Any]:
 
 
 def type_name(field: FieldInfo) -> str:
-    """Such as "whole number", "duration", "one of a, b", "[number, number]" (as YAML writes it)."""
+    """Return a text such as "whole number", "duration", "one of a, b", "[number, number]"."""
     if any(getattr(part, "func", None) is parse_duration for part in field.metadata):
         return "duration"
     return _type_name(field.annotation)

@@ -1,4 +1,4 @@
-"""What the command shows while it works: bars on a terminal, plain lines elsewhere."""
+"""The command's display while it works: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from emulator.runtime.progress import Progress as Snapshot
 from emulator.trials.sweep import Update
 
 LINE_INTERVAL = 10.0
-"""Seconds between two lines about a trial where there is no terminal."""
+"""The seconds between two lines about a trial where there is no terminal."""
 _STYLES = {"valid": "green", "invalid": "red", "failed": "red"}
 
 
 class Clock:
-    """How long a trial will still take, judged by its pace so far."""
+    """Estimates how long a trial will still take, by its pace so far."""
 
     def __init__(self) -> None:
         self._began: tuple[float, float] | None = None
 
     def left(self, snapshot: Snapshot) -> float | None:
-        """Seconds of wall time; None before anything can be said."""
+        """Return the wall seconds that are left; None before they can be estimated."""
         now = time.monotonic()
         if self._began is None and snapshot.phase != "plan":
             self._began = now, snapshot.trial_time
@@ -38,7 +38,7 @@ class Clock:
 
 
 def told(snapshot: Snapshot, left: float | None) -> str:
-    """A snapshot in words."""
+    """Return a snapshot in words."""
     if snapshot.phase == "plan":
         return "drawing the plan"
     text = (
@@ -68,12 +68,12 @@ class Screen:
         self.console = console
 
     def say(self, text: str, style: str | None = None) -> None:
-        """One line, in whole."""
+        """Print one whole line."""
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def step(self, title: str, total: int) -> Iterator[Step]:
-        """A part of a run; `total` is how many trials it will finish (0 if that is not how it counts)."""
+        """Show a part of a run; `total` is how many trials it will finish (0 if it does not count trials)."""
         step: Step = (
             LiveStep(self, title, total) if self.console.is_terminal else PlainStep(self, title, total)
         )
@@ -82,7 +82,7 @@ class Screen:
 
 
 class Step(ABC):
-    """Told of by `update` for each trial and by `note` in words."""
+    """A part of a run, which hears of trials by `update` and of other work by `note`."""
 
     def __init__(self, screen: Screen, title: str, total: int) -> None:
         self._screen = screen
@@ -99,15 +99,15 @@ class Step(ABC):
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """What is being done now."""
+        """Show what is being done now."""
 
     def stage(self, name: str, share: float, left_s: float | None) -> None:
-        """What is being done now, the share (0 to 1) of all that is done, and the seconds left, if known."""
+        """Show what is being done now, the share (0 to 1) that is done, and the seconds left, if known."""
         left = "" if left_s is None else f", about {_span(left_s)} left"
         self._stage(name, f"{name} ({share:.0%} done{left})", share)
 
     def update(self, update: Update) -> None:
-        """News of a trial."""
+        """Take in news of a trial."""
         if update.state == "running":
             clock = self._clocks.setdefault(update.trial, Clock())
             left = clock.left(update.progress) if update.progress else None
@@ -131,7 +131,7 @@ class Step(ABC):
 
 
 class PlainStep(Step):
-    """Lines, at most one each ten seconds for a trial, or for a stage."""
+    """Prints lines, at most one each ten seconds for a trial, or for a stage."""
 
     def __enter__(self) -> None:
         self._said: dict[str, float] = {}
@@ -160,7 +160,7 @@ class PlainStep(Step):
 
 
 class LiveStep(Step):
-    """A bar for each running trial and one for all."""
+    """Shows a bar for each running trial and one for all."""
 
     def __enter__(self) -> None:
         self._progress = Progress(

@@ -1,4 +1,4 @@
-"""All trials of an experiment as tasks of Spark, into the same run directory as at home."""
+"""Runs all trials of an experiment as tasks of Spark, into a run directory like that of local trials."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from trellis.on_spark.task import Task, perform
 
 _TURN = 0.1
 _GRACE = 15.0
-"""Seconds that Spark has to end its jobs after an interrupt."""
+"""The seconds that Spark has to end its jobs after an interrupt."""
 _NONE_LIMIT = 600.0
-"""Seconds without any executor after which a sweep is given up."""
+"""The seconds without any executor after which a sweep is given up."""
 _LONGEST_REASON = 500
 _MOST_BYTES = 256 << 20
-"""Of a trial's files. Spark holds them in memory, at the executor and here, several times."""
+"""The most bytes of a trial's files, of which Spark keeps several copies at the executor and here."""
 
 Answer = tuple[Trial, list[bytes] | Exception]
 
@@ -47,12 +47,12 @@ def run_on_executors(
     command: str = "",
     jobs: int | None = None,
 ) -> list[Update]:
-    """Run the trials that are not finished, one to a core of the executors; the last news of each, in order.
+    """Run the trials that are not finished, one to a core of the executors; return the last news of each.
 
-    At most `jobs` run at once. A trial that fails, or that Spark gives up after several executors were
-    lost with it, is `failed`, and the others go on. On an interrupt all are ended, and the run can be
-    resumed. Raises RunBusy, ClusterError if no executor is left, and OSError if the run directory cannot
-    be written.
+    At most `jobs` trials run at once. A trial that fails, or that Spark gives up after several executors were
+    lost with it, is `failed`, and the others go on. On an interrupt all trials are ended, and the run can be
+    resumed. Raises RunBusy, ClusterError if no executor is left, and OSError if the run directory cannot be
+    written.
     """
     return conduct(
         run, spec, watch, lambda pending: _Sweep(run, spark, watch, command, jobs).run_trials(pending)
@@ -60,7 +60,7 @@ def run_on_executors(
 
 
 class _Sweep:
-    """Trials that are with Spark; each is a job of one task, so that its files come when it ends."""
+    """The trials that Spark has. Each is a job of one task, so that its files come when it ends."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class _Sweep:
                 self._end()
 
     def _room(self) -> int:
-        """Trials at once: executors come and go, and their cores with them."""
+        """Return how many trials may run at once, which changes as executors come and go."""
         cores = self._context.defaultParallelism
         return min(cores, self._jobs) if self._jobs else cores
 
@@ -111,7 +111,7 @@ class _Sweep:
         place = listener.host, listener.port
         run = self._run.path.resolve().name
         text = Task.of(trial, run, self._command, self._most_bytes, place, listener.token).to_json()
-        # A job blocks whoever asks for it.
+        # A job blocks the thread that asks for it.
         thread = InheritableThread(target=self._await, args=(trial, text), name=trial.name, daemon=True)
         self._asked[trial.name] = thread
         thread.start()
@@ -147,7 +147,7 @@ class _Sweep:
         return Update(trial.name, "failed", reasons=(reason,))
 
     def _look_for_executors(self) -> None:
-        """Raises ClusterError if there has been none for too long: Spark would wait for ever."""
+        """Raises ClusterError after too long without an executor: Spark would wait for ever."""
         if self._local or executors_of(self._spark):
             self._executors_at = time.monotonic()
         elif time.monotonic() - self._executors_at > _NONE_LIMIT:
@@ -157,12 +157,12 @@ class _Sweep:
             )
 
     def _tasks(self) -> int:
-        """Tasks that run; one that was cancelled does for two seconds more, and uses its folder."""
+        """Return the running tasks. A cancelled task still runs for two seconds, and uses its folder."""
         tracker = self._context._jsc.sc().statusTracker()
         return sum(int(executor.numRunningTasks()) for executor in tracker.getExecutorInfos())
 
     def _end(self) -> None:
-        """Nothing is left with Spark, and what did not end is to run again."""
+        """End all jobs at Spark; trials that did not end are to run again."""
         if not self._asked:
             return
         with contextlib.suppress(Exception):
@@ -178,7 +178,7 @@ class _Sweep:
 
 
 def _most_bytes(spark: SparkSession) -> int:
-    """Of a trial's files, that come back: no more than a quarter of the Java memory of an executor."""
+    """Return the most bytes that a trial may send back: a quarter of the Java memory of an executor."""
     context = spark.sparkContext
     heap = context.getConf().get("spark.executor.memory") or "1g"
     in_bytes = int(context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(heap))  # type: ignore[union-attr]
@@ -186,7 +186,7 @@ def _most_bytes(spark: SparkSession) -> int:
 
 
 class _Chunks:
-    """Pieces of an archive, to be read as one."""
+    """Pieces of an archive, which are read as one file."""
 
     def __init__(self, chunks: Sequence[bytes]) -> None:
         self._left = deque(chunks)
@@ -201,7 +201,7 @@ class _Chunks:
 
 
 def _receive(directory: TrialDirectory, chunks: Sequence[bytes]) -> None:
-    """Put the files of a trial where they belong; its status comes last. Raises ArchiveError and OSError."""
+    """Put the files of a trial into its directory, its status last. Raises ArchiveError and OSError."""
     draft = directory.path / "arrived.new"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
@@ -217,7 +217,7 @@ def _receive(directory: TrialDirectory, chunks: Sequence[bytes]) -> None:
 
 
 def _why(error: Exception) -> str:
-    """What Spark, or the archive, says of a trial that did not come back."""
+    """Return what Spark, or the archive, says of a trial that did not come back."""
     of_java = getattr(error, "java_exception", None)
     if of_java is None:
         return describe(error)

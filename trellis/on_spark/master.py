@@ -1,4 +1,4 @@
-"""The Spark cluster that a sweep is to run on, as `--on` names it."""
+"""The Spark cluster on which a sweep is to run, as `--on` names it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from analysis.engine.session import start_session
 
 _HERE = "127.0.0.1"
 _LOCAL = re.compile(r"local(\[([1-9]\d{0,3}|\*)(,\d{1,4})?\])?")
-"""With more threads than that Spark does not start, and does not say so."""
+"""The local masters that are accepted: Spark does not start with more threads, and does not say so."""
 _STANDALONE = re.compile(r"spark://(?P<places>[^/\s]+)")
 _ANSWER_LIMIT = 5.0
-"""Seconds in which a master has to take a connection."""
+"""The seconds in which a master has to take a connection."""
 _ADVICE = (
     "Its page says which workers it has: each needs a free core and 1 GiB, and must reach this machine. "
     "PYSPARK_PYTHON names the Python of the workers, if Trellis is not in {python} there"
@@ -30,7 +30,7 @@ _ADVICE = (
 
 
 def find_address(master: str) -> str:
-    """Where executors find this machine. Raises ClusterError."""
+    """Return the address at which executors find this machine. Raises ClusterError."""
     if _LOCAL.fullmatch(master):
         return _HERE
     if (match := _STANDALONE.fullmatch(master)) is None:
@@ -53,10 +53,10 @@ def find_address(master: str) -> str:
 
 @contextmanager
 def session_on(master: str, jobs: int | None) -> Iterator[SparkSession]:
-    """A session of Spark on this cluster, with at least one executor; it is stopped at the end.
+    """Open a session of Spark on this cluster, with at least one executor; it is stopped at the end.
 
-    `jobs` is how many cores it takes at most, by default all. Raises ClusterError if the URL is none that
-    a sweep can use, or if master or executors cannot be had.
+    `jobs` is the most cores that it takes, by default all. Raises ClusterError if the URL is none that a
+    sweep can use, or if master or executors cannot be had.
     """
     address = find_address(master)
     settings = {"spark.cores.max": str(jobs)} if jobs else {}

@@ -1,7 +1,7 @@
 """The progress of trials that run elsewhere, told by datagrams.
 
-News may get lost: they are for whoever watches, and nothing hangs on them. What an executor was not told the
-token of is not believed.
+News may get lost: they are only for display, and nothing depends on them. News of an executor without the
+sweep's token are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from emulator.runtime.progress import Progress
 
 _LARGEST = 4096
 _MOST = 1000
-"""Datagrams that are read at a time, so that a flood holds nobody up."""
+"""The most datagrams that are read at a time, so that a flood holds nothing up."""
 _INTERVAL = 0.5
 _PROGRESS = TypeAdapter(Progress)
 
@@ -48,7 +48,7 @@ class Listener:
         self._socket.close()
 
     def hear(self, timeout: float) -> dict[str, Progress]:
-        """The newest of each trial, by its name; waits at most `timeout` seconds for any."""
+        """Return the newest progress of each trial, by its name; wait at most `timeout` seconds for any."""
         news: dict[str, Progress] = {}
         select.select([self._socket], [], [], timeout)
         for _ in range(_MOST):
@@ -66,7 +66,7 @@ class Listener:
 
 
 class Teller:
-    """Tells a listener of one trial, not too often."""
+    """Tells a listener of one trial, at a bounded rate."""
 
     def __init__(self, host: str, port: int, token: str, trial: str) -> None:
         self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
@@ -85,7 +85,7 @@ class Teller:
         self._socket.close()
 
     def tell(self, progress: Progress) -> None:
-        """Never waits and never fails."""
+        """Send the progress, without ever waiting or failing."""
         if progress.phase == self._phase and time.monotonic() - self._told < _INTERVAL:
             return
         self._phase, self._told = progress.phase, time.monotonic()

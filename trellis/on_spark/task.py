@@ -1,6 +1,6 @@
-"""One trial as a task of Spark: what an executor does with it.
+"""One trial as a task of Spark, as an executor runs it.
 
-A task goes out as a line of JSON, and the files of the trial come back as bytes.
+A task is sent as a line of JSON, and the files of the trial come back as bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CHUNK = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an executor has to know."""
+    """What an executor has to know of a trial."""
 
     run: str
     """The name of the run directory."""
@@ -48,7 +48,7 @@ class Task:
     trellis: str
     """The version of Trellis that the sweep was started with."""
     most_bytes: int
-    """Of the trial's files, that Spark can carry back."""
+    """The most bytes of the trial's files that Spark can carry back."""
     listener: tuple[str, int]
     token: str
 
@@ -78,9 +78,9 @@ class Task:
 
 
 def perform(texts: Iterable[str]) -> Iterator[bytes]:
-    """Run the trials of a partition; of each the archive of its directory, in pieces.
+    """Run the trials of a partition; yield the archive of each trial's directory, in pieces.
 
-    The folder is one that Spark removes with the executor, if this process cannot.
+    If this process cannot remove the folder, Spark removes it with the executor.
     """
     above = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
     for text in texts:
@@ -117,7 +117,7 @@ def _run(task: Task, run: RunDirectory, directory: TrialDirectory) -> None:
 
 
 def _unfit(task: Task) -> str:
-    """Why this machine cannot run the trial, or ""."""
+    """Return why this machine cannot run the trial, or ""."""
     here, found = socket.gethostname(), version("trellis")
     if found != task.trellis:
         return f"{here} has Trellis {found}, and the sweep was started with {task.trellis}. Install the same"

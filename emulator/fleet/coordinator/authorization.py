@@ -1,4 +1,4 @@
-"""What the coordinator asks of those that call it, and what it gives them to show to others."""
+"""The secrets that the coordinator asks of its callers, and those that it gives them to show to others."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Trust:
     """The secrets of a release that its coordinator knows."""
 
     credentials: Credentials = OPEN
-    """Those of hosts."""
+    """The secrets that hosts show to the coordinator and to each other."""
     churn_token: str = field(default="", repr=False)
-    """What the churn controller shows; without one there is no controller."""
+    """The secret that the churn controller shows; it is empty if there is no controller."""
     ticket_key: str = field(default="", repr=False)
-    """Writes tickets to the Collector; without one they are empty."""
+    """The key by which the coordinator signs tickets for the Collector; without a key tickets are empty."""
     speakers: Path | None = None
-    """The file in which the coordinator keeps who speaks for which host."""
+    """The file in which the coordinator keeps which start of a program speaks for which host."""
 
     def interceptors(self) -> list[Door | Speakers]:
-        """Those of the coordinator's server. Raises OSError if the file cannot be read."""
+        """Return the interceptors of the coordinator's server. Raises OSError if the file cannot be read."""
         if not self.credentials.token:
             return []
         churn = [self.churn_token] if self.churn_token else []
@@ -36,4 +36,4 @@ class Trust:
 
 
 UNGUARDED = Trust()
-"""Anybody may call, as in tests of a part."""
+"""No secrets: anybody may call, as in tests of a part."""

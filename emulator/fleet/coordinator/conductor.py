@@ -1,4 +1,4 @@
-"""Conducts a trial: from the first host to the last report, wherever the hosts live."""
+"""The conductor takes a trial from the first host to the last report, wherever the hosts live."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from emulator.runtime.progress import Report
 from emulator.runtime.realtime.clock import unix_ns
 
 _START_LIMIT = 120.0
-"""Wall seconds until all hosts are ready."""
+"""The wall seconds within which all hosts must be ready."""
 _END_LIMIT = 60.0
-"""Wall seconds after the trial's end for hosts to measure their clocks, close files and report."""
+"""The wall seconds that hosts have after the trial's end to measure their clocks, close files and report."""
 _KILLS_LIMIT = 10.0
-"""Wall seconds after the trial's end for the churn controller to tell of its last deletions."""
+"""The wall seconds that the churn controller has after the trial's end to tell of its last deletions."""
 _SILENCE_LIMIT = 20.0
-"""Wall seconds without a word from a host, after which it counts as lost."""
+"""A host that says nothing for this many wall seconds counts as lost."""
 _NAMED = 10
-"""Hosts that a reason names."""
+"""The most hosts that a reason names."""
 _WATCH_PERIOD = 0.1
 _REPORT_PERIOD = 0.5
 _GRACE = 1.0
-"""Wall seconds for answers that are on their way when the coordinator closes."""
+"""The wall seconds that answers on their way have when the coordinator closes."""
 
 
 class Fleet(ABC):
-    """Where hosts live."""
+    """What starts the hosts of a trial and notices when they end: local processes or pods."""
 
     @abstractmethod
     def start(self, coordinator: str, hosts: list[str]) -> None:
@@ -38,13 +38,13 @@ class Fleet(ABC):
 
     @abstractmethod
     def deaths(self) -> dict[str, str]:
-        """Hosts that have ended, and how."""
+        """Return the hosts that have ended, each with how it ended."""
 
 
 async def conduct(
     coordinator: Coordinator, listen: str, fleet: Fleet, report: Report, trust: Trust = UNGUARDED
 ) -> str:
-    """Run the trial to its end. Gives the reason if it ended early, or "".
+    """Run the trial to its end. Returns the reason if it ended early, or "".
 
     Raises OSError if the address `listen` cannot be bound, and what `fleet` and `report` raise.
     """
@@ -65,9 +65,9 @@ async def follow(
     deaths: Callable[[], dict[str, str]] = dict,
     start_limit: float = _START_LIMIT,
 ) -> str:
-    """Watch a trial that is served until it is over; `deaths` are as a fleet tells them.
+    """Watch a trial that is served until it is over; `deaths` returns what `Fleet.deaths` does.
 
-    Gives the reason if it ended early, or "".
+    Returns the reason if it ended early, or "".
     """
     began = reported = time.monotonic()
     why = ""
@@ -99,9 +99,9 @@ async def follow(
 
 
 def _ending(coordinator: Coordinator, at: float) -> str | None:
-    """Why a trial without hosts at work ends: "" if it is at its end, None if it goes on.
+    """Return why a trial ends whose hosts do no more work: "" at its end, None if it goes on.
 
-    The end is that of the coordinator's clock, whatever hosts say.
+    The coordinator's clock decides when the trial is at its end, whatever hosts say.
     """
     late = (at - coordinator.spec.phases.end) * coordinator.time_scale
     if coordinator.stopping:
@@ -126,7 +126,7 @@ def _failure_before_start(coordinator: Coordinator, waited: float, limit: float)
 
 
 def lose_silent(coordinator: Coordinator, now: int) -> None:
-    """Hosts without a word for too long are lost."""
+    """Count hosts as lost that have said nothing for too long."""
     after_end = (coordinator.trial_time(now) - coordinator.spec.phases.end) * coordinator.time_scale
     start = coordinator.start_ns or 0  # a host that waits for the start has nothing to say
     for member in coordinator.members.values():

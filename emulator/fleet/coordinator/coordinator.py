@@ -1,7 +1,7 @@
-"""The coordinator of a real-time trial, without its network: who is there, who is up, what is known.
+"""The state of a real-time trial at its coordinator, without the network: hosts, peers, and what is known.
 
-It serves the plan, waits until all hosts are ready, keeps progress and a tracker of live peers, and
-collects what the verdict needs. It is not on the path of any message between peers.
+The coordinator serves the plan, waits until all hosts are ready, keeps progress and a tracker of live peers,
+and collects what the verdict needs. It is not on the path of any message between peers.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from emulator.runtime.tracker import Tracker
 from trellis.v1 import control_pb2
 
 _START_DELAY_NS = (500_000_000, 60_000_000_000)
-"""From when the last host is ready to trial time 0, at least and at most: hosts hear of it and get ready."""
+"""The least and the most time between the last host being ready and trial time 0, when hosts get ready."""
 _START_DELAY_OF_HOST_NS = 50_000_000
-"""The same for each host: many of them may share a node."""
+"""The time that each host adds to this delay, because many hosts may share a node."""
 _ECHO_DELAY_NS = 10_000_000_000
-"""Added where hosts measure round trips before the trial."""
+"""The time that is added to this delay if hosts measure round trips before the trial."""
 CONTROLLER = "churn-0"
-"""The host that the churn controller's telemetry is of."""
+"""The name under which the churn controller's telemetry is kept, as if it were a host."""
 _NAMED = 10
-"""Hosts or peers that a sentence names."""
+"""The most hosts or peers that a sentence names."""
 
 
 _EARLY_S, _EARLY_SHARE = 1.0, 0.001
-"""Wall seconds, and share of the trial so far, by which a host's clock may be ahead of the coordinator's."""
+"""How far a host's clock may be ahead of the coordinator's: wall seconds, plus a share of the trial time."""
 
 
 class ControlError(Exception):
@@ -41,7 +41,7 @@ class ControlError(Exception):
 
 
 def listed(names: Sequence[object]) -> str:
-    """Names for a sentence: the first few, and how many more there are."""
+    """Return names for a sentence: the first few, and how many more there are."""
     more = len(names) - _NAMED
     return ", ".join(map(str, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
@@ -57,26 +57,27 @@ class Member:
     echo_address: str = ""
     process_id: int = 0
     program: str = ""
-    """Tells this start of the host's program from others."""
+    """The token of this start of the host's program."""
     versions: dict[str, str] = field(default_factory=dict)
     ready: bool = False
     incarnation: int = 0
-    """Starts of the host within the trial, less one."""
+    """The number of this start of the host within the trial, 0 for the first."""
     returns: list[float] = field(default_factory=list)
-    """Trial times at which it came back."""
+    """The trial times at which the host came back, in seconds."""
     clock_offset_start_ns: int = 0
     progress: control_pb2.HostProgress = field(default_factory=control_pb2.HostProgress)
     heard_ns: int = 0
-    """Unix time at which it was last heard from."""
+    """The unix time at which the coordinator last heard from the host."""
     result: control_pb2.HostFidelity | None = None
     lost: str = ""
-    """Why it did not finish."""
+    """Why the host was lost before it finished, or ""."""
     errors: list[tuple[str, float]] = field(default_factory=list)
-    """What ended its programs, as they said themselves, and the trial time."""
+    """The errors that ended the host's programs, as they reported them, each with its trial time in seconds.
+    """
 
     @property
     def starts(self) -> range:
-        """Those of its starts that took part in the trial: who starts again before it has written nothing."""
+        """The numbers of the host's starts within the trial; starts before it wrote no telemetry."""
         return range(self.incarnation - len(self.returns), self.incarnation + 1)
 
 
@@ -93,11 +94,11 @@ class Coordinator:
         self.trial = trial
         self.time_scale = spec.runtime.time_scale
         self.start_ns: int | None = None
-        """Trial time 0, once all hosts are ready."""
+        """The unix time of trial time 0, None until all hosts are ready."""
         self.stopping = False
-        """Set to end the trial early."""
+        """Whether the trial is to end early; the conductor sets it."""
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
-        """By peer and session: what a churn controller told of those that end with their pods."""
+        """What the churn controller told of sessions that end with their pods, by peer and session."""
         self._written: dict[tuple[str, int], Written] = {}
         self._plan = plan
         self._experiment = experiment
@@ -110,18 +111,18 @@ class Coordinator:
         }
         self._moves: list[control_pb2.Move] = []
         self._start: control_pb2.Start | None = None
-        """As it was last told; thousands of hosts hear the same."""
+        """The last answer to `start`, kept because thousands of hosts get the same one."""
         self._untold: set[str] = set()
-        """Hosts that are to tell which of their peers are up."""
+        """The hosts that have not yet told a restarted coordinator which of their peers are up."""
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
 
     @property
     def pods_end_sessions(self) -> bool:
-        """Sessions end with their pods."""
+        """Whether sessions end with their pods."""
         return isinstance(self.runtime, Kubernetes) and self.runtime.churn == "pods"
 
     def register(self, registration: control_pb2.Registration, at_ns: int) -> control_pb2.Assignment:
-        """A host's part of the plan, also for one that has come back.
+        """Register a host, also one that has come back, and return its part of the plan.
 
         Raises ControlError for an unknown host.
         """
@@ -149,7 +150,7 @@ class Coordinator:
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:
-        """The host that registers has taken part in the trial already."""
+        """Whether this start of the host has taken part in the trial already."""
         member = self.members.get(registration.host)
         return member is not None and member.result is not None and member.program == registration.start
 
@@ -170,7 +171,7 @@ class Coordinator:
         )
 
     def ready(self, ready: control_pb2.Ready, at_ns: int) -> bool:
-        """True once all hosts are ready; then `start` tells when the trial starts."""
+        """Note that a host is ready. Returns whether all are; then `start` tells when the trial starts."""
         member = self._member(ready.host, at_ns)
         member.ready = True
         member.clock_offset_start_ns = ready.clock_offset_ns
@@ -182,7 +183,7 @@ class Coordinator:
         return self.start_ns is not None
 
     def start(self) -> control_pb2.Start:
-        """Raises ControlError before all hosts are ready."""
+        """Return when the trial starts. Raises ControlError before all hosts are ready."""
         if self.start_ns is None:
             raise ControlError("not all hosts are ready")
         if self._start is None or self._start.moves_known != len(self._moves):
@@ -209,9 +210,10 @@ class Coordinator:
         return reply
 
     def note_progress(self, progress: control_pb2.HostProgress, at_ns: int) -> control_pb2.ProgressReply:
-        """Keep a host's progress, and tell it what it has not heard.
+        """Keep a host's progress, and return what the host has not heard yet.
 
-        A pod may end when its successor has registered: then only what it wrote, and why it ends, is kept.
+        The report of a pod may come after its successor has registered. Then the coordinator keeps only what
+        the pod wrote and why it ended.
         """
         member = self._member(progress.host, at_ns)
         self._note_written(progress.host, progress)
@@ -231,9 +233,10 @@ class Coordinator:
         )
 
     def check_finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
-        """Raises ControlError if a last word comes before the trial's end by the coordinator's clock.
+        """Check that a host's last word does not come before the trial's end by the coordinator's clock.
 
-        Unless the trial is given up, or the host says that it can do nothing.
+        A host may finish early if the trial is given up, or if the host reports an error. Raises ControlError
+        otherwise.
         """
         if result.error or self.stopping:
             return
@@ -243,7 +246,7 @@ class Coordinator:
             raise ControlError(f"{result.host} told its end of the trial at {at:.1f} of {end:.1f} s")
 
     def finish(self, result: control_pb2.HostFidelity, at_ns: int) -> None:
-        """Keep what a host measured: its last word of the trial."""
+        """Keep what a host measured, which is its last word in the trial."""
         member = self._member(result.host, at_ns)
         self._note_written(result.host, result)
         member.result = result
@@ -254,7 +257,7 @@ class Coordinator:
         self.killed.setdefault((killed.peer, killed.session), killed)
 
     def written(self) -> list[Written]:
-        """What each start of each host, and of the churn controller, told of its telemetry, if anything."""
+        """Return what each start of a host, and the churn controller, told of its telemetry, or zeros."""
         starts = [(m.name, start) for m in self.members.values() for start in m.starts]
         nothing = {key: Written(*key, 0, 0, 0, 0, last_word=False) for key in starts}
         return [told for _, told in sorted((nothing | self._written).items())]
@@ -262,7 +265,7 @@ class Coordinator:
     def _note_written(
         self, host: str, told: control_pb2.HostProgress | control_pb2.HostFidelity | control_pb2.Killed
     ) -> None:
-        """What comes late, from a start that has told more meanwhile, changes nothing."""
+        """Keep what a start told of its telemetry, unless the same start has told more already."""
         if not told.HasField("written"):
             return
         counts = told.written
@@ -284,7 +287,10 @@ class Coordinator:
             self._written[host, counts.start] = written
 
     def churn_plan(self) -> control_pb2.ChurnPlan:
-        """What is left of the sessions that end with their pods. Raises ControlError before the start."""
+        """Return the kills that the churn controller has not reported yet.
+
+        Raises ControlError before the start.
+        """
         if self.start_ns is None:
             raise ControlError("the trial has not started")
         plan = control_pb2.ChurnPlan(
@@ -299,7 +305,7 @@ class Coordinator:
         return plan
 
     def kills(self) -> Iterator[control_pb2.Kill]:
-        """Sessions that end with their pods before the trial's end, by time."""
+        """Yield the sessions that end with their pods before the trial's end, by time."""
         if not self.pods_end_sessions:
             return
         for row in self._plan.sessions.sort_by("end_s").to_pylist():
@@ -318,11 +324,11 @@ class Coordinator:
         return operations_of(self._plan, self.spec.workload.kind)
 
     def peers_of(self, member: Member) -> list[int]:
-        """The peers of a host."""
+        """Return the peers that run on a host."""
         return [peer for peer, host in enumerate(self._host_of) if host == member.index]
 
     def restarts(self, member: Member) -> list[float]:
-        """Trial times at which the host came back though no session had ended with its pod before."""
+        """Return the trial times at which the host came back without a session's end before."""
         if not member.returns:
             return []
         ends = [kill.at_s for kill in self.kills() if kill.host == member.name]
@@ -336,34 +342,34 @@ class Coordinator:
         return unplanned
 
     def lose(self, name: str, why: str) -> None:
-        """A host is gone; its peers are no longer given as contacts."""
+        """Note that a host is gone. The tracker no longer gives its peers as contacts."""
         member = self.members[name]
         if member.result is None and not member.lost:
             member.lost = why
             self._forget_peers_of(member)
 
     def resume(self, at_ns: int) -> None:
-        """Go on in a new program, to which nobody has been silent and nobody is known to be up."""
+        """Prepare to go on in a new program: no host counts as silent, and no peer is known to be up."""
         for member in self.members.values():
             member.heard_ns = at_ns
         self._untold = set(self.members)
 
     @property
     def awaits_kills(self) -> bool:
-        """The churn controller has not told of every session that ends with its pod."""
+        """Whether the churn controller has yet to tell of a session that ends with its pod."""
         return any((kill.peer, kill.session) not in self.killed for kill in self.kills())
 
     @property
     def over(self) -> bool:
-        """Every host has finished or is lost."""
+        """Whether every host has finished or is lost."""
         return all(member.result is not None or member.lost for member in self.members.values())
 
     def trial_time(self, at_ns: int) -> float:
-        """Seconds of trial time; 0 before the start."""
+        """Return the trial time in seconds, 0 before the start."""
         return 0.0 if self.start_ns is None else max((at_ns - self.start_ns) * 1e-9 / self.time_scale, 0.0)
 
     def progress(self, at_ns: int) -> Progress:
-        """Of the whole trial."""
+        """Return the progress of the whole trial, summed over its hosts."""
         phases, now = self.spec.phases, self.trial_time(at_ns)
         parts = [member.progress for member in self.members.values()]
         live = [member.progress for member in self.members.values() if not member.lost]

@@ -1,4 +1,4 @@
-"""What the coordinator makes of the hosts' measurements: `Fidelity`."""
+"""The verdict of the coordinator over a trial, `Fidelity`, from what hosts measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KNOWN_TO_COORDINATOR = (
 
 
 def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "") -> Fidelity:
-    """The verdict over a trial that is over.
+    """Judge a trial that is over.
 
     Limits are durations of the experiment, so lateness, stalls and errors are compared in trial time: what
     was late by 30 ms while a trial second took ten is late by 3 ms for its peers.
@@ -157,7 +157,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
 
 
 def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[Check]:
-    """What hosts measure is known only of those that told, from their last start on."""
+    """Say in each check that hosts measure how many of them told; each tells of its last start alone."""
     members = coordinator.members.values()
     told = sum(member.result is not None for member in members)
     by = f"{told} of {len(members)} hosts"
@@ -172,7 +172,7 @@ def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[C
 
 
 def _lost_spans(coordinator: Coordinator) -> Check:
-    """Of all starts of hosts, as far as they told."""
+    """Count the lost spans of all starts of hosts that told of them."""
     members = coordinator.members.values()
     finished = {(m.name, m.incarnation): m.result.lost_spans for m in members if m.result is not None}
     others = {(told.host, told.start): told for told in coordinator.written()}
@@ -190,7 +190,7 @@ def _lost_spans(coordinator: Coordinator) -> Check:
 
 
 def _last_words(coordinator: Coordinator) -> list[Check]:
-    """Pods that are deleted by plan have to tell what they wrote, or nobody knows what is missing."""
+    """Count pods that were deleted by plan and did not tell what they wrote, so spans may be missing."""
     if not coordinator.pods_end_sessions:
         return []
     silent = [
@@ -210,7 +210,7 @@ def _quantile(distribution: Distribution, share: float) -> float | None:
 
 
 def _spread(name: str, errors: Distribution, scale: float) -> dict[str, float]:
-    """Median and maximum, if there is anything."""
+    """Return the median and the maximum, or nothing if there are no values."""
     if not len(errors):
         return {}
     return {
@@ -235,10 +235,10 @@ def _merged(parts: Iterable[control_pb2.Distribution]) -> Distribution:
 
 
 def _delay_errors(coordinator: Coordinator) -> Distribution:
-    """Achieved less requested one-way delay of the probes, without sign, in wall seconds.
+    """Return the absolute differences of achieved and requested one-way delay of the probes, in wall seconds.
 
-    Hosts begin trial time by their clock offset at registration; its change since then is taken as
-    linear over the trial.
+    A host counts trial time by the clock offset of its registration; the change of the offset since then is
+    taken as linear over the trial.
     """
     members = list(coordinator.members.values())
     end = max(coordinator.spec.phases.end, 1e-9)
@@ -257,7 +257,7 @@ def _delay_errors(coordinator: Coordinator) -> Distribution:
 
 
 def _echo_errors(results: Sequence[control_pb2.HostFidelity]) -> Distribution:
-    """Round trips against the matrix, without sign."""
+    """Return the absolute differences between measured round trips and those of the matrix."""
     errors = Distribution()
     for result in results:
         for echo in result.echoes:
@@ -278,9 +278,9 @@ def _echoes(results: Sequence[control_pb2.HostFidelity], scale: float) -> dict[s
 
 
 def _kills(coordinator: Coordinator) -> dict[str, float]:
-    """Of sessions that end with their pods: how late that was asked for, and when the pods were gone.
+    """Return how late deletions of pods were asked for, and how late the pods were gone, in wall seconds.
 
-    In wall time, since what Kubernetes takes does not stretch with the trial.
+    Wall time is used because the time that Kubernetes takes does not stretch with the trial.
     """
     planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills()}
     if not planned:
@@ -302,7 +302,7 @@ def _kills(coordinator: Coordinator) -> dict[str, float]:
 
 
 def _not_killed(coordinator: Coordinator) -> list[str]:
-    """Sessions that did not end with their pods as planned, and why."""
+    """Return the sessions that did not end with their pods as planned, each with the reason."""
     faults = []
     for kill in coordinator.kills():
         killed = coordinator.killed.get((kill.peer, kill.session))
@@ -326,7 +326,7 @@ def _describe(coordinator: Coordinator, member: Member) -> str:
 
 
 def _said(member: Member) -> str:
-    """What its program told of its end."""
+    """Return what the host's program said of its own end."""
     errors = [f"{error}, at {at:.1f} s" for error, at in member.errors if error not in member.lost]
     return f" (it said: {listed(errors)})" if errors else ""
 

@@ -1,4 +1,4 @@
-"""Who speaks for which host: each start of a host's program has a token of its own, which its calls show."""
+"""Tokens of hosts: each start of a host's program has a token of its own, and its calls show it."""
 
 from __future__ import annotations
 
@@ -22,37 +22,39 @@ from emulator.trust.proof import digest, prove
 from trellis.v1 import control_pb2, wire_pb2, wire_pb2_grpc
 
 _OWN = ("AwaitStart", "Track", "ReportProgress", "Finish")
-"""Methods that a host calls for itself."""
+"""The methods that only the host itself may call for a host."""
 _HOST = re.compile(r"host-[0-9]{1,5}")
 _ANSWER_LIMIT = 1.0
-"""Wall seconds in which a host that lives answers whether it does."""
+"""The wall seconds in which a live host answers that it is alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Speaker:
-    """The start of a host that may speak for it."""
+    """The start of a host's program that may speak for the host."""
 
     digest: bytes
     address: str
-    """Of its links."""
+    """The address at which the host takes links of other hosts."""
 
 
 class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
-    """Lets a host speak for itself alone, at the coordinator's door.
+    """An interceptor of the coordinator's server that lets only a host itself speak for that host.
 
-    The first program that registers as a host speaks for it. Another one does only when the first is gone:
-    the coordinator asks at the address that it knows. What it knows outlives it in a file.
+    The first program that registers as a host speaks for it. Another program may take over only when the
+    first one is gone, so the coordinator asks at the address that it knows. A file keeps the speakers for a
+    coordinator that is restarted.
     """
 
     def __init__(self, credentials: Credentials, file: Path | None = None) -> None:
-        """Raises OSError if the file is there and cannot be read, DamagedFile."""
+        """Read the speakers from the file. Raises OSError if the file cannot be read, and DamagedFile."""
         self._credentials = credentials
         self._file = file
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
-        """By the method's name: made once, because thousands of hosts report every few seconds."""
+        """The checked handlers by method name, made once because thousands of hosts report every few seconds.
+        """
         self._known: dict[str, _Speaker] = {}
         if file is not None and file.exists():
-            for line in file.read_bytes().split(b"\n")[:-1]:  # what has no end was not written whole
+            for line in file.read_bytes().split(b"\n")[:-1]:  # the last part is cut off
                 try:
                     entry = json.loads(line)
                     self._known[entry["host"]] = _Speaker(bytes.fromhex(entry["digest"]), entry["address"])
@@ -65,7 +67,7 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any]]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any]:
-        """The method's handler, behind the question who calls."""
+        """Return the method's handler, wrapped in a check of the caller."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method.rpartition("/")[2]
         if handler is None or (method != "Register" and method not in _OWN):
@@ -76,7 +78,7 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         return asking
 
     def _asking(self, handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
-        """The handler, behind the question who calls."""
+        """Wrap a handler in a check that the caller may speak for the host."""
         inner = handler.unary_unary
         assert inner is not None
 
@@ -100,14 +102,14 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         )
 
     def _refuse(self, host: str, shown: bytes) -> str:
-        """Why the start may not speak for the host, or ""."""
+        """Return why the start may not speak for the host, or ""."""
         known = self._known.get(host)
         if known is not None and hmac.compare_digest(known.digest, shown):
             return ""
         return f"another program speaks for {host[:40]!r}"
 
     async def _claim(self, host: str, caller: _Speaker) -> str:
-        """Why the caller may not begin to speak for the host, or ""."""
+        """Return why the caller may not take over to speak for the host, or ""."""
         if not _HOST.fullmatch(host):
             return f"no host {host[:40]!r}"
         known = self._known.get(host)
@@ -130,7 +132,7 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             file.write(json.dumps(entry) + "\n")
 
     async def _lives(self, speaker: _Speaker) -> bool:
-        """Whether the very start still answers at its address."""
+        """Whether exactly this start of the program still answers at its address."""
         question = secrets.token_bytes(16)
         try:
             async with self._credentials.open(speaker.address, OPTIONS) as channel:

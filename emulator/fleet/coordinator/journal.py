@@ -1,4 +1,4 @@
-"""What the hosts of a trial told the coordinator, kept so that a new coordinator can take up the trial."""
+"""A journal of what the hosts of a trial told, from which a restarted coordinator takes up the trial."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _MESSAGES: dict[str, type[Message]] = {
     "note_progress": control_pb2.HostProgress,
     "note_killed": control_pb2.Killed,
 }
-"""By the method of the coordinator that takes them: what changes the state of a trial for good.
+"""The messages that the journal keeps, by the coordinator's method that takes them.
 
-Of progress, that is only the last word of a start of a host."""
+They are those that change the state of a trial for good. Of a host's progress, the journal keeps only the
+last word of each start."""
 
 
 class Journal:
-    """A file with one such call a line; each is there before the host hears the answer."""
+    """A file with one call of the coordinator a line, written before the host hears the answer."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError if the file cannot be opened."""
@@ -48,9 +49,9 @@ class Journal:
 
 
 def replay(path: Path, coordinator: Coordinator) -> None:
-    """Make the calls of an earlier coordinator's journal again, if there is one.
+    """Repeat the calls in an earlier coordinator's journal, if there is one.
 
-    A last line that was not finished was never answered and is left out.
+    A last line that was not finished was never answered, so it is left out.
     """
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for line in lines:

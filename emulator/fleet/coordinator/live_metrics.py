@@ -1,4 +1,4 @@
-"""What the coordinator knows of its trials while they run, for Prometheus."""
+"""Metrics for Prometheus of trials while they run, from what the coordinator knows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from prometheus_client.metrics_core import (
 from emulator.files.disk import naming
 
 _REQUEST_LIMIT = 10.0
-"""Seconds that a scraper may take to ask and to read the answer."""
+"""The seconds that a scraper may take to send its request and to read the answer."""
 _STOP_LIMIT = 5.0
 _LAST_PORT = 65535
 _POLL = 0.1
-"""Seconds until the server notices that it is to stop."""
+"""The most seconds until the server notices that it is to stop."""
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
-"""A host is in one of them. Restarted: ready again after it was away."""
+"""The states of a host; a host is in one of them. "restarted" means ready again after it was away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,25 @@ class Reading:
     trial: str
     system: str
     state: str
-    """Of the trial: "running", for instance."""
+    """The state of the trial, "running" for instance."""
     time_s: float
-    """Trial time."""
+    """The trial time in seconds."""
     end_s: float
-    """The trial time at which it is over."""
+    """The trial time in seconds at which the trial is over."""
     peers_up: int
     joined: int
     asked: int
     """Operations that peers began."""
     delivered: int
     sent: int
-    """Messages."""
+    """The messages that peers sent."""
     dropped: int
-    """Envelopes."""
+    """The envelopes that hosts dropped."""
     lost_spans: int
     timer_lateness_max_s: float
-    """Wall seconds, of any host."""
+    """The greatest lateness of a timer at any host, in wall seconds."""
     hosts: Mapping[str, int]
-    """How many hosts are in each of `HOST_STATES`."""
+    """The number of hosts in each of `HOST_STATES`."""
 
 
 _GAUGES: list[tuple[str, str, Callable[[Reading], float]]] = [
@@ -79,18 +79,18 @@ _COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
 
 
 class BadAddress(ValueError):
-    """The text is no address that can be listened on."""
+    """The text is not an address that a server can listen on."""
 
 
 class LiveCollector:
-    """Asks for the readings each time that Prometheus does."""
+    """A collector that reads the state of the trials each time that Prometheus scrapes."""
 
     def __init__(self, release: str, read: Callable[[], Sequence[Reading]]) -> None:
         self._release = release
         self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        """One sample of each metric a trial, by release and trial."""
+        """Yield each metric with one sample for each trial, labelled by release and trial."""
         readings = self._read()
         labels = ["release", "trial"]
         for name, help_text, value in _GAUGES:
@@ -117,14 +117,14 @@ class LiveCollector:
 
 class _Handler(WSGIRequestHandler):
     timeout = _REQUEST_LIMIT
-    disable_nagle_algorithm = True  # else a body waits 40 ms for its header's acknowledgement
+    disable_nagle_algorithm = True  # otherwise a body waits 40 ms for the acknowledgement of its header
 
     def log_message(self, format: str, *args: object) -> None:
-        """Scrapes are not worth a line each."""
+        """Log nothing: scrapes are not worth a line each."""
 
 
 class MetricsServer:
-    """Answers Prometheus on one address until it is closed."""
+    """A server that answers Prometheus on one address until it is closed."""
 
     def __init__(self, server: ThreadingWSGIServer) -> None:
         self._server = server
@@ -155,8 +155,8 @@ class MetricsServer:
 def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> MetricsServer:
     """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0") and at no other address.
 
-    `read` is called for each scrape, in a thread of its own. `release` is a label of every metric. Raises
-    BadAddress for what is no address, OSError if it cannot be bound.
+    The server calls `read` for each scrape, in a thread of its own. `release` is a label of every metric.
+    Raises BadAddress if `listen` is not an address, OSError if it cannot be bound.
     """
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:

@@ -1,4 +1,4 @@
-"""From what the coordinator knows of its hosts to what is shown while a trial runs."""
+"""Sums over the hosts of a running trial, made from the coordinator's state for the live metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COUNTS = ("joined", "asked", "delivered", "sent", "dropped", "lost_spans")
 
 
 class LiveReader:
-    """Sums up the hosts of the trial that is on; counts of a host that was started anew stay in the sums."""
+    """Sums up the hosts of the running trial. The sums keep the counts of hosts that were started anew."""
 
     def __init__(self) -> None:
         self._scrape = threading.Lock()
@@ -22,9 +22,9 @@ class LiveReader:
         self._before = Counter[str]()
 
     def read(self, coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
-        """The trial at this unix time, ns, if there is one.
+        """Return the trial's state at this unix time in ns, or nothing if no trial runs.
 
-        Of a host that was started anew, what it did between the call before and its end is not known.
+        What a host did between the call before and a restart is missing from the sums.
         """
         with self._scrape:
             if coordinator is not self._coordinator:

@@ -20,11 +20,11 @@ from trellis.v1 import control_pb2, control_pb2_grpc
 T = TypeVar("T")
 
 _PATIENCE = 20.0
-"""Wall seconds for which a call waits for what it asks for, before it is told to come again."""
+"""The wall seconds that a call may wait; after that the caller is told to ask again."""
 
 
 class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
-    """Answers hosts and the churn controller, for one trial after the other."""
+    """Answers the calls of hosts and of the churn controller, in one trial after the other."""
 
     def __init__(self, trust: Trust = UNGUARDED) -> None:
         self._trust = trust
@@ -34,9 +34,10 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._changed = asyncio.Condition()
 
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
-        """Start a server; `host:0` takes a free port. Gives the server and its address.
+        """Start a server and return it with its address; `host:0` takes a free port.
 
-        Raises OSError if the address cannot be bound or what is known of hosts cannot be read, DamagedFile.
+        Raises OSError if the address cannot be bound or the file of hosts' speakers cannot be read, and
+        DamagedFile.
         """
         trust = self._trust
         server = grpc.aio.server(options=OPTIONS, interceptors=trust.interceptors())
@@ -46,17 +47,17 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         return server, f"{address.rpartition(':')[0]}:{port}"
 
     async def begin(self, coordinator: Coordinator, journal: Journal | None = None) -> None:
-        """Serve this trial from now on; what hosts tell goes into the journal first."""
+        """Serve this trial from now on. The journal gets what hosts tell before it is acted on."""
         self._coordinator, self._journal = coordinator, journal
         await self._wake()
 
     async def end(self) -> None:
-        """The trial is over; hosts wait for the next one."""
+        """End the trial; hosts wait for the next one."""
         self._coordinator = self._journal = None
         await self._wake()
 
     async def close(self) -> None:
-        """There will be no further trial."""
+        """Tell hosts that there will be no further trial."""
         self._over = True
         await self.end()
 
@@ -136,7 +137,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             self._journal.note(call, request, at_ns)
 
     async def _of_trial(self, trial: str, context: Any) -> Coordinator:
-        """The coordinator of the trial that the host takes part in."""
+        """Return the coordinator of the trial that the host takes part in."""
         if self._coordinator is None and not self._over:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "between trials: ask again")
         if self._coordinator is None or self._coordinator.trial != trial:
@@ -145,7 +146,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         return self._coordinator
 
     async def _await(self, ready: Callable[[], T | None], context: Any) -> T:
-        """What `ready` gives, once it does; the call ends if that takes long or never comes."""
+        """Wait until `ready` returns something and return it; abort the call if that takes long."""
         async with self._changed:
             try:
                 async with asyncio.timeout(_PATIENCE):

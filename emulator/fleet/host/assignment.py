@@ -40,7 +40,7 @@ def put_script(assignment: control_pb2.Assignment, script: Script, kind: Workloa
 def put_network(
     assignment: control_pb2.Assignment, network: Network, locations: Sequence[int], own: Collection[int]
 ) -> None:
-    """Add the places of all peers, and the delays from those of the host's `own` peers."""
+    """Add the locations of all peers, and the delays from those of the host's `own` peers."""
     assignment.location.extend(locations)
     for location in sorted({locations[peer] for peer in own}):
         assignment.rows.add(location=location, one_way=_little_endian(network.rows[location]).tobytes())
@@ -58,7 +58,7 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
 
 
 def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network:
-    """The network as the host's peers send into it."""
+    """Return the network as the host's peers send into it."""
     rows: dict[int, array[float]] = {}
     for row in assignment.rows:
         delays = array("f")
@@ -68,7 +68,7 @@ def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network
 
 
 def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
-    """What a host needs of it beside script and network. Clearing fields would free no memory."""
+    """Return a copy without script and network, because clearing these fields would free no memory."""
     return control_pb2.Assignment(
         experiment=assignment.experiment,
         trial=assignment.trial,

@@ -1,4 +1,4 @@
-"""What applies the delays between this host and others, the delay line or the kernel, and whether it does."""
+"""The choice of what applies the delays between hosts, delay line or kernel, and the test that it does."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from emulator.network.netem.shaper import Netem
 
 _PARTNERS = 8
-"""Other hosts to each of which a host measures round trips."""
+"""The most other hosts to which a host measures round trips."""
 _LEAD = 6.0
-"""Wall seconds before the trial at which all hosts measure: each has programmed its delays by then."""
+"""All hosts measure this many wall seconds before the trial, when each has programmed its delays."""
 
 
 class NotEnforced(Exception):
-    """The experiment asks for netem, and this host cannot have it."""
+    """The experiment asks for netem, which this host cannot use."""
 
 
 class Enforcement:
-    """Of one host, for one trial after the other. An async context manager."""
+    """An async context manager that enforces delays at one host, for one trial after the other."""
 
     def __init__(self, address: str, *, netem: bool) -> None:
         """`address` is where this host listens for others; `netem` lets the kernel delay what it sends."""
@@ -43,14 +43,14 @@ class Enforcement:
         self._addresses: list[str] = []
         self._echo_addresses: list[str] = []
         self._programmed: dict[int, str] = {}
-        """By host: the address whose delay the kernel has."""
+        """The addresses whose delays the kernel has, by host."""
         self._peer_at: list[int] = []
         self._time_scale = 1.0
         self._network: Network | None = None
 
     async def __aenter__(self) -> Enforcement:
         if self._allowed:
-            # What it imports takes a while, and now there is time.
+            # The import takes a while, and now there is time.
             from emulator.network.netem.shaper import why_unavailable
 
             self._unavailable = why_unavailable() or ""
@@ -66,25 +66,25 @@ class Enforcement:
         self._close_netem()
 
     def lacking(self, spec: TrialSpec) -> str:
-        """Why the host cannot do what the experiment asks for, if that is known before the trial; else ""."""
+        """Return why the host cannot do what the experiment asks for, as far as is known before, or ""."""
         if spec.network.enforce != "netem" or not self._unavailable:
             return ""
         return f"the experiment asks for netem: {self._unavailable}"
 
     @property
     def echo_address(self) -> str:
-        """Where this host answers echoes, "" if it does not."""
+        """The address at which this host answers echoes, or "" if it does not."""
         return self._address if self._echo is not None else ""
 
     @property
     def in_kernel(self) -> bool:
-        """The kernel delays what goes to other hosts."""
+        """Whether the kernel delays what goes to other hosts."""
         return self._netem is not None
 
     def begin(
         self, assignment: control_pb2.Assignment, spec: TrialSpec, network: Network, start: control_pb2.Start
     ) -> None:
-        """A trial is about to start. Raises NotEnforced."""
+        """Set up the delays of a trial that is about to start. Raises NotEnforced."""
         self._close_netem()
         self._echoes = []
         self._index = assignment.host_index
@@ -105,7 +105,7 @@ class Enforcement:
                 self.prepare(host, self._addresses[host])
 
     def prepare(self, host: int, address: str) -> None:
-        """Something is about to be sent to another host at this address."""
+        """Program the delay to another host at this address, before anything is sent there."""
         if self._netem is None:
             return
         destination = address.rpartition(":")[0]
@@ -122,12 +122,12 @@ class Enforcement:
             await self._measure(after=False)
 
     async def measure_after(self) -> None:
-        """Measure them again."""
+        """Measure round trips again after the trial."""
         if self._echoing:
             await self._measure(after=True)
 
     def report(self, result: control_pb2.HostFidelity) -> None:
-        """Tell what was used and measured."""
+        """Add what applied the delays, and what was measured, to the host's report."""
         result.enforced_by = "netem" if self.in_kernel else "delay line"
         result.netem_refused = self._refused
         result.echoes.extend(self._echoes)
@@ -146,13 +146,16 @@ class Enforcement:
             )
 
     def _one_way(self, host: int) -> float:
-        """Wall seconds."""
+        """Return the one-way delay to another host in wall seconds."""
         assert self._network is not None
         one_way = self._network.one_way(self._peer_at[self._index], self._peer_at[host])
         return one_way * self._time_scale
 
     def _open_netem(self, spec: TrialSpec, *, alone: bool) -> str:
-        """Have the kernel delay if it may and can; else why not, where it was asked for."""
+        """Have the kernel delay if it may and can.
+
+        Returns why it cannot where the experiment asks for it, or "".
+        """
         if spec.network.enforce == "delay-line":
             return ""
         if self._unavailable:

@@ -1,4 +1,4 @@
-"""A child process that does not outlive its parent, however that ends."""
+"""A child process that ends when its parent ends, however that happens."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent, process `parent`, ends.
 
-    Exits if the parent has ended already. On systems other than Linux, a host notices by the loss of
-    its coordinator instead. Raises OSError if the kernel refuses.
+    The process exits if the parent has ended already. On systems other than Linux, a host notices the end of
+    its parent by losing its coordinator. Raises OSError if the kernel refuses.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)

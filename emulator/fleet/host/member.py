@@ -37,30 +37,31 @@ from emulator.trust.credentials import OPEN, Credentials
 from trellis.v1 import control_pb2
 
 _START_LIMIT = 600.0
-"""Wall seconds that a host waits for the others."""
+"""The wall seconds that a host waits for the others to be ready."""
 _CALL_LIMIT = 10.0
 _REPORT_PERIOD = (0.5, 5.0)
-"""Wall seconds between progress reports of a host, at least and at most: silence makes a host lost."""
+"""The least and the most wall seconds between two progress reports of a host. A silent host counts as lost.
+"""
 _REPORTS_PER_S = 50
-"""Of all hosts together, about."""
+"""The progress reports a second of all hosts together, about."""
 _AWAIT_LIMIT = 60.0
-"""Wall seconds for a call that waits for others."""
+"""The wall seconds of a call that waits for other hosts."""
 _PAUSE = 0.5
-"""Wall seconds until the coordinator is asked again when it cannot be reached."""
+"""The wall seconds before a host asks a coordinator again that it could not reach."""
 _PARTING = 5.0
-"""Wall seconds for the last word to a coordinator that is away."""
+"""The wall seconds for the last word to a coordinator that cannot be reached."""
 _FAREWELL = 1.0
-"""Wall seconds for what peers say when they leave."""
+"""The wall seconds in which peers that leave may still send."""
 AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-"""What a coordinator that is away, or makes one wait, answers."""
+"""The status codes of a coordinator that cannot be reached, or lets a caller wait."""
 
 
 class TrialGone(Exception):
-    """The coordinator runs another trial, or none."""
+    """The coordinator runs another trial, or no trial."""
 
 
 def own_versions() -> dict[str, str]:
-    """Versions that all processes of a trial must share."""
+    """Return the versions that all processes of a trial must share."""
     return {
         "python": platform.python_version(),
         "trellis": version("trellis"),
@@ -70,7 +71,7 @@ def own_versions() -> dict[str, str]:
 
 
 class Membership:
-    """A host's part in one trial."""
+    """The part of one host in one trial."""
 
     def __init__(
         self,
@@ -84,8 +85,10 @@ class Membership:
         patience: float,
         credentials: Credentials = OPEN,
     ) -> None:
-        """`service` receives what other hosts send; `patience` is for how many wall seconds the
-        coordinator may be away. The assignment, most of which is the plan, is not kept."""
+        """Take an assignment, of which the plan, its largest part, is not kept.
+
+        `service` receives what other hosts send; `patience` is the number of wall seconds for which the
+        coordinator may be away."""
         self._name = name
         self._assignment = without_plan(assignment)
         self._stub = stub
@@ -107,19 +110,19 @@ class Membership:
         return self._assignment.trial
 
     def leave(self) -> None:
-        """The host has to go: its peers take their leave, and it tells only what it wrote."""
+        """End early: the host's peers leave, and the host tells only what it wrote."""
         self._leaving = True
         self._ended.set()
 
     async def run(self) -> str:
-        """Take part until the trial's end. Gives the error that made the host useless, or "".
+        """Take part until the trial's end. Returns the error that made the host useless, or "".
 
-        Raises TrialGone, grpc.aio.AioRpcError if the coordinator is away for too long or the trial does
-        not start, and whatever a protocol raises.
+        Raises TrialGone, grpc.aio.AioRpcError if the coordinator is away for too long or the trial does not
+        start, and whatever a protocol raises.
         """
         spec, assignment, name = self._spec, self._assignment, self._name
         stops_before = stop_signals.continued()
-        if lacking := self._enforcement.lacking(spec):  # the others need not start first
+        if lacking := self._enforcement.lacking(spec):  # this host fails before the others have to start
             return await self._finish(control_pb2.HostFidelity(error=lacking))
         assert isinstance(spec.runtime, RealTime)
         offset = await measure_clock_offset(self._stub, name)
@@ -196,7 +199,7 @@ class Membership:
         return await self._finish(result)
 
     async def _part(self, host: Host, error: str) -> None:
-        """Tell the coordinator, if it answers soon, the last word of a program that goes early."""
+        """Tell a coordinator that answers soon the last word of a program that ends early."""
         word = progress_of(host)
         word.host, word.trial, word.error = self._name, self.trial, error
         with contextlib.suppress(grpc.aio.AioRpcError, TrialGone):
@@ -212,7 +215,8 @@ class Membership:
         """From the common start to the end of the trial."""
         links = Links(host, start.addresses, self._enforcement.prepare, self._credentials)
         self._service.links = links
-        # What exists now stays, and what peers keep lives long: the collector need not look often.
+        # Objects that exist now stay, and the state of peers lives long: the garbage collector need not look
+        # often.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
@@ -239,7 +243,10 @@ class Membership:
             gc.unfreeze()
 
     async def _report_progress(self, host: Host, links: Links, start: control_pb2.Start) -> None:
-        """Raises grpc.aio.AioRpcError if the coordinator is away for too long."""
+        """Report progress until the trial's end.
+
+        Raises grpc.aio.AioRpcError if the coordinator is away too long.
+        """
         tell_up, moves_known = False, start.moves_known
         shortest, longest = _REPORT_PERIOD
         period = min(max(shortest, len(start.addresses) / _REPORTS_PER_S), longest)
@@ -275,7 +282,7 @@ class Membership:
         return result.error
 
     async def _asked(self, call: Callable[[], Awaitable[Any]], limit: float | None = None) -> Any:
-        """What the coordinator answers; it is asked again while it is away, for `limit` wall seconds.
+        """Return the coordinator's answer; ask again while it is away, for at most `limit` wall seconds.
 
         Raises TrialGone, and grpc.aio.AioRpcError when the time is over.
         """
@@ -296,7 +303,7 @@ class Membership:
 
 
 async def _close(recorder: Recorder) -> str:
-    """Write what is left. Gives the error if that cannot be done."""
+    """Write the telemetry that is left. Returns the error if that fails, or ""."""
     try:
         await asyncio.to_thread(recorder.close)
     except OSError as failure:

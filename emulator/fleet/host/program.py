@@ -1,4 +1,4 @@
-"""A host's program: it takes part in one trial, or in all that the coordinator has."""
+"""The program of a host, which takes part in one trial, or in all trials that the coordinator has."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from emulator.trust.interceptor import Door
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 _REGISTER_LIMIT = 30.0
-"""Wall seconds in which a host that takes part in one trial must have reached its coordinator."""
+"""The wall seconds in which a host that takes part in one trial must have reached its coordinator."""
 _PATIENCE = 5.0
-"""Wall seconds for which the coordinator of local processes may be away."""
+"""The wall seconds for which the coordinator of local processes may be away."""
 _LONG_PATIENCE = 180.0
-"""The same where it is restarted when it ends."""
+"""The wall seconds for which a coordinator may be away that is restarted when it ends."""
 _CALL_LIMIT = 30.0
 _PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a host is and what it writes to."""
+    """Where a host runs, what it writes to and what it may use."""
 
     name: str
     coordinator: str
-    """Address of the coordinator."""
+    """The address of the coordinator."""
     listen: str
-    """Address to listen on for other hosts; port 0 takes a free one."""
+    """The address to listen on for other hosts; port 0 takes a free one."""
     telemetry: Path
-    """Folder of OTLP files; with `stay`, each trial has a folder in it."""
+    """The folder of OTLP files; with `stay`, each trial has a folder in it."""
     sink: SinkFactory
     stay: bool = False
-    """Take part in one trial after the other, and wait for a coordinator that is away."""
+    """Whether the host takes part in one trial after the other, and waits for a coordinator that is away."""
     netem: bool = False
-    """The host may have the kernel delay what it sends."""
+    """Whether the host may have the kernel delay what it sends."""
     credentials: Credentials = OPEN
-    """What the host shows to the coordinator and to other hosts, and asks of them."""
+    """The secrets that the host shows to the coordinator and to other hosts, and asks of them."""
 
 
 async def run_host(place: Place) -> str:
-    """Take part until the end. Gives the error that made the host useless, or "".
+    """Take part until the end. Returns the error that made the host useless, or "".
 
-    Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host,
-    OSError if the address cannot be bound, and whatever a protocol raises.
+    Raises grpc.aio.AioRpcError if the coordinator cannot be reached or has no trial for the host, OSError if
+    the address cannot be bound, and whatever a protocol raises.
     """
     credentials, start = place.credentials, secrets.token_hex(16)
     service = LinksService(start)
@@ -139,7 +139,7 @@ class _Program:
         return control_pb2_grpc.CoordinatorStub(showing)  # type: ignore[no-untyped-call]
 
     async def _register(self, stub: Any) -> Membership | None:
-        """The host's part in the next trial, None if there will be none."""
+        """Register for the next trial and return the host's part in it, None if there will be none."""
         said = time.monotonic()
         while True:
             try:

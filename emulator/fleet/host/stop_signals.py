@@ -1,4 +1,4 @@
-"""Whether a process was stopped by a signal, as `kill -STOP` does it: then no machine was too slow."""
+"""Detection of processes that a signal stopped, as `kill -STOP` does, so that no slow machine is blamed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _continued = 0
 
 
 def watch() -> None:
-    """Count from now on how often this process goes on after it was stopped."""
+    """Count from now on how often this process goes on after a signal stopped it."""
     signal.signal(signal.SIGCONT, _note)
 
 
 def continued() -> int:
-    """How often it went on."""
+    """Return how often this process went on after a signal had stopped it."""
     return _continued
 
 
 def is_stopped(process: int) -> bool:
-    """Whether the process of this number is stopped now. On systems other than Linux nobody is."""
+    """Whether the process of this number is stopped now. On systems other than Linux, no process is."""
     try:
         state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):

@@ -1,4 +1,4 @@
-"""The churn controller: ends sessions by deleting pods, at the times that the coordinator gives."""
+"""The churn controller, which ends sessions by deleting pods at the times that the coordinator gives."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from trellis.v1 import control_pb2
 
 _PODS_IN_SET = 1000
 _KEPT_LIMIT, _KEPT_PERIOD = 10.0, 0.01
-"""Seconds in which the Collector has taken the end of a session, and between two looks whether it has."""
+"""The seconds that the Collector has to take the end of a session, and those between two checks of it."""
 _CALL_LIMIT = 10.0
 _ANSWER_LIMIT = 30.0
-"""Wall seconds for which the coordinator may keep the controller waiting for a trial."""
+"""The wall seconds for which the coordinator may keep the controller waiting for a trial."""
 _LOOK_PERIOD = 5.0
-"""Wall seconds between looks whether the trial still runs."""
+"""The wall seconds between two checks whether the trial still runs."""
 _BACK_OFF = (0.5, 5.0)
-"""Wall seconds before the first and between the last attempts to reach the coordinator."""
+"""The wall seconds before the first and between the last attempts to reach the coordinator."""
 _AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 class _TrialOver(Exception):
-    """The coordinator runs this trial no more."""
+    """The coordinator no longer runs this trial."""
 
 
 async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace: Pace) -> None:
-    """Replay the kills of each trial in turn, until there will be none any more.
+    """Replay the kills of each trial in turn, until there will be no further trial.
 
-    `stub` is the coordinator's, `prefix` what the names of the `pods` begin with, and `sink` takes the ends
-    of the sessions. Raises PodsDenied, ValueError for a host of another kind, and grpc.aio.AioRpcError for
-    what it is no use to ask again.
+    `stub` calls the coordinator, the names of the `pods` begin with `prefix`, and `sink` takes the ends of
+    the sessions. Raises PodsDenied, ValueError for a host of another kind, and grpc.aio.AioRpcError if asking
+    again is no use.
     """
     known: dict[str, Pod] = {}
     listed = asyncio.Event()
@@ -82,7 +82,10 @@ async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace:
 
 
 def pod_namer(prefix: str) -> Callable[[str], str]:
-    """From `host-<n>` to the pod's name: sets `<prefix>-0`, `<prefix>-1`, ... of 1,000 pods each."""
+    """Return a function from `host-<n>` to the name of its pod.
+
+    The stateful sets `<prefix>-0`, `<prefix>-1`, ... have 1,000 pods each.
+    """
 
     def name(host: str) -> str:
         kind, _, number = host.rpartition("-")
@@ -94,7 +97,7 @@ def pod_namer(prefix: str) -> Callable[[str], str]:
 
 
 async def _next_plan(stub: Any) -> control_pb2.ChurnPlan | None:
-    """The trial that runs, once one does; None if there will be none."""
+    """Wait for a trial and return its kills, None if there will be no further trial."""
     try:
         plan: control_pb2.ChurnPlan = await _ask_until_answered(
             lambda: stub.AwaitChurn(control_pb2.ChurnRequest(), timeout=_ANSWER_LIMIT)
@@ -120,7 +123,7 @@ async def _ask_until_answered(ask: Callable[[], Any]) -> Any:
 
 
 class _Replay:
-    """One trial's kills."""
+    """The replay of one trial's kills."""
 
     def __init__(
         self,
@@ -143,12 +146,12 @@ class _Replay:
         self._failed = 0
 
     def see(self, name: str, pod: Pod | None) -> None:
-        """The pod of this name is now so."""
+        """Note the state of the pod of this name, None if there is none."""
         self._churn.see(name, pod, _now())
         self._changed.set()
 
     async def run(self, sink: SinkFactory) -> None:
-        """Until the trial is over."""
+        """Delete pods and report what became of the kills, until the trial is over."""
         plan = self._plan
         recorder = Recorder(
             Path(tempfile.gettempdir()),
@@ -200,7 +203,7 @@ class _Replay:
         self._changed.set()
 
     async def _report(self, recorder: Recorder) -> None:
-        """Record and tell what became of each kill."""
+        """Record what became of each kill, and tell the coordinator."""
         while True:
             outcome = await self._outcomes.get()
             kill = outcome.kill
@@ -211,7 +214,7 @@ class _Replay:
                 gone_s = self._trial_s(outcome.gone)
                 self._late.add(outcome.asked - kill.due)
                 self._took.add(outcome.gone - outcome.asked)
-                if not kill.graceful:  # else the peer says so itself
+                if not kill.graceful:  # otherwise the peer says so itself
                     attributes = {names.SESSION: kill.session, names.GRACEFUL: False}
                     recorder.operation(recorder.begin(), "leave", kill.peer, int(gone_s * 1e9), attributes)
                     recorder.flush()
@@ -238,7 +241,7 @@ class _Replay:
             raise _TrialOver from error
 
     async def _await_end(self) -> None:
-        """Raises _TrialOver when the coordinator runs another trial, or none."""
+        """Ask until the trial is over. Raises _TrialOver when the coordinator runs another trial, or none."""
         own = self._plan.trial, self._plan.start_unix_ns
         while True:
             await asyncio.sleep(_LOOK_PERIOD)
@@ -262,7 +265,10 @@ class _Replay:
 
 
 async def _until_kept(recorder: Recorder) -> None:
-    """Wait until the last span is written or lost; after a while it counts as lost, and is told so later."""
+    """Wait until the last span is written or lost.
+
+    A span that takes too long counts as lost; the coordinator hears later if it was written after all.
+    """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_KEPT_LIMIT):
             while recorder.unsettled_spans:

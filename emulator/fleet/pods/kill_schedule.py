@@ -1,4 +1,4 @@
-"""Which pod is to be deleted when: the kills of a trial, at a bounded rate, without any I/O.
+"""The schedule of kills in a trial: which pod to delete when, at a bounded rate, without any I/O.
 
 A session that ends with its pod ends in two steps: Kubernetes is asked to delete the pod, and later the pod
 is gone. All times are unix seconds on this program's clock, given by the caller.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _RESOLUTION = 1.0
-"""Seconds to which Kubernetes tells when a pod was created, rounded down."""
+"""The resolution in seconds, rounded down, with which Kubernetes tells when a pod was created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod as it was last seen; another pod of the same name has another `uid`."""
+    """A pod as it was last seen. Another pod of the same name has another `uid`."""
 
     uid: str
     created: int
-    """It was created within a second from this on."""
+    """The unix time of the pod's creation, rounded down to a second."""
     running: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What Kubernetes is to be asked for now: this pod, and no later one of its name."""
+    """A deletion to ask Kubernetes for: of this very pod, not of a later one with the same name."""
 
     kill: Kill
     uid: str
@@ -51,25 +51,25 @@ class Outcome:
 
     kill: Kill
     asked: float
-    """When Kubernetes was asked, or when it was found that there is nothing to ask for."""
+    """The time when Kubernetes was asked, or when it was found that there is nothing to ask for."""
     gone: float | None
-    """When the pod was seen to be gone; None if it was not."""
+    """The time when the pod was seen to be gone; None if it was not seen."""
     error: str
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How hard Kubernetes is asked, and how long it is waited for."""
+    """The rate of deletions, and how long to wait for each."""
 
     rate: float = 20.0
-    """Deletions a second."""
+    """The most deletions a second."""
     calls: int = 16
-    """Deletions that wait for their answer."""
+    """The most deletions that may wait for an answer of Kubernetes at the same time."""
     patience: float = 120.0
-    """Seconds from asking until a pod must be gone. Longer than the pods' grace period."""
+    """The seconds after asking within which a pod must be gone, longer than the pods' grace period."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what would never delete anything."""
+        """Raises ValueError if this pace would never delete anything."""
         if not (self.rate > 0 and self.calls > 0 and self.patience > 0):
             raise ValueError(f"rate, calls and patience must be above 0: {self}")
 
@@ -82,18 +82,18 @@ class PodChurn:
         self._waiting = deque(sorted(kills, key=lambda kill: kill.due))
         self._pods: dict[str, Pod] = {}
         self._asked: dict[str, Deletion] = {}
-        """By the uid of the pod; first those that were asked for first."""
+        """The deletions that were asked for by the pods' uids, the earliest first."""
         self._unanswered: set[str] = set()
         self._next_call = float("-inf")
         self._outcomes: list[Outcome] = []
 
     @property
     def over(self) -> bool:
-        """Every kill has an outcome, and all outcomes were taken."""
+        """Whether every kill has an outcome, and all outcomes were taken."""
         return not (self._waiting or self._asked or self._outcomes)
 
     def see(self, name: str, pod: Pod | None, now: float) -> None:
-        """The pod of this name is now so; None if there is none."""
+        """Note the state of the pod of this name, None if there is none."""
         before = self._pods.get(name)
         if pod is None:
             self._pods.pop(name, None)
@@ -103,9 +103,9 @@ class PodChurn:
             self._settle(before.uid, now, "")
 
     def take(self, now: float) -> Deletion | None:
-        """The deletion to ask for now, if one is due and neither rate nor calls are used up.
+        """Return the deletion to ask for now, if one is due and neither rate nor calls are used up.
 
-        Each one taken is to be followed by `answer` or `refuse`.
+        The caller follows each deletion by `answer` or `refuse`.
         """
         while self._waiting and self._waiting[0].due <= now:
             if now < self._next_call or len(self._unanswered) >= self._pace.calls:
@@ -124,16 +124,16 @@ class PodChurn:
         return None
 
     def answer(self, deletion: Deletion) -> None:
-        """Kubernetes has taken the deletion, or knows the pod no more."""
+        """Note that Kubernetes has taken the deletion, or no longer knows the pod."""
         self._unanswered.discard(deletion.uid)
 
     def refuse(self, deletion: Deletion, error: str) -> None:
-        """Kubernetes will not delete the pod."""
+        """Note that Kubernetes will not delete the pod."""
         self._unanswered.discard(deletion.uid)
         self._settle(deletion.uid, None, error)
 
     def outcomes(self, now: float) -> list[Outcome]:
-        """Those since the last call; a pod that is not gone in time is one."""
+        """Return the outcomes since the last call, among them the pods that are not gone in time."""
         for deletion in list(self._asked.values()):
             if deletion.asked + self._pace.patience > now:
                 break
@@ -142,7 +142,7 @@ class PodChurn:
         return found
 
     def wake_at(self) -> float | None:
-        """When to call `take` and `outcomes` again if nothing else happens before; None for never."""
+        """Return when to call `take` and `outcomes` again if nothing else happens before; None for never."""
         moments = []
         if self._waiting and len(self._unanswered) < self._pace.calls:
             moments.append(max(self._waiting[0].due, self._next_call))
@@ -151,7 +151,7 @@ class PodChurn:
         return min(moments, default=None)
 
     def _hindrance(self, kill: Kill, pod: Pod | None) -> str:
-        """Why there is nothing to delete, or ""."""
+        """Return why there is nothing to delete, or ""."""
         if pod is None:
             return "there was no pod: it had not come back"
         if pod.uid in self._asked:

@@ -1,4 +1,4 @@
-"""The pods of a release as the Kubernetes API tells of them, and their deletion."""
+"""A watch of a release's pods by the Kubernetes API, and the deletion of pods."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from emulator.fleet.pods.kill_schedule import Pod
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _PAGE = 500
-"""Pods in one answer."""
+"""The most pods in one answer."""
 _CALL_LIMIT = 10.0
 _WATCH_LIMIT = 30
-"""Seconds until a watch is begun anew, from where it was; one that went dead is noticed by then."""
+"""The seconds until a watch is begun anew from where it was, by which a dead watch is noticed."""
 _DELETE_LIMIT = 30.0
-"""Wall seconds until a deletion that is not answered, or put off, is given up."""
+"""The wall seconds until a deletion that is not answered, or is put off, is given up."""
 _BACK_OFF = (0.2, 5.0)
-"""Wall seconds before the first and between the last attempts."""
+"""The wall seconds before the first and between the last attempts."""
 
 _PASSING = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
-"""What a connection can suffer; ValueError: an answer that was cut off."""
+"""The errors that a new attempt may mend; ValueError comes from an answer that was cut off."""
 _DENIED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _LASTING = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
 class PodsDenied(Exception):
-    """The API will not let this program do its work."""
+    """The Kubernetes API does not let this program do its work."""
 
 
 Note = Callable[[str, Pod | None], None]
-"""The pod of this name is now so; None if there is none any more."""
+"""What hears of changes: the name of a pod, and its state now or None if it is gone."""
 
 
 @asynccontextmanager
 async def open_pods(namespace: str, prefix: str) -> AsyncIterator[Pods]:
-    """The pods `<prefix>-...` of a namespace.
+    """Open the pods `<prefix>-...` of a namespace.
 
-    The credentials are the pod's own in a cluster, else those of KUBECONFIG. Raises PodsDenied if there are
-    none.
+    The credentials are the pod's own in a cluster, and those of KUBECONFIG elsewhere. Raises PodsDenied if
+    there are none.
     """
     configuration = client.Configuration()
     try:
@@ -74,7 +74,7 @@ class Pods:
         self._names: set[str] = set()
 
     async def follow(self, note: Note, listed: asyncio.Event) -> None:
-        """Tell of all pods and then of every change, until cancelled; sets `listed` once all were told.
+        """Tell of all pods and then of every change, until cancelled; set `listed` once all were told.
 
         Raises PodsDenied.
         """
@@ -98,10 +98,10 @@ class Pods:
             pause = min(pause * 2, _BACK_OFF[1])
 
     async def delete(self, name: str, uid: str, *, graceful: bool) -> str:
-        """Ask for the deletion of this pod, and no other of its name. Gives the error, or "".
+        """Ask for the deletion of this pod, and no other of its name. Returns the error, or "".
 
-        Graceful: with the pod's own grace period; else with none. A pod that is gone already is no error.
-        Raises PodsDenied.
+        A graceful deletion has the pod's own grace period, another one has none. Deleting a pod that is gone
+        already is no error. Raises PodsDenied.
         """
         options = client.V1DeleteOptions(
             grace_period_seconds=None if graceful else 0, preconditions=client.V1Preconditions(uid=uid)
@@ -135,7 +135,7 @@ class Pods:
             pause = min(pause * 2, _BACK_OFF[1])
 
     async def _list(self, note: Note) -> str:
-        """Tell of all pods. Gives the version to watch from."""
+        """Tell of all pods. Returns the version to watch from."""
         seen: set[str] = set()
         proceed = ""
         while True:
@@ -156,7 +156,7 @@ class Pods:
         return version
 
     async def _watch(self, version: str, note: Note) -> str:
-        """Tell of changes after this version, for a while. Gives the version reached, or "" to list again."""
+        """Tell of changes after this version for a while. Returns the version reached, "" to list again."""
         answer = await self._ask(
             watch=True, resource_version=version, allow_watch_bookmarks=True, timeout_seconds=_WATCH_LIMIT
         )
@@ -207,7 +207,7 @@ class Pods:
 
 
 def own_namespace() -> str:
-    """The one that this program's pod is in; "default" outside of a cluster."""
+    """Return the namespace of this program's pod, "default" outside of a cluster."""
     return _NAMESPACE_FILE.read_text() if _NAMESPACE_FILE.exists() else "default"
 
 
@@ -218,7 +218,7 @@ def _pod(item: dict[str, Any]) -> Pod:
 
 
 def _reason(error: ApiException) -> str:
-    """Status and the API's own message."""
+    """Return the status of an error and the API's own message."""
     try:
         message = json.loads(error.body or "")["message"]
     except (TypeError, ValueError, KeyError):
@@ -227,7 +227,7 @@ def _reason(error: ApiException) -> str:
 
 
 def _retry_after(error: ApiException, otherwise: float) -> float:
-    """Seconds that the API asks for; HTTP's dates are not used by it."""
+    """Return the seconds that the API asks to wait. It never sends the dates that HTTP allows here."""
     try:
         return max(float((error.headers or {})["Retry-After"]), otherwise)
     except (TypeError, ValueError, KeyError):

@@ -11,17 +11,18 @@ from pathlib import Path
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LIMIT = 10.0
-"""Seconds that the API server has to answer."""
+"""The seconds that the API server has to answer."""
 _PATIENCE = 60.0
-"""Seconds that the node has to tell the cluster of the container: it does so after the program's start."""
+"""The seconds that the node has to tell the cluster of the container, which it does after the program starts.
+"""
 _PAUSE = 0.5
-"""Seconds between two looks."""
+"""The seconds between two attempts."""
 
 
 def own_image() -> dict[str, str]:
-    """`name` as it was asked for, and `digest` as it was found, of the image of the pod TRELLIS_POD.
+    """Return `name` and `digest` of the image of the pod TRELLIS_POD: as asked for, and as it was found.
 
-    Empty outside a cluster. The digest is told as unknown, with the reason, if the API server does not
+    Returns nothing outside of a cluster. The digest is "unknown" with the reason if the API server does not
     tell it. Waits up to 60 s for it.
     """
     pod, host = os.environ.get("TRELLIS_POD"), os.environ.get("KUBERNETES_SERVICE_HOST")
@@ -39,7 +40,7 @@ def own_image() -> dict[str, str]:
 
 
 def _digest(pod: str, host: str) -> str:
-    """As the cluster has it: empty until the node has told of the running container."""
+    """Return the digest that the cluster knows, empty until the node has told of the running container."""
     namespace = (_ACCOUNT / "namespace").read_text()
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

@@ -1,4 +1,4 @@
-"""The fleet of pods: hosts that a cluster starts, for all trials of a run."""
+"""The fleet of pods: a cluster starts the hosts, which serve all trials of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulator.runtime.realtime.clock import unix_ns
 T = TypeVar("T")
 
 _START_LIMIT = 900.0
-"""Wall seconds for a cluster to start all pods."""
+"""The wall seconds in which a cluster must start all pods."""
 _GRACE = 1.0
 
 
@@ -39,7 +39,7 @@ class Pods:
         self._loop = loop
         self._service = service
         self.now: Coordinator | None = None
-        """The trial that is on."""
+        """The coordinator of the running trial."""
 
     def run(self, spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
         """Run a trial, or take it up where an earlier coordinator left it, and write `fidelity.json`.
@@ -79,7 +79,8 @@ class Pods:
 def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[Pods]:
     """Serve the pods of this experiment at this address.
 
-    Raises OSError if it cannot be bound or what is known of hosts cannot be read, DamagedFile.
+    Raises OSError if the address cannot be bound or the file of hosts' speakers cannot be read, and
+    DamagedFile.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="coordinator", daemon=True)

@@ -1,5 +1,5 @@
-"""Delays enforced by the kernel, in a network namespace of this process.
+"""Delays that the kernel enforces, in a network namespace of this process.
 
-`shaper` keeps the rules of one interface, `rules` says which they are, `messages` encodes them, and
-`netlink` sends them to the kernel.
+`shaper` keeps the rules of one interface, `rules` says which they are, `messages` encodes them, and `netlink`
+sends them to the kernel.
 """

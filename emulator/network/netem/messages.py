@@ -19,10 +19,10 @@ HTB = 1 << 16
 PRIORITY = 1
 _IPV4_ONLY = PRIORITY << 16 | socket.htons(0x0800)
 _DESTINATION_OFFSET = 16
-"""Bytes from the start of an IPv4 header to the destination address."""
+"""The bytes from the start of an IPv4 header to the destination address."""
 _TERMINAL = 1
 _CLASS_RATE = 1_250_000_000
-"""Bytes a second of each class: no limit, HTB only wants a number."""
+"""The rate of each class in bytes a second, which is no limit; HTB only wants a number."""
 _CLASS_BURST = 1 << 20
 _CLASS_QUANTUM = 60_000
 _TICK_NS = 64
@@ -125,12 +125,12 @@ class U32Request(Request):
 
 
 def probe(kind: str, index: int) -> nlmsg:
-    """A root qdisc without options: refused always, and differently if the kernel does not know it."""
+    """Return a root qdisc without options: the kernel refuses it, differently if it lacks the kind."""
     return _message(BareRequest, index, kind, handle=0, parent=ROOT)
 
 
 def root(index: int) -> nlmsg:
-    """The HTB itself. A packet that has no class passes at once."""
+    """Return the HTB itself. A packet that has no class passes at once."""
     init = {"version": 3, "rate2quantum": 10, "default": 0, "debug": 0, "direct_packets": 0}
     return _message(HtbRequest, index, "htb", HTB, ROOT, {"attrs": [("TCA_HTB_INIT", init)]})
 
@@ -152,7 +152,7 @@ def htb_class(index: int, rule: DelayClass) -> nlmsg:
 
 
 def netem_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
-    """The queue of a class. Kernels before 6.6 do not read the seed."""
+    """Return the netem queue of a class. Kernels before 6.6 do not read the seed."""
     options = {
         "latency": min(rule.delay_ns // _TICK_NS, 0xFFFFFFFF),
         "limit": rule.limit,
@@ -166,7 +166,7 @@ def netem_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
 
 
 def plain_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
-    """A queue without delay, which every kernel has: for tests and measurements of the rules alone."""
+    """Return a queue without delay, which every kernel has: for tests and measurements of the rules alone."""
     return _message(BareRequest, index, "pfifo", (rule.minor + 1) << 16, HTB | rule.minor)
 
 
@@ -194,12 +194,12 @@ def u32_filter(index: int, rule: Filter) -> nlmsg:
 
 
 def filter_named(index: int, handle: int) -> nlmsg:
-    """The fields that name a filter, to delete it."""
+    """Return the fields that name a filter, to delete it."""
     return _message(BareRequest, index, "u32", handle, HTB, info=_IPV4_ONLY)
 
 
 def root_named(index: int) -> nlmsg:
-    """The fields that name the HTB, to delete it with all that it holds."""
+    """Return the fields that name the HTB, to delete it with all that it holds."""
     return _message(BareRequest, index, "htb", HTB, ROOT)
 
 

@@ -1,7 +1,7 @@
 """Requests to the kernel's network configuration and their answers, one at a time.
 
-pyroute2's own sockets run an event loop for each request, which a host that is in its loop cannot wait for.
-Here a request is one send and one receive: the kernel has done the work when the send returns.
+pyroute2's own sockets run an event loop for each request, which a host that is in its own loop cannot wait
+for. Here a request is one send and one receive, because the kernel has done the work when the send returns.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ NEW = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL
 NEW_OR_CHANGED = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE
 GONE = NLM_F_REQUEST | NLM_F_ACK
 _PATIENCE = 10.0
-"""Seconds for an answer, which is there at once unless the kernel has dropped it."""
+"""The seconds to wait for an answer, which is there at once unless the kernel has dropped it."""
 _RECEIVE = 1 << 18
 _HEADER = struct.Struct("=IHHII")
 
 
 class Netlink:
-    """A socket for requests in the network namespace in which it is made. A context manager."""
+    """A context manager with a socket for requests in the network namespace in which it is made."""
 
     def __init__(self) -> None:
         """Open the socket. Raises OSError if there is no netlink."""
@@ -54,7 +54,7 @@ class Netlink:
         self._socket.close()
 
     def request(self, message: nlmsg, kind: int, flags: int) -> list[nlmsg]:
-        """Have the kernel do what a message says. The message's own class decodes the answer.
+        """Let the kernel do what a message says. Returns the answers, which the message's own class decodes.
 
         Raises OSError with the kernel's error number if it refuses, TimeoutError if it does not answer.
         """

@@ -1,10 +1,10 @@
 """The traffic-control rules that delay each destination, as data: classes, hash tables, filters.
 
-A packet's destination address is looked up in two hash tables of 256 buckets: the third byte chooses a
-second table, the fourth byte a bucket of it, and in the bucket a filter for the whole address names the
-class. That finds one of 5,000 destinations by three comparisons in a cluster whose pods share the first
-two bytes; addresses that differ in these alone share a bucket and are compared one by one. A packet that
-matches no filter has no class, and no delay.
+A packet's destination address is looked up in two hash tables of 256 buckets: the third byte chooses a second
+table, the fourth byte a bucket of it, and in the bucket a filter for the whole address names the class. That
+finds one of 5,000 destinations by three comparisons in a cluster whose pods share the first two bytes.
+Addresses that differ only in these bytes share a bucket and are compared one by one. A packet that matches no
+filter has no class, and no delay.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 QUANTUM = 0.00025
-"""Seconds between the one-way delays of neighbouring classes: a round trip is wrong by at most as much."""
+"""The seconds between the one-way delays of neighbouring classes, which is also the greatest error of a round
+trip."""
 PACKETS_PER_SECOND = 50_000
-"""Packets a second that a host may send to one class's destinations; the length of its queue follows."""
+"""The most packets a second that a host may send to one class's destinations; the length of its queue
+follows."""
 
 BUCKETS = 256
 ROOT_TABLE = 0x800
-"""The table that the kernel makes, where every lookup begins."""
+"""The table that the kernel makes, in which every lookup begins."""
 FIRST_TABLE = 1
 """The first table, hashed by the third byte."""
 _SECOND_TABLES = 2
@@ -29,7 +31,7 @@ _SECOND_TABLES = 2
 _WHOLE = 0xFFFFFFFF
 _LEAST_LIMIT = 1000
 _LAST_CLASS = 0xFFFD
-"""Class n has a queue with the handle n+1, and 0xFFFF is not free."""
+"""The number of the last class: class n has a queue with the handle n+1, and 0xFFFF is not free."""
 _LAST_NODE = 0xFFF
 
 
@@ -65,8 +67,8 @@ class Table:
 class Filter:
     """One comparison of the destination address, in a bucket of a table.
 
-    If the address, masked by `mask`, is `value`, the packet belongs to the class `target`, or is looked up
-    in the table `link`, in the bucket that the bits under `hash_mask` say.
+    If the address, masked by `mask`, is `value`, the packet belongs to the class `target`, or is looked up in
+    the table `link`, in the bucket that the bits under `hash_mask` give.
     """
 
     handle: int
@@ -82,7 +84,7 @@ class Filter:
 
     @property
     def bucket(self) -> int:
-        """The handle without the filter's own number."""
+        """The handle of the filter's bucket, without the filter's own number."""
         return self.handle & ~_LAST_NODE
 
 
@@ -90,7 +92,7 @@ Rule = DelayClass | Table | Filter
 
 
 def address_number(address: str) -> int:
-    """An IPv4 address as a number. Raises ValueError for anything else."""
+    """Return an IPv4 address as a number. Raises ValueError for any other text."""
     try:
         return int(ipaddress.IPv4Address(address))
     except ValueError:
@@ -110,7 +112,10 @@ class Destinations:
         self._taken: dict[int, set[int]] = {}
 
     def minor(self, seconds: float) -> int:
-        """The class nearest to a one-way delay; 0 is none. Raises ValueError if no class is that slow."""
+        """Return the class nearest to a one-way delay; 0 is no class.
+
+        Raises ValueError if no class is that slow.
+        """
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"{seconds} s is no delay")
         minor = round(seconds * 1e9 / self.quantum_ns)
@@ -120,11 +125,11 @@ class Destinations:
         return minor
 
     def rules_to(self, address: str, seconds: float) -> list[Rule]:
-        """All rules that one destination needs, in the order in which the kernel takes them.
+        """Return all rules that one destination needs, in the order in which the kernel takes them.
 
-        The last rule is the destination's filter. The rules before it may be there already, for others.
-        Raises ValueError for a bad address, for a delay that has no class, and when 4,095 destinations
-        have the same last two bytes.
+        The last rule is the destination's filter. The rules before it may be there already for other
+        destinations. Raises ValueError for a bad address, for a delay that has no class, and when 4,095
+        destinations have the same last two bytes.
         """
         number, minor = address_number(address), self.minor(seconds)
         if minor == 0:
@@ -142,7 +147,7 @@ class Destinations:
         ]
 
     def forget(self, address: str) -> int | None:
-        """Take a destination out; the handle of its filter, or None if there is none."""
+        """Remove a destination. Returns the handle of its filter, or None if it had none."""
         handle = self._handles.pop(address_number(address), None)
         if handle is not None:
             self._taken[handle & ~_LAST_NODE].discard(handle & _LAST_NODE)
@@ -167,7 +172,7 @@ class Destinations:
 
 
 def rules_for(destinations: Mapping[str, float], quantum: float = QUANTUM) -> list[Rule]:
-    """The whole rule set for destinations (IPv4 address: one-way delay in seconds), each rule once.
+    """Return the whole rule set for destinations (IPv4 address: one-way delay in seconds), each rule once.
 
     A delay that is rounded to 0 has no rule. Raises ValueError as `Destinations.rules_to` does.
     """

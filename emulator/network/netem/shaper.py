@@ -1,4 +1,4 @@
-"""Delays what leaves this network namespace, by its destination, with the kernel's netem."""
+"""Delays packets that leave this network namespace, by their destination, with the kernel's netem."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulator.network.netem.netlink import GET, GONE, NEW, NEW_OR_CHANGED, Netli
 from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Table
 
 Leaf = Callable[[int, DelayClass, int], nlmsg]
-"""The queue of a class: from the interface's index, the class and a seed."""
+"""A function that makes the queue of a class, from the interface's index, the class and a seed."""
 
 _LOOPBACK = 1
 """The index of `lo` in every network namespace."""
@@ -38,10 +38,11 @@ class NetemUnavailable(Exception):
 
 
 def why_unavailable() -> str | None:
-    """The reason why this process cannot delay packets by netem here, or None if it can. Changes nothing.
+    """Return the reason why this process cannot delay packets by netem here, or None if it can.
 
-    It asks for queues without their options, on the loopback interface. The kernel refuses that at any
-    rate, and by its error tells whether the permission, the kind of queue or only the options are missing.
+    The test changes nothing. It asks for queues without their options, on the loopback interface. The kernel
+    always refuses that, and its error tells whether the permission, the kind of queue or only the options are
+    missing.
     """
     try:
         with Netlink() as netlink:
@@ -57,11 +58,11 @@ def why_unavailable() -> str | None:
 
 
 class Netem:
-    """The delays of one interface. A context manager.
+    """A context manager with the delays of one interface.
 
-    Each destination's packets wait in the class whose delay is nearest to what was asked; all other
-    packets pass at once. Only leaving packets are delayed: when both ends do so, a round trip takes twice the
-    one-way delay. What the kernel has is kept in mind, so another process must not change it.
+    Each destination's packets wait in the class whose delay is nearest to what was asked; all other packets
+    pass at once. Only leaving packets are delayed: when both ends do so, a round trip takes twice the one-way
+    delay. The object remembers what the kernel has, so another process must not change it.
     """
 
     def __init__(
@@ -74,9 +75,8 @@ class Netem:
     ) -> None:
         """Put an HTB at the root of an interface, by default that of the default route.
 
-        What an earlier process left there of the same kind is removed. `seed` (64 bits) starts the
-        kernel's own random numbers (6.6 and later), `quantum` is the step between delays in seconds.
-        Raises NetemUnavailable.
+        An HTB that an earlier process left there is removed. `seed` (64 bits) starts the kernel's own random
+        numbers (6.6 and later), `quantum` is the step between delays in seconds. Raises NetemUnavailable.
         """
         self._seed = seed
         self._leaf = leaf
@@ -103,11 +103,11 @@ class Netem:
         self.close()
 
     def delay_to(self, address: str, seconds: float) -> None:
-        """Delay packets to an IPv4 address by `seconds`, from now on; what was asked before is replaced.
+        """Delay packets to an IPv4 address by `seconds` from now on, in the place of an earlier delay.
 
-        Packets on their way keep their delay. Asking again for the same asks the kernel nothing; something
-        new takes a few tenths of a millisecond. Raises ValueError as `Destinations.rules_to` does,
-        NetemUnavailable if the kernel refuses, after which the call can be made again.
+        Packets on their way keep their delay. A repeated call asks the kernel nothing; a new delay takes a
+        few tenths of a millisecond. Raises ValueError as `Destinations.rules_to` does, NetemUnavailable if
+        the kernel refuses, after which the call can be made again.
         """
         if self._destinations.minor(seconds) == 0:
             self.forget(address)
@@ -118,13 +118,13 @@ class Netem:
                 self._programmed[rule.key] = rule
 
     def forget(self, address: str) -> None:
-        """Delay packets to this address no more. Does nothing for one that has no delay."""
+        """Stop delaying packets to this address. An address without a delay is no error."""
         handle = self._destinations.forget(address)
         if handle is not None and self._programmed.pop(("filter", handle), None) is not None:
             self._ask(messages.filter_named(self._interface, handle), RTM_DELTFILTER, GONE, "to delete it")
 
     def close(self) -> None:
-        """Remove all, with the packets that wait. An interface that is gone is no error."""
+        """Remove all rules, with the packets that wait. An interface that is gone is no error."""
         try:
             self._remove_root()
         finally:
@@ -160,13 +160,13 @@ class Netem:
         try:
             self._netlink.request(message, kind, flags)
         except OSError as refusal:
-            # Half of a class is there when its queue was refused before.
+            # A part of a class stays if the kernel refused the class's queue before.
             if not (flags == NEW and refusal.errno == errno.EEXIST):
                 raise NetemUnavailable(_reason(refusal, what)) from refusal
 
 
 def _find_interface(netlink: Netlink, name: str | None) -> int:
-    """The index of an interface, or of that of the default route."""
+    """Return the index of an interface, by default of that of the default route."""
     if name is not None:
         links = netlink.request(ifinfmsg(), RTM_GETLINK, GET)
         found = [link["index"] for link in links if link.get_attr("IFLA_IFNAME") == name]

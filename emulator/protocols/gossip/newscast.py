@@ -27,7 +27,7 @@ class Newscast(Membership):
     def __init__(
         self, environment: Environment, own: Callable[[], Profile], *, view_size: int, period: float
     ) -> None:
-        """`own` gives this peer's current profile; `period` is a round in seconds."""
+        """`own` returns this peer's current profile; `period` is a round in seconds."""
         super().__init__(environment)
         self._own = own
         self._size = view_size
@@ -51,7 +51,7 @@ class Newscast(Membership):
             self._tell_changes(gone, joined=False)
 
     def view(self) -> Sightings:
-        """The current view, at most `view_size` peers. The caller does not change it."""
+        """Return the current view, at most `view_size` peers. The caller must not change it."""
         return self._view
 
     def sample(self, count: int) -> Sequence[int]:
@@ -84,7 +84,7 @@ class Newscast(Membership):
             self._tell_changes(_missing(self._view, before), joined=True)
 
     def _freshest(self, news: Sightings) -> Sightings:
-        """The view with the news merged in; among equally fresh peers those known before stay."""
+        """Return the view with the news merged in; among equally fresh peers those known before stay."""
         merged = self._view.copy()
         _PLACES.clear()
         place: i64
@@ -117,5 +117,5 @@ class Newscast(Membership):
 
 
 def _missing(some: Sightings, others: Sightings) -> list[Profile]:
-    """The profiles of the peers that are in `some` and not in `others`."""
+    """Return the profiles of the peers that are in `some` and not in `others`."""
     return [profile for profile in some.profiles if profile.peer not in others.peers]

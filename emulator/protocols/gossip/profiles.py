@@ -1,4 +1,4 @@
-"""Profiles: what a peer tells of itself, and how alike two peers are by what they tell."""
+"""Profiles: what a peer tells of itself, and how alike the interests of two peers are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SINGLE: Final = struct.Struct("<f")
 def make_profile(
     peer: int, session: int, version: int, identifier: int, rates: Mapping[int, float]
 ) -> Profile:
-    """The profile of a peer that subscribes to the topics in `rates` (events/s)."""
+    """Return the profile of a peer that subscribes to the topics in `rates` (events/s)."""
     topics = 0
     weights: list[float] = []
     for topic in sorted(rates):
@@ -34,7 +34,7 @@ def newer(one: Profile, other: Profile) -> bool:
 
 
 def utility(one: Profile, other: Profile) -> float:
-    """The likeness of two peers' interests, 0 to 1, weighted by publication rates (Vitis, equation 1)."""
+    """Return how alike two peers' interests are, 0 to 1, weighted by rates (Vitis, equation 1)."""
     shared = one.topics & other.topics
     if shared == 0:
         return 0.0
@@ -50,7 +50,7 @@ def utility(one: Profile, other: Profile) -> float:
 
 
 def rates_of(profile: Profile) -> dict[int, float]:
-    """The rate of each of the peer's topics, in events/s."""
+    """Return the rate of each of the peer's topics, in events/s."""
     topics = bits(profile.topics)
     if profile.rates:
         return dict(zip(topics, profile.rates, strict=True))
@@ -58,11 +58,11 @@ def rates_of(profile: Profile) -> dict[int, float]:
 
 
 def total_rate(profile: Profile) -> float:
-    """The rate of all of the peer's topics together, in events/s."""
+    """Return the rate of all of the peer's topics together, in events/s."""
     return sum(profile.rates) if profile.rates else profile.rate * profile.topics_count()
 
 
 def _as_told(rate: float) -> float:
-    """The rate in the precision of a message, so that a peer weighs its own topics as others weigh them."""
+    """Return the rate in the precision of a message, with which others weigh the peer's topics."""
     told: float = _SINGLE.unpack(_SINGLE.pack(rate))[0]
     return told

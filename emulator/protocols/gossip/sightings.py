@@ -1,4 +1,4 @@
-"""Sightings: what a peer knows of other ones by gossip."""
+"""Sightings: what a peer knows of other peers by gossip."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from trellis.v1.overlay import Profile
 
 
 class Sightings:
-    """Profiles of peers, and when each peer was last heard from by anybody (s of trial time).
+    """Profiles of peers, and when any peer last heard from each of them (s of trial time).
 
-    A peer has one place in all three lists. The numbers lie packed, because merging and choosing look at many
+    A peer has one place in all three lists. The numbers are packed, because merging and choosing read many
     and change few.
     """
 
     __slots__ = ("heard", "peers", "profiles")
 
     def __init__(self, capacity: i64 = 0) -> None:
-        """There is room for `capacity` peers at first."""
+        """Make room for `capacity` peers at first."""
         self.peers = vec[i64](capacity=capacity)
         self.heard = vec[float](capacity=capacity)
         self.profiles: list[Profile] = []
@@ -28,13 +28,13 @@ class Sightings:
         return len(self.profiles)
 
     def add(self, profile: Profile, heard: float) -> None:
-        """Take up another peer."""
+        """Add another peer."""
         self.peers = append(self.peers, i64(profile.peer))
         self.heard = append(self.heard, heard)
         self.profiles.append(profile)
 
     def renew(self, place: i64, profile: Profile, heard: float) -> None:
-        """Take over what another sighting of the peer at this place has that is newer."""
+        """Take over the newer parts of another sighting of the peer at this place."""
         if heard > self.heard[place]:
             self.heard[place] = heard
         known = self.profiles[int(place)]
@@ -42,12 +42,12 @@ class Sightings:
             self.profiles[int(place)] = profile
 
     def replace(self, place: i64, profile: Profile, heard: float) -> None:
-        """Put another sighting of the peer at this place in place of this one."""
+        """Replace the sighting at this place by another one."""
         self.heard[place] = heard
         self.profiles[int(place)] = profile
 
     def copy(self) -> Sightings:
-        """The same sightings, to be changed by themselves."""
+        """Return a copy that can be changed by itself."""
         copied = Sightings()
         copied.peers = self.peers[:]
         copied.heard = self.heard[:]
@@ -55,7 +55,7 @@ class Sightings:
         return copied
 
     def without(self, peer: int) -> Sightings:
-        """All but those of one peer."""
+        """Return the sightings of all peers but one."""
         left = Sightings()
         for profile, heard in zip(self.profiles, self.heard, strict=True):
             if profile.peer != peer:
@@ -63,7 +63,7 @@ class Sightings:
         return left
 
     def freshest(self, count: int) -> Sightings:
-        """The `count` peers that were heard from last, the last one first; among equals, in their order."""
+        """Return the `count` peers that were heard from last, the last one first, equals in their order."""
         heard = self.heard
         places = vec[i64]()
         place: i64
@@ -86,14 +86,14 @@ class Sightings:
 
 
 def age_ms(heard: float, now: float) -> i64:
-    """The time since a peer was heard from, in whole milliseconds, for a message."""
+    """Return the time since a peer was heard from, in whole milliseconds, for a message."""
     return i64((now - heard) * 1000) if heard < now else 0
 
 
 def told(profiles: list[Profile], ages_ms: vec[i64], now: float) -> Sightings:
-    """The sightings in a message: profiles, and how long ago each was heard from (ms). Nobody changes them.
+    """Return the sightings in a message: profiles, and the ages (ms) since each was heard from.
 
-    Raises ValueError if they are not equally many.
+    The caller must not change them. Raises ValueError if there are not as many ages as profiles.
     """
     if len(profiles) != len(ages_ms):
         raise ValueError(f"{len(profiles)} profiles with {len(ages_ms)} ages")

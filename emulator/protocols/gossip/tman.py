@@ -21,7 +21,7 @@ _PLACES: Final = PeerPositions()
 
 
 class TMan:
-    """The exchange; what makes a good neighbour is the overlay's business."""
+    """The exchange of T-Man. The overlay decides what makes a good neighbour."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class TMan:
         table: Callable[[], Sightings],
         select: Callable[[Sightings], None],
     ) -> None:
-        """`own` gives this peer's profile, `sample` random peers, `table` the neighbours.
+        """`own` returns this peer's profile, `sample` random peers, `table` the neighbours.
 
         `select` selects the neighbours anew among those, the sample and the sightings that it is given.
         """
@@ -44,7 +44,7 @@ class TMan:
         environment.handle(TManExchange, self._on_exchange)
 
     def exchange(self) -> None:
-        """The active thread's round (Algorithm 2)."""
+        """Run a round of the active thread (Algorithm 2)."""
         table = self._table()
         if not len(table):
             self._select(Sightings())
@@ -54,13 +54,13 @@ class TMan:
             self._environment.send(partner, self._message(reply=False))
 
     def _on_exchange(self, sender: int, message: TManExchange) -> None:
-        """The passive thread (Algorithm 3), and the end of the active one (Algorithm 2, lines 6 to 8)."""
+        """Act as the passive thread (Algorithm 3), and end the active one (Algorithm 2, lines 6 to 8)."""
         if not message.reply:
             self._environment.send(sender, self._message(reply=True))
         self._select(told(message.profiles, message.ages_ms, self._environment.now))
 
     def _message(self, *, reply: bool) -> TManExchange:
-        """The routing table merged with the random peers, and this peer itself."""
+        """Return the routing table merged with the random peers, and this peer itself."""
         now = self._environment.now
         table, sample = self._table(), self._sample()
         profiles = [self._own(), *table.profiles]

@@ -9,11 +9,11 @@ from emulator.messages.message import Message
 from trellis.v1.overlay import Contact, Routed
 
 _MOST_HOPS: Final = 1000
-"""A message that has gone this far runs in a circle: routes are being mended."""
+"""A message that has gone this many hops runs in a circle, because routes are being mended."""
 
 
 class HopByHop:
-    """One peer's part."""
+    """The part of one peer in routing without acknowledgements."""
 
     def __init__(self, environment: Environment, overlay: Overlay) -> None:
         """`overlay` knows the next hop and the applications."""
@@ -27,7 +27,7 @@ class HopByHop:
         self.pass_on(Routed(key, own, 0, message))
 
     def pass_on(self, routed: Routed) -> None:
-        """Hand the message over here if there is no next hop, or send it there if the application agrees."""
+        """Deliver the message if there is no next hop, otherwise send it on if the application agrees."""
         key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
         if message is None or origin is None or hops >= _MOST_HOPS:
             return

@@ -12,7 +12,7 @@ from trellis.v1.overlay import Contact, LookupRequest
 
 
 class Lookups(LookupService):
-    """One peer: the overlay alone, with a request routed through it for each lookup."""
+    """One peer that has only the overlay, through which it routes a request for each lookup."""
 
     def __init__(self, environment: Environment, overlay: Overlay) -> None:
         """`overlay` is this peer's part of it, on a channel below `environment`."""
@@ -30,7 +30,7 @@ class Lookups(LookupService):
         self._overlay.route(key, LookupRequest(number))
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """Every request goes on."""
+        """Let every request go on."""
         return True
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
@@ -38,11 +38,11 @@ class Lookups(LookupService):
         self.environment.deliver(Lookup(message.number, origin.peer, key, hops))
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """A lookup needs no neighbours of its own."""
+        """Do nothing: a lookup needs no neighbours of its own."""
 
 
 def lookups(kind: OverlayKind) -> System:
-    """The system that looks keys up in an overlay of this kind."""
+    """Return the system that looks up keys in an overlay of this kind."""
 
     def create(environment: Environment, parameters: Any) -> Application:
         return Lookups(environment, kind.create(environment.channel("overlay"), parameters))

@@ -12,11 +12,11 @@ from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.clock import TrialClock
 
 _TURN_LIMIT = 0.005
-"""Seconds of due calls after which the event loop gets its turn."""
+"""The wall seconds of due calls after which the event loop gets its turn."""
 _QUANTUM = 0.002
-"""Seconds between turns at least: calls that fall due meanwhile share one."""
+"""The least seconds between two turns, in which calls that fall due share a turn."""
 _HEARTBEAT = 0.200
-"""Seconds between turns at most, so that a stalled event loop shows."""
+"""The most seconds between two turns, so that a stalled event loop is noticed."""
 
 
 class Agenda:
@@ -35,9 +35,9 @@ class Agenda:
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop that makes the calls, while calls are made."""
         self.lateness = Distribution()
-        """Wall seconds from when a call was due to when it was made."""
+        """The wall seconds between the time at which each call was due and the time at which it was made."""
         self.longest_stall = 0.0
-        """Wall seconds for which the event loop did not turn."""
+        """The longest time in wall seconds for which the event loop did not turn."""
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -56,7 +56,7 @@ class Agenda:
         self._schedule(self._loop, time.monotonic())
 
     def stop(self) -> None:
-        """Forget all calls. Harmless twice."""
+        """Forget all calls. Stopping twice is harmless."""
         self._loop = None
         self._heap.clear()
         if self._wake is not None:

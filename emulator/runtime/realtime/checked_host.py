@@ -1,4 +1,4 @@
-"""A host in real time that watches whether protocols keep their contract, as far as one host can see."""
+"""A real-time host that checks whether protocols keep their contract, as far as one host can see."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from emulator.runtime.realtime.passage import Passage
 
 
 class CheckedHost(Host):
-    """Looks at each message when it is sent and when it is handled or encoded.
+    """A host that checks each message when it is sent and when it is handled or encoded.
 
-    Which events were published elsewhere a host does not know; the virtual clock checks deliveries.
+    The host does not know which events were published elsewhere, so only the virtual clock checks deliveries.
     """
 
     checked = True
 
     def watch(self, system: str) -> Breaches:
-        """Begin to watch the peers of this system; what they do against the contract from now on."""
+        """Begin to watch the peers of this system. Returns their breaches of the contract from now on."""
         self._sent: dict[int, tuple[Passage, int]] = {}
-        """The fingerprint of each message that waits, by the identity of its passage."""
+        """The fingerprint of each message on its way, by the identity of its passage."""
         self._system = system
         self.breaches = Breaches()
         return self.breaches

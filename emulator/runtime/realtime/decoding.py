@@ -1,4 +1,4 @@
-"""Decodes what arrives from other hosts; what peers say again and again is decoded once."""
+"""Decoding of messages from other hosts; a message that peers repeat is decoded once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from emulator.messages.catalogue import decode
 from emulator.messages.message import Message
 
 A_PEER = 32
-"""As many long messages as a peer gets in a round or more, so that what it is told again is among them."""
+"""The messages to remember for each peer: at least as many long ones as it gets in a round, to find repeated
+ones."""
 _SHORT = 64
-"""Bytes that are decoded as fast as looked up."""
+"""Messages below this many bytes are decoded as fast as they are looked up."""
 
 
 class _Known(NamedTuple):
@@ -20,26 +21,27 @@ class _Known(NamedTuple):
 
 
 class Decoder:
-    """Equal bytes are the same message, as on the virtual clock, where messages are shared by reference.
+    """A decoder that gives the same object for equal bytes, as the virtual clock shares messages by
+    reference.
 
-    A peer's heartbeat goes to all its neighbours, and is the same in most rounds: a protocol that is told
-    the object that it was told last has nothing to compare. Only what has come twice is kept, because most
-    kinds of messages are never the same again.
+    A peer's heartbeat goes to all its neighbours and is the same in most rounds, and a protocol that gets the
+    same object again need not compare it. The decoder keeps only what came twice, because most kinds of
+    messages never come again.
     """
 
     def __init__(self, generation: int) -> None:
-        """Remembers at least the last `generation` messages that are not short, and at most twice as many."""
+        """The decoder remembers the last `generation` to 2 * `generation` messages that are not short."""
         self._generation = generation
         self._young: dict[int, _Known | None] = {}
-        """By hash; None for what has come once."""
+        """The messages by hash; None for what has come once."""
         self._old: dict[int, _Known | None] = {}
 
     def __len__(self) -> int:
-        """How many messages it remembers, those that have come once too."""
+        """Return the number of remembered messages, including those that have come once."""
         return len(self._young) + len(self._old)
 
     def decode(self, kind: str, payload: bytes) -> Message:
-        """The message of that type. Raises KeyError for an unknown type, MalformedMessage for bad bytes."""
+        """Return the message. Raises KeyError for an unknown type, MalformedMessage for bad bytes."""
         if len(payload) < _SHORT:
             return decode(kind, payload)
         key = hash((kind, payload))

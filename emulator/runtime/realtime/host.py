@@ -28,24 +28,24 @@ from emulator.telemetry.recorder import Recorder
 from trellis.v1 import control_pb2, wire_pb2
 
 GATHERING: Final = 0.008
-"""Wall seconds for which a batch of messages to one host is gathered."""
+"""The wall seconds for which messages to one host are gathered into a batch."""
 _WAITING_LIMIT = 500_000
-"""Messages and timers of a host that may wait at a time; messages beyond are dropped and counted."""
+"""The most messages and timers that may wait at a host; messages beyond are dropped and counted."""
 _PROBE_LIMIT: Final = 100_000
-"""Probes that a host keeps."""
+"""The most probes that a host keeps."""
 _NAME_LIMIT: Final = 200
-"""Characters of a channel's name or a message type's."""
+"""The most characters in the name of a channel or a message type."""
 _TIME_LIMIT: Final = 1 << 62
-"""Nanoseconds of trial time that an envelope may tell; with the trial's start they fit into 64 bits."""
+"""The greatest trial time in ns of an envelope; with the trial's start it still fits into 64 bits."""
 _TRACE_ID_BYTES: Final = 16
 
 
 class Wire(ABC):
-    """Takes messages to other hosts."""
+    """The interface of what takes messages to other hosts."""
 
     @abstractmethod
     def offer(self, host: int, passage: Passage) -> None:
-        """Send without waiting; what cannot be sent goes to `Host.give_up` or is counted as dropped."""
+        """Send without waiting. What cannot be sent goes to `Host.give_up` or is counted as dropped."""
 
 
 class Host(SessionHost):
@@ -82,10 +82,12 @@ class Host(SessionHost):
         self.sent = self.sent_to_other_hosts = self.bounced = 0
         self.joined = self.asked = self.delivered = 0
         self.dropped: Counter[str] = Counter()
-        """Envelopes that the emulation lost, by cause; loss that the network was asked for is not here."""
+        """The envelopes that the emulation lost, by cause. Loss that the experiment asked for is not among
+        them."""
         self.probes: list[control_pb2.Probe] = []
         self._head_start = GATHERING / 2 / clock.scale
-        """Trial seconds that a message to another host leaves early: batches are late by as much."""
+        """The trial seconds that a message to another host leaves early, because batches are late
+        by as much."""
         self._in_kernel = in_kernel
         self._random = random
         self._failed = failed
@@ -95,9 +97,9 @@ class Host(SessionHost):
         self._recovered = -1, -1
         """The event and topic of the last recovery."""
         self._handling = False
-        """A message with a span is being handled."""
+        """Whether a message with a span is being handled."""
         self._marked: Outcome | None = None
-        """The first outcome that handling it handed to the application."""
+        """The first outcome that the application got while that message was handled."""
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         sender = channel.peer
@@ -129,7 +131,7 @@ class Host(SessionHost):
             self.recorder.delivery(self.context, peer, self.clock.now_ns(), outcome)
 
     def probe(self, sender: int, receiver: int) -> None:
-        """Measure the way from a peer of this host to another peer; nothing of it reaches a protocol."""
+        """Measure the delay from a peer of this host to another peer. Protocols see nothing of it."""
         now = self.clock.now()
         due = now + self.network.one_way(sender, receiver)
         self._take(Passage(sender, receiver, None, "", 0, int(now * 1e9), int(due * 1e9), None), due)
@@ -148,7 +150,7 @@ class Host(SessionHost):
             self._failed(error)
 
     def give_up(self, passages: Sequence[Passage]) -> None:
-        """The receivers' host cannot be reached: their senders learn it after the network's time-out."""
+        """Report passages to a host that is not reached; senders learn it after the network's time-out."""
         for passage in passages:
             if passage.parcel is not None:
                 self._report_unreachable(passage)
@@ -182,7 +184,7 @@ class Host(SessionHost):
             self._handle(session, parcel.message, passage)
 
     def _fault_of(self, envelope: wire_pb2.Envelope) -> str:
-        """Why an envelope cannot be used, or ""."""
+        """Return why an envelope cannot be used, or ""."""
         sender, own = envelope.sender, self.index
         if sender >= len(self.host_of) or (self.host_of[sender] == own) is not envelope.bounced:
             return "unknown sender"
@@ -266,9 +268,10 @@ class Host(SessionHost):
         self.dropped[f"no handler for {kind} on channel {channel!r}"] += 1
 
     def _recovery(self, peer: int, message: Message) -> TraceContext:
-        """The trace of an event's message that is sent outside of any operation.
+        """Return the trace for a message about an event that is sent outside of any operation.
 
-        What a peer sends of one event and topic in one call shares a trace; nothing else belongs to it.
+        All messages that a peer sends of one event and topic in one call share a trace; nothing else belongs
+        to it.
         """
         topic = message.topic_number()
         about = message.event_number(), topic
@@ -280,7 +283,7 @@ class Host(SessionHost):
         return context
 
     def _report_unreachable(self, passage: Passage) -> None:
-        """Tell the sender, if it is still in the session in which it sent."""
+        """Tell the sender that the receiver is unreachable, if it is in the same session still."""
         session = self.sessions.get(passage.sender)
         if session is None or session.started_ns > passage.sent_ns:
             return
@@ -301,5 +304,5 @@ class Host(SessionHost):
 
 
 def _no_contacts(peer: int, callback: Callable[[Sequence[int]], None]) -> None:
-    """Tell of nobody."""
+    """Call back without contacts."""
     callback(())

@@ -1,4 +1,4 @@
-"""A message on its way, from the send call to its handling or its end."""
+"""A message on its way, from the call that sends it to its handling or its end."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from emulator.telemetry.context import TraceContext
 from trellis.v1 import wire_pb2
 
 PROBE = ""
-"""The type of an envelope without a message, which measures the way."""
+"""The type of an envelope without a message, which measures the delay."""
 
 
 class Parcel:
-    """A message and its bytes, which are made once, however many other hosts it goes to."""
+    """A message and its bytes, which are encoded once, however many hosts the message goes to."""
 
     __slots__ = ("_payload", "message")
 
@@ -20,7 +20,7 @@ class Parcel:
         self._payload: bytes | None = None
 
     def payload(self) -> bytes:
-        """The message encoded. Raises what a field raises that does not fit its type."""
+        """Return the encoded message. Raises what a field raises whose value does not fit its type."""
         if self._payload is None:
             self._payload = self.message.encode()
         return self._payload
@@ -56,18 +56,18 @@ class Passage:
         self.sender = sender
         self.receiver = receiver
         self.parcel = parcel
-        """None for a probe and on the way back."""
+        """The message, None for a probe and on the way back."""
         self.channel = channel
         """The channel of the component that sent the message."""
         self.request = request
         """The number of a request, the negative of the one that a reply answers, or 0."""
         self.sent_ns = sent_ns
-        """Trial time, like `due_ns`."""
+        """The trial time at which the message was sent, in ns, as is `due_ns`, at which it arrives."""
         self.due_ns = due_ns
         self.context = context
-        """The operation at the sender."""
+        """The operation at the sender, None outside of any operation."""
         self.bounced = bounced
-        """Whether it is on its way back to the sender, because the receiver was down."""
+        """Whether the message is on its way back to the sender, because the receiver was down."""
 
     def add_to(self, batch: wire_pb2.Batch) -> None:
         """Append the envelope of this passage."""
@@ -100,7 +100,7 @@ def write_context(context: TraceContext, trace: wire_pb2.TraceContext) -> None:
 
 
 def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
-    """The sender's context of an envelope, None on maintenance traffic."""
+    """Return the sender's context of an envelope, None on maintenance traffic."""
     if not envelope.HasField("trace"):
         return None
     trace = envelope.trace

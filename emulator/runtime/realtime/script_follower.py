@@ -15,12 +15,12 @@ from emulator.runtime.script import GiveUp, Join, Leave, Script, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor, World
 
 _RETRY = 0.010
-"""Trial seconds until what is asked of a peer that is about to join is tried again."""
+"""The trial seconds until an operation is tried again at a peer that is about to join."""
 
 Contacts = list[list[int]]
-"""Peers to join through, for each peer that asked."""
+"""The peers to join through, for each peer that asked."""
 Track = Callable[[Sequence[int], Sequence[int], Sequence[int]], Awaitable[tuple[Contacts, Contacts]]]
-"""Tells the bootstrap service who (left, joins, asks); contacts for each that joins and that asks."""
+"""The call to the bootstrap service: peers that left, join and ask; contacts for those that join and ask."""
 
 
 class ScriptFollower(World):
@@ -38,8 +38,11 @@ class ScriptFollower(World):
         sessions_end_with_host: bool = False,
         incarnation: int = 0,
     ) -> None:
-        """`script` is the part of the host's own peers; with `sessions_end_with_host`, somebody ends the
-        host when a peer is to leave. `incarnation` counts the starts of the host before this one."""
+        """`script` is the part of the host's own peers.
+
+        With `sessions_end_with_host`, the churn controller ends the host when a peer is to leave.
+        `incarnation` counts the starts of the host before this one.
+        """
         self._host = host
         self._script = script
         self._actor = ScriptActor(self, script, kind, create, seed)
@@ -51,20 +54,20 @@ class ScriptFollower(World):
         self._asking: list[tuple[int, Callable[[Sequence[int]], None]]] = []
         self._news = asyncio.Event()
         self.session_error = Distribution()
-        """Wall seconds between planned and achieved joins and leaves."""
+        """The wall seconds between planned and achieved joins and leaves."""
         self.operations_missed = 0
         """Operations of peers that were not up."""
         host.find_contacts = self._ask
 
     def follow(self) -> None:
-        """Put what this host's peers have to do from now on on the agenda."""
+        """Put on the agenda what this host's peers have to do from now on."""
         for step in self._script.rest(self._host.clock.now()):
             self._host.agenda.add(step.at, self._act, step)
 
     def leave_all(self) -> bool:
-        """Have all peers take their leave, as the host is ended, but for those that the plan has crash now.
+        """Let all peers leave because the host is ended, except for those that the plan lets crash now.
 
-        Tells whether anybody took leave.
+        Returns whether any peer left.
         """
         crashing = self._crashing() if self._sessions_end_with_host else set[int]()
         leaving = [session for peer, session in self._host.sessions.items() if peer not in crashing]
@@ -73,7 +76,7 @@ class ScriptFollower(World):
         return bool(leaving)
 
     def _crashing(self) -> set[int]:
-        """The peers whose sessions do not end gracefully."""
+        """Return the peers whose sessions do not end gracefully."""
         ends = {
             (step.peer, step.action.session): step.action.graceful
             for step in self._script.steps
@@ -83,7 +86,7 @@ class ScriptFollower(World):
         return {session.peer for session in sessions if ends.get((session.peer, session.planned)) is False}
 
     async def run(self) -> None:
-        """Talk to the bootstrap service until cancelled; one request at a time, for all that wait."""
+        """Talk to the bootstrap service until cancelled, in one request at a time for all peers that wait."""
         while True:
             await self._news.wait()
             self._news.clear()

@@ -1,4 +1,4 @@
-"""The observer of a host: it measures the host while that runs, and tells of it."""
+"""The observer of a host, which measures the host while it runs, and reports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
 
 _PROBE_PERIOD = 0.05
-"""Trial seconds between probes from one host, at least."""
+"""The least trial seconds between probes from one host."""
 _PROBES_PER_S = 100
-"""Of all hosts together, at most, in trial time: like messages, they are fewer where time is stretched."""
+"""The most probes of all hosts together a second of trial time: like messages, they are fewer where time is
+stretched."""
 _RECORD_PERIOD = 0.05
-"""Wall seconds between the records of a snapshot."""
+"""The wall seconds between the records of a snapshot."""
 
 
 class Observer:
@@ -76,7 +77,7 @@ class Observer:
         host.agenda.add(host.clock.now() + self._probe_period, self._probe)
 
     def _write_interval(self) -> None:
-        """What is written is not lost with a host that is killed."""
+        """Write the metrics so far, so that they are not lost if the host is killed."""
         self._host.recorder.flush()
         self.observe_end()
         host = self._host
@@ -93,14 +94,14 @@ class Observer:
         self._write_records(host.recorder.write_snapshot(host.clock.now_ns(), peers))
 
     def _write_records(self, records: Iterator[None]) -> None:
-        """One record now, the next one after the messages that fall due meanwhile."""
+        """Write one record now, and the next one after the messages that fall due meanwhile."""
         if next(records, self) is None:
             agenda, clock = self._host.agenda, self._host.clock
             agenda.add(clock.now() + _RECORD_PERIOD / clock.scale, self._write_records, records)
 
 
 def progress_of(host: Host) -> control_pb2.HostProgress:
-    """The progress of the host."""
+    """Return the progress of the host."""
     return control_pb2.HostProgress(
         peers_up=len(host.sessions),
         asked=host.asked,
@@ -115,7 +116,7 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
 
 
 def told_of(written: Written) -> control_pb2.Written:
-    """As the coordinator is told."""
+    """Return what was written, as the coordinator is told."""
     return control_pb2.Written(
         start=written.start,
         spans=written.spans,

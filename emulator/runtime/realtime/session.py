@@ -29,13 +29,13 @@ class SessionHost(ABC):
     context: TraceContext | None
     """The operation that is being handled."""
     recovery: TraceContext | None
-    """The trace of what the call being made sends of events outside of any operation."""
+    """The trace of messages about events that are sent outside of any operation in the call being made."""
     checked: bool = False
     """Whether what breaks the contract is an error."""
     shared: dict[object, object]
     """What the peers of the host share, by what made it."""
     find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
-    """Asks the bootstrap service on behalf of a peer that is up."""
+    """Asks the bootstrap service for contacts, for a peer that is up."""
 
     @abstractmethod
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
@@ -58,8 +58,8 @@ class Session(PlannedLife):
         role: str = "peer",
         planned: int | None = None,
     ) -> None:
-        """`planned` is the session's number in the plan; it is less than `session` once the host has been
-        started again in the middle of a session."""
+        """`planned` is the session's number in the plan; it is less than `session` if the host was started
+        again in the middle of a session."""
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
         self.checked = host.checked
@@ -119,7 +119,7 @@ class Session(PlannedLife):
             host.context = host.recovery = None
 
     def end(self) -> None:
-        """Make no timer's call and send nothing from now on."""
+        """End the session: no timer calls and nothing is sent from now on."""
         self.alive = False
 
     def schedule(self, due: float, call: Callable[[], None]) -> None:
@@ -162,7 +162,7 @@ class _Periodic(Timer):
         self._callback = None
 
     def hasten(self) -> None:
-        """Make a call at once, beside the periodic ones."""
+        """Make the call of a periodic timer once now, in addition to the periodic calls."""
         self._session.schedule(self._session.now(), self._call)
 
     def _call(self) -> None:
@@ -173,6 +173,6 @@ class _Periodic(Timer):
         session = self._session
         self._call()
         if self._callback is not None and session.alive:
-            # A host that is too slow skips calls rather than making them in a burst.
+            # A host that is too slow skips calls; otherwise it would make them in a burst.
             self._due = max(self._due + self._period, session.now())
             session.schedule(self._due, self._fire)

@@ -1,7 +1,7 @@
-"""Links between hosts: a gRPC stream between two that talk to each other, in micro-batches.
+"""Links between hosts: one gRPC stream between two hosts that talk to each other, in small batches.
 
-Whoever has something to send first opens the stream, and the other one answers over it: a stream costs
-more to open than hundreds of messages.
+The host that first has something to send opens the stream, and the other one answers over it, because opening
+a stream costs more than hundreds of messages.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from emulator.trust.proof import digest, prove
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 
 _BATCH_LIMIT = 2000
-"""Envelopes in a batch."""
+"""The most envelopes in a batch."""
 _QUEUE_LIMIT = 20_000
-"""Envelopes that may wait for one link; more are dropped and counted."""
+"""The most envelopes that may wait for one link; envelopes beyond are dropped and counted."""
 _BACK_OFF = (0.1, 5.0)
-"""Wall seconds until the first and between the last attempts to reach a host again."""
+"""The wall seconds before the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 20.0
-"""Wall seconds for a host that does not even refuse."""
+"""The wall seconds after which an attempt fails at a host that does not even refuse."""
 _IDLE = 30.0
-"""Wall seconds without anything sent either way after which a stream is closed; an open one takes 150 KiB."""
+"""A stream is closed after this many wall seconds without traffic either way; an open one takes 150 KiB."""
 
 Stream = Any
-"""gRPC's: `await write(batch)` raises one of `_BROKEN` if the other host is gone."""
+"""A gRPC stream, whose `await write(batch)` raises one of `_BROKEN` if the other host is gone."""
 
 _BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
 """The exceptions that writing to a stream raises when it has ended."""
@@ -49,7 +49,7 @@ OPTIONS: list[tuple[str, Any]] = [
 
 
 def _ready(host: int, address: str) -> None:
-    """The way to a host needs no preparation."""
+    """Do nothing: the link to a host needs no preparation."""
 
 
 async def _connect(channel: grpc.aio.Channel) -> None:
@@ -63,9 +63,9 @@ async def _connect(channel: grpc.aio.Channel) -> None:
 
 
 class _Link:
-    """The way to one host: its stream to this one if it has opened one, or else a stream of its own.
+    """The link to one host: the stream that the other host opened or, without one, a stream of this host.
 
-    A stream is opened when it is needed and closed when nobody has used it for a while.
+    A stream is opened when it is needed and closed when neither host has used it for a while.
     """
 
     def __init__(self, host: Host, address: str, credentials: Credentials) -> None:
@@ -94,14 +94,17 @@ class _Link:
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
     def accept(self, stream: Stream) -> None:
-        """The other host has opened this stream: an attempt to reach it where it was before ends now."""
+        """Use the stream that the other host has opened.
+
+        An attempt to reach it at a former address ends now.
+        """
         self._accepted = stream
         self._up = True
         if self._attempt is not None and not self._attempt.expired():
             self._attempt.reschedule(asyncio.get_running_loop().time())
 
     async def release(self, stream: Stream) -> None:
-        """The other host closes its stream; a batch that is being written is still written."""
+        """Let go of the stream that the other host closes; a batch that is being written is still written."""
         if self._accepted is stream:
             self._accepted = None
         async with self._answering:
@@ -114,7 +117,7 @@ class _Link:
         return self._task
 
     def retire(self) -> None:
-        """Forget the envelopes that wait: the host is elsewhere now, and nobody would get them."""
+        """Forget the envelopes that wait: the host has another address now, and they would not arrive."""
         self.stop()
         self._host.give_up(self._queue)
 
@@ -139,10 +142,10 @@ class _Link:
                         self._accepted = None
 
     async def _call(self) -> None:
-        """Open a stream and send until nobody uses it any more.
+        """Open a stream and send until it is no longer used.
 
-        After a failure nothing is tried for a while, and then only when there is something to send: many
-        hosts that look for each other without need keep a busy machine busy.
+        After a failure, the link waits for a while and then until there is something to send, because many
+        hosts that look for each other without need would keep a busy machine busy.
         """
         async with self._credentials.open(self._address, OPTIONS) as channel:
             try:
@@ -175,13 +178,13 @@ class _Link:
             self._attempt = None
 
     def _give_up_overdue(self) -> None:
-        """Give up what was sent to the host's former start: it has waited for longer than a time-out."""
+        """Give up envelopes to the host's former start that have waited for longer than a time-out."""
         oldest_ns = (self._host.clock.now() - self._host.network.unreachable_after) * 1e9
         self._host.give_up([passage for passage in self._queue if passage.due_ns < oldest_ns])
         self._queue = [passage for passage in self._queue if passage.due_ns >= oldest_ns]
 
     async def _send_all(self, call: Any) -> None:
-        """Wait until neither host has sent anything for `_IDLE` seconds."""
+        """Send what waits until neither host has sent anything for `_IDLE` seconds."""
         reading = asyncio.create_task(self._read(call))
         try:
             while await self._is_used():
@@ -197,7 +200,7 @@ class _Link:
             await asyncio.gather(reading, return_exceptions=True)
 
     async def _is_used(self) -> bool:
-        """Wait for something to send; False if neither host had anything for `_IDLE` seconds."""
+        """Wait for something to send. Returns False if neither host had anything for `_IDLE` seconds."""
         while True:
             self._heard = False
             try:
@@ -210,7 +213,7 @@ class _Link:
             return True
 
     async def _read(self, call: Any) -> None:
-        """Take what the other host answers over a stream of this one."""
+        """Handle what the other host answers over a stream of this host."""
         async for batch in call:
             self._heard = True
             self._host.receive(batch)
@@ -235,9 +238,10 @@ class Links(Wire):
         prepare: Callable[[int, str], None] = _ready,
         credentials: Credentials = OPEN,
     ) -> None:
-        """`addresses` of all hosts, by index; `prepare(index, address)` is called before a link is used.
+        """`addresses` has those of all hosts, by index; `prepare(index, address)` is called before a link is
+        used.
 
-        Becomes the host's wire. Needs a running event loop when something is sent.
+        The links become the host's wire. They need a running event loop when something is sent.
         """
         self._host = host
         self._addresses = list(addresses)
@@ -250,7 +254,7 @@ class Links(Wire):
         self._link(host).offer(passage)
 
     def accept(self, host: int, stream: Stream) -> _Link | None:
-        """Find the link to the host that has opened this stream; None if there is no such host."""
+        """Return the link to the host that has opened this stream; None if there is no such host."""
         if host >= len(self._addresses):
             return None
         link = self._link(host)
@@ -262,13 +266,13 @@ class Links(Wire):
         self._host.receive(batch)
 
     def move(self, host: int, address: str) -> None:
-        """The host has come back at this address."""
+        """Reach a host that has come back at this address from now on."""
         self._addresses[host] = address
         if (link := self._links.pop(host, None)) is not None:
             link.retire()
 
     async def close(self) -> None:
-        """Close all; nothing is sent any more."""
+        """Close all links; nothing is sent any more."""
         tasks = [task for link in self._links.values() if (task := link.stop()) is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -282,20 +286,20 @@ class Links(Wire):
 
 
 class LinksService(wire_pb2_grpc.LinksServicer):
-    """Receives the batches of other hosts for the trial that is on."""
+    """Receives the batches of other hosts in the running trial."""
 
     def __init__(self, start: str = "") -> None:
         """`start` is the token of this start of the host's program."""
         self.links: Links | None = None
-        """The links that take batches; without them a batch is thrown away."""
+        """The links that take batches; without them batches are thrown away."""
         self._digest = digest(start)
 
     async def Prove(self, request: wire_pb2.Question, context: Any) -> wire_pb2.Proof:
-        """Show the coordinator that this start of the program lives."""
+        """Prove to the coordinator that this start of the program lives."""
         return wire_pb2.Proof(proof=prove(self._digest, request.question))
 
     async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
-        """Handle what another host sends; what this one has for it goes the same way."""
+        """Handle what another host sends, and send what this host has for it over the same stream."""
         link: _Link | None = None
         try:
             async for batch in request_iterator:

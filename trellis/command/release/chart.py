@@ -11,7 +11,10 @@ _BESIDE_SOURCE = Path(__file__).resolve().parents[3] / "charts" / "trellis"
 
 
 def find_chart(given: Path | None) -> Path:
-    """The folder or archive that was given, else the chart beside the source. Raises ReleaseError."""
+    """Return the folder or archive that was given, by default the chart beside the source.
+
+    Raises ReleaseError.
+    """
     if given is not None:
         if not given.is_file() and not (given / "Chart.yaml").is_file():
             raise ReleaseError(f"{given} is not a Helm chart: there is no {given / 'Chart.yaml'}")
@@ -25,7 +28,7 @@ def find_chart(given: Path | None) -> Path:
 
 
 def image_settings(prefix: str | None, tag: str | None) -> list[str]:
-    """The chart's values that name Trellis' own images at another place, or in another version."""
+    """Return the chart's values that name Trellis' own images at another place, or in another version."""
     if prefix is None and tag is None:
         return []
     tag = tag or version("trellis")

@@ -1,4 +1,4 @@
-"""One namespace of a cluster, as plain JSON: large releases are listed in little time and memory."""
+"""One namespace of a cluster as plain JSON, so that large releases are listed in little time and memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trellis.command.release.kubeconfig import BadKubeconfig, check_certificates
 
 Json = dict[str, Any]
 _CONNECT_LIMIT, _ANSWER_LIMIT = 5.0, 30.0
-"""Seconds to a connection, and between two bytes of an answer."""
+"""The seconds to a connection, and between two bytes of an answer."""
 _ADDRESS = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/\[\]:@]+)(:[0-9]{1,5})?(/\S*)?")
 _NAME, _LONGEST_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"), 63
-"""Of namespaces."""
+"""The pattern and the most characters of a namespace's name."""
 _CONTENT = re.compile(r"/\{.*\}")
-"""What the library tells of a file's content, which may hold a secret."""
+"""What the library quotes of a file's content, which may hold a secret."""
 _TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
-"""What the library raises at what it does not expect."""
+"""The errors that the library raises at content that it does not expect."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -32,7 +32,7 @@ class Cluster:
     """The API server of the current context of `KUBECONFIG`, seen from one namespace."""
 
     def __init__(self, namespace: str | None = None) -> None:
-        """Without `namespace`, that of the context. Nothing is asked yet.
+        """Without `namespace`, the context's is taken. Nothing is asked yet.
 
         Raises ReleaseError if no cluster is configured.
         """
@@ -65,7 +65,7 @@ class Cluster:
             )
 
     def close(self) -> None:
-        """End its connections."""
+        """End the connections to the cluster."""
         self._api.rest_client.pool_manager.clear()
 
     def check(self) -> None:
@@ -79,19 +79,19 @@ class Cluster:
                 f"Create it: kubectl create namespace {self.namespace}"
             ) from None
         except Forbidden:
-            pass  # it may still be used
+            pass  # the namespace may still be used
 
     def get(self, path: str, **query: Any) -> Json:
-        """What the API server answers. Raises Unreachable, NotThere, ReleaseError."""
+        """Return what the API server answers. Raises Unreachable, NotThere, ReleaseError."""
         with self._request("GET", path, query, {"Accept": "application/json"}) as answer:
             return dict(json.loads(answer.data))
 
     def objects(self, group: str, kind: str, **query: Any) -> list[Json]:
-        """Objects of the namespace, such as `objects("apis/apps/v1", "statefulsets")`."""
+        """Return objects of the namespace, such as `objects("apis/apps/v1", "statefulsets")`."""
         return list(self.get(f"/{group}/namespaces/{self.namespace}/{kind}", **query)["items"])
 
     def table(self, group: str, kind: str, **query: Any) -> list[dict[str, Any]]:
-        """The columns that `kubectl get` shows, by name: a small answer also for thousands of objects."""
+        """Return the columns that `kubectl get` shows, by name, which is a small answer."""
         path = f"/{group}/namespaces/{self.namespace}/{kind}"
         query["includeObject"] = "None"
         with self._request("GET", path, query, {"Accept": _TABLE}) as answer:
@@ -109,7 +109,7 @@ class Cluster:
     def stream(
         self, path: str, headers: dict[str, str] | None = None, **query: Any
     ) -> Iterator[urllib3.BaseHTTPResponse]:
-        """An answer to be read piece by piece; Unreachable if it breaks off."""
+        """Return an answer to be read piece by piece. Raises Unreachable if it breaks off."""
         with self._request("GET", path, query, {"Accept": "*/*"} | (headers or {})) as answer:
             yield answer
 
@@ -158,7 +158,7 @@ def _refusal(answer: urllib3.BaseHTTPResponse, request: str) -> ReleaseError:
 
 
 def _cause(error: Exception) -> str:
-    """The last cause in a chain of errors, which is the one that says something."""
+    """Return the last cause in a chain of errors, which says the most."""
     reason = getattr(error, "reason", None)
     while isinstance(reason, Exception):
         error, reason = reason, getattr(reason, "reason", None)

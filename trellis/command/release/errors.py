@@ -1,4 +1,4 @@
-"""What keeps a release from doing its work."""
+"""The errors of a release."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ class ReleaseError(Exception):
 
 
 class Unreachable(ReleaseError):
-    """The cluster does not answer, which may pass."""
+    """The cluster does not answer; it may do so later."""
 
 
 class NotThere(ReleaseError):
-    """An object that the cluster does not have."""
+    """The cluster does not have the object."""
 
 
 class Forbidden(ReleaseError):

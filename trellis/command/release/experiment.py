@@ -16,7 +16,7 @@ from emulator.experiment.file.variants import trials
 from trellis.command.release.errors import ReleaseError
 
 INPUTS = "/inputs/"
-"""Where the chart mounts files that experiments name."""
+"""The folder in which the chart mounts files that experiments name."""
 _DATA = "TRELLIS_DATA"
 """The variable that names the folder of such files, here and in pods."""
 
@@ -73,7 +73,7 @@ def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
 
 @contextmanager
 def _files_of_pods() -> Iterator[None]:
-    """`${TRELLIS_DATA}` in an experiment is here what it is in the pods."""
+    """Set `${TRELLIS_DATA}` in experiments to what it is in the pods."""
     before = os.environ.get(_DATA)
     os.environ[_DATA] = INPUTS.rstrip("/")
     try:

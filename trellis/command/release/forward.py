@@ -1,4 +1,4 @@
-"""A way to a service that passes no NetworkPolicy: `kubectl port-forward` comes from the pod's own node."""
+"""A forwarded port to a service: no NetworkPolicy stops it, as it comes from the pod's own node."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trellis.command.release.errors import NotThere, ReleaseError, Unreachable
 _START_LIMIT = 15.0
 _END_LIMIT = 5.0
 _CONNECT_LIMIT, _ANSWER_LIMIT = 5.0, 30.0
-"""Seconds to a connection, and between two bytes of an answer."""
+"""The seconds to a connection, and between two bytes of an answer."""
 _SAID = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+) ")
 
 
 @contextmanager
 def forwarded(context: str, namespace: str, service: str, port: int) -> Iterator[str]:
-    """The address of a service on this machine, for as long as it is used.
+    """Yield the address of a service on this machine, for as long as it is used.
 
     Raises Unreachable if it cannot be forwarded, NotThere without the program kubectl.
     """
@@ -51,7 +51,7 @@ def forwarded(context: str, namespace: str, service: str, port: int) -> Iterator
 
 @contextmanager
 def read(address: str, path: str, headers: dict[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
-    """An answer to be read piece by piece. Raises Unreachable, and ReleaseError if it is refused."""
+    """Yield an answer to be read piece by piece. Raises Unreachable, and ReleaseError if it is refused."""
     timeout = urllib3.Timeout(connect=_CONNECT_LIMIT, read=_ANSWER_LIMIT)
     with urllib3.PoolManager(retries=False, timeout=timeout) as pool:
         try:

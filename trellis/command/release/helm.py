@@ -15,30 +15,30 @@ from typing import Any
 from trellis.command.release.errors import ReleaseError
 
 HOOK_LIMIT = 600
-"""Seconds that checks before the installation may take; the command gives up earlier if one is stuck."""
+"""The seconds that checks before the installation may take; the command gives up earlier if one is stuck."""
 _ANSWER_LIMIT = 120.0
 _END_LIMIT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is installed."""
+    """The parameters of an installation."""
 
     release: str
     chart: Path
     experiment: str
     """The experiment file's text, resolved."""
     values: tuple[Path, ...] = ()
-    """Files with values of the chart, later ones over earlier ones."""
+    """The files with values of the chart; later ones win over earlier ones."""
     settings: tuple[str, ...] = ()
-    """`key=value` over the files."""
+    """The `key=value` settings, which win over the files."""
 
 
 class Helm:
     """Calls `helm` for one namespace, with the same `KUBECONFIG` as the `Cluster`."""
 
     def __init__(self, namespace: str) -> None:
-        """Raises ReleaseError if it is not installed."""
+        """Raises ReleaseError if helm is not installed."""
         program = shutil.which("helm")
         if program is None:
             raise ReleaseError(
@@ -48,16 +48,16 @@ class Helm:
         self._namespace = namespace
 
     def release(self, name: str) -> dict[str, Any] | None:
-        """What Helm knows of an installed release: chart, status, ...; None if there is none."""
+        """Return what Helm knows of an installed release: chart, status, ...; None if there is none."""
         found = self._call("list", "--all", "--filter", f"^{name}$", "--output", "json")
         return next(iter(json.loads(found)), None)
 
     def install(self, installation: Installation) -> Installing:
-        """Begin to install. The caller closes what is given back."""
+        """Begin to install. The caller closes what is returned."""
         return Installing([self._program, "--namespace", self._namespace], installation)
 
     def uninstall(self, name: str) -> None:
-        """Remove a release, not waiting for its pods to end. Raises ReleaseError."""
+        """Remove a release without waiting for its pods to end. Raises ReleaseError."""
         self._call("uninstall", name)
 
     def _call(self, *arguments: str) -> str:
@@ -74,7 +74,10 @@ class Helm:
 
 
 class Installing:
-    """`helm install` at work: it waits for the chart's checks, which may be stuck, so it can be watched."""
+    """A `helm install` under way.
+
+    It waits for the chart's checks, which may be stuck, so it can be watched.
+    """
 
     def __init__(self, helm: Sequence[str], installation: Installation) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="trellis-")
@@ -98,14 +101,14 @@ class Installing:
             )
 
     def done(self) -> bool:
-        """Whether it has installed. Raises ReleaseError if it could not."""
+        """Return whether the installation has ended. Raises ReleaseError if it failed."""
         status = self._process.poll()
         if status:
             raise ReleaseError(f"helm install failed: {_told(self._said.read_text())}")
         return status == 0
 
     def close(self) -> None:
-        """End it, if it still works."""
+        """End the process, if it still runs."""
         if self._process.poll() is None:
             self._process.terminate()
             deadline = time.monotonic() + _END_LIMIT

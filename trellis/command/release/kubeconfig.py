@@ -1,6 +1,6 @@
 """The files that say how to reach a cluster, checked before the library for Kubernetes reads them.
 
-The library waits for pipes, reads files of any size and trips over values of other types than it expects.
+The library would wait for pipes, read files of any size and fail at values of other types than it expects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEFAULT = "~/.kube/config"
 _MOST_BYTES = 2_000_000
 _MOST_VALUES = 20_000
 _LISTS = {"clusters": "cluster", "contexts": "context", "users": "user"}
-"""What a file lists, and under which key the rest of each entry is."""
+"""The lists of a file, and the key of each entry under which its rest is."""
 _TEXTS = {
     "cluster": (
         "server",
@@ -35,19 +35,19 @@ _TEXTS = {
     ),
 }
 _FIELDS = {"cluster": (), "context": (), "user": ("exec", "auth-provider")}
-"""Keys whose values have keys themselves."""
+"""The keys whose values have keys themselves."""
 _NAMED_FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 _LINES = ("\n", "\r", "\0")
 
 
 class BadKubeconfig(Exception):
-    """A file that cannot be used; the text names it and says why."""
+    """A file cannot be used; the text names it and says why."""
 
 
 def check_kubeconfig(paths: str | None) -> None:
     """Check the files that `KUBECONFIG` names, and those that the current context names in them.
 
-    Files that are not there are left to the library, which asks for one at least. Raises BadKubeconfig.
+    Missing files are left to the library, which asks for at least one. Raises BadKubeconfig.
     """
     found: dict[str, dict[str, tuple[Path, Mapping[str, Any]]]] = {kind: {} for kind in _LISTS}
     current = ""

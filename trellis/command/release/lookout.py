@@ -1,4 +1,4 @@
-"""Keeps an eye on the pods of a release, and says what has held them up for too long."""
+"""A watch of a release's pods that says what has held them up for too long."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from trellis.command.release.problems import Problem, explain_pod, kind_of, refu
 from trellis.command.release.release import Release, Workload
 
 _CRASHES = 2
-"""Restarts after which a program that ends again is in trouble, however long it lasts each time."""
+"""The restarts after which a program that ends again is in trouble, however long it runs each time."""
 _SLOW = 4
-"""Times the patience until a pod whose container is being made is looked at: a node makes many in turn."""
+"""A pod whose container is being made is looked at after this many times the patience: a node makes many in
+turn."""
 _SAMPLES = 2
-"""Pods of one workload that are asked why."""
+"""The most pods of one workload that are asked for the reason."""
 _EVENTS = {"statefulset": "StatefulSet", "deployment": "ReplicaSet", "job": "Job"}
 _ORDER = ("volume", "quota", "refused", "image", "create", "crash", "schedule", "slow")
 
 
 class Lookout:
-    """Remembers since when each thing is as it is."""
+    """Remembers since when each sign of trouble has lasted."""
 
     def __init__(
         self, release: Release, patience: float, clock: Callable[[], float] = time.monotonic
@@ -31,7 +32,7 @@ class Lookout:
         self._since: dict[tuple[str, str], float] = {}
 
     def look(self, workloads: Iterable[Workload]) -> list[Problem]:
-        """Problems that have lasted, the one that explains the others first."""
+        """Return the problems that have lasted, the one that explains the others first."""
         signs = {("short", w.name): w for w in workloads if w.made < w.wanted and not _ended(w)}
         claims = {
             ("volume", str(claim["metadata"]["name"])): claim
@@ -67,7 +68,7 @@ class Lookout:
         return [problem for problem in found if problem]
 
     def _of_pods(self, keys: list[tuple[str, str]]) -> list[Problem]:
-        """What is told of one pod of a workload is taken to hold for the others that look the same."""
+        """Return the problems of pods. Some pods of a workload speak for all that show the same sign."""
         groups: dict[tuple[str, str], list[str]] = {}
         for kind, name in sorted(keys):
             groups.setdefault((kind, name.rpartition("-")[0]), []).append(name)

@@ -1,4 +1,4 @@
-"""What keeps pods from starting, read from what the cluster tells of pods, workloads and claims."""
+"""The problems that keep pods from starting, read from the cluster's pods, workloads and claims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = Mapping[str, Any]
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError")
 _CREATE = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
 _NO_TROUBLE = ("WaitForFirstConsumer", "ExternalProvisioning", "Provisioning", "ProvisioningSucceeded")
-"""Reasons of a claim's events that say only what comes next."""
+"""The reasons of a claim's events that only say what comes next."""
 _SHOWN = 3
 
 ADVICE = {
@@ -28,15 +28,15 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One kind of trouble and whom it befalls; `text` is the cluster's word of it for one of them."""
+    """One kind of trouble and the objects that have it; `text` is the cluster's word for one of them."""
 
     kind: str
-    """A key of `ADVICE`."""
+    """The kind, a key of `ADVICE`."""
     subjects: tuple[str, ...]
     text: str
 
     def told(self, release: str) -> str:
-        """In words, with what to do."""
+        """Return the problem in words, with what to do."""
         shown = ", ".join(self.subjects[:_SHOWN])
         more = len(self.subjects) - _SHOWN
         who = f"{shown} and {more} more" if more > 0 else shown
@@ -44,7 +44,7 @@ class Problem:
 
 
 def kind_of(status: str) -> str | None:
-    """What a pod's status, as `kubectl get pods` shows it, may be the sign of; None if nothing is wrong."""
+    """Return what a pod's status in `kubectl get pods` may be a sign of; None if nothing is wrong."""
     reason = status.removeprefix("Init:")
     if reason in _IMAGE:
         return "image"
@@ -56,7 +56,7 @@ def kind_of(status: str) -> str | None:
 
 
 def explain_pod(pod: Json, kind: str) -> str | None:
-    """Why a pod that shows a sign of `kind` does not run; None if it is not in trouble after all."""
+    """Return why a pod that shows a sign of `kind` does not run; None if it is not in trouble after all."""
     status = pod.get("status") or {}
     if kind == "schedule":
         unscheduled = next(
@@ -83,7 +83,7 @@ def explain_pod(pod: Json, kind: str) -> str | None:
 
 
 def ending(container: Json) -> str:
-    """How the program of a container ended last, with its last words if it left any."""
+    """Return how the program of a container ended last, with its last words if it left any."""
     ended = _ended(container)
     if not ended:
         return "nothing is known of its end"
@@ -92,7 +92,7 @@ def ending(container: Json) -> str:
 
 
 def failed_pods(pods: Iterable[Json]) -> list[str]:
-    """Of pods that are to end: those that failed, each followed by its last words line by line."""
+    """Return the pods that failed instead of ending well, each followed by its last words line by line."""
     told = []
     for pod in pods:
         for container in (pod.get("status") or {}).get("containerStatuses") or ():
@@ -119,7 +119,7 @@ def _lines(ended: Json) -> list[str]:
 
 
 def refusal(owner: Json, events: Iterable[Json]) -> Problem | None:
-    """Why a workload that is short of pods cannot make them, by its events or those of its ReplicaSet."""
+    """Return why a workload that lacks pods cannot make them, by its events or those of its ReplicaSet."""
     name = str(owner["metadata"]["name"])
     about = [
         event
@@ -141,7 +141,7 @@ def _belongs(about: Json, owner: Json) -> bool:
 
 
 def unbound(claim: Json, events: Iterable[Json]) -> Problem | None:
-    """Why a claim has no volume; None if it has one, or will have when a pod asks for it."""
+    """Return why a claim has no volume; None if it has one, or will have when a pod asks for it."""
     name = str(claim["metadata"]["name"])
     phase = (claim.get("status") or {}).get("phase")
     if phase == "Lost":
@@ -158,7 +158,7 @@ def unbound(claim: Json, events: Iterable[Json]) -> Problem | None:
 
 
 def trouble(name: str, events: Iterable[Json]) -> str | None:
-    """The newest warning about an object."""
+    """Return the newest warning about an object, None if there is none."""
     about = [e for e in events if e["involvedObject"].get("name") == name and e.get("type") == "Warning"]
     return _clean(max(about, key=_when).get("message")) if about else None
 
@@ -168,5 +168,5 @@ def _when(event: Json) -> str:
 
 
 def _clean(message: Any) -> str:
-    """One line, without the dot at its end."""
+    """Return a message in one line, without the dot at its end."""
     return " ".join(str(message or "nothing is told").split()).rstrip(".")

@@ -1,4 +1,4 @@
-"""The pages of a release's results on this machine: a browser need not know the token."""
+"""The pages of a release's results at a port of this machine, so that a browser need not know the token."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from trellis.command.release.errors import ReleaseError
 from trellis.command.release.results import Results
 
 _PAGES = {"/": "", "/status": "status"}
-"""What a browser asks for, and what it is at the results service."""
+"""The pages that a browser may ask for, with their paths at the results service."""
 _SILENCE_LIMIT = 30.0
 _PIECE = 1 << 16
 _PASSED = ("Content-Type", "Content-Length")
 
 
 class Relay:
-    """Answers at a port of this machine alone, which is given back when it is closed."""
+    """A server at a port of this machine alone, which closing gives back."""
 
     def __init__(self, results: Results) -> None:
         self._server = _Server(results)
@@ -32,7 +32,7 @@ class Relay:
         self._server.server_close()
 
     def serve(self) -> None:
-        """Until KeyboardInterrupt."""
+        """Serve until KeyboardInterrupt."""
         self._server.serve_forever()
 
 
@@ -74,4 +74,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.BAD_GATEWAY, explain=str(error))
 
     def log_message(self, format: str, *args: object) -> None:
-        """Pages that are shown are not worth a line each."""
+        """Log nothing: pages that are shown are not worth a line each."""

@@ -1,4 +1,4 @@
-"""An installed release: its workloads, pods, volume, and what its results service tells."""
+"""An installed release with its workloads, pods and volume, and the standing of its run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from trellis.command.release.results import Results
 _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-"""Of an experiment, as `validate` allows it: it becomes a folder's name here."""
+"""The pattern of an experiment's name, as `validate` allows it, because it becomes a folder's name here."""
 _FETCHES = 3
-"""Attempts to bring a run directory home before a broken transfer is an error."""
+"""The attempts to bring a run directory home before a broken transfer is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Workload:
     name: str
     component: str
     wanted: int
-    """Pods that it should have."""
+    """The pods that it should have."""
     ready: int
-    """Of a Job: pods that run or have ended well."""
+    """The pods that are ready; of a Job, those that run or have ended well."""
     made: int
-    """Pods that there are."""
+    """The pods that exist."""
     about: Json
-    """The object."""
+    """The object itself."""
 
 
 class Release:
@@ -52,7 +52,7 @@ class Release:
         self.results = Results(cluster, name, f"{self._selector},{_COMPONENT}=results")
 
     def workloads(self) -> list[Workload]:
-        """In the order of their names."""
+        """Return the workloads in the order of their names."""
         found = [
             _workload(kind.removesuffix("s"), about)
             for group, kind in ((_APPS, "statefulsets"), (_APPS, "deployments"), (_BATCH, "jobs"))
@@ -61,30 +61,30 @@ class Release:
         return sorted(found, key=lambda workload: workload.name)
 
     def pods(self, component: str | None = None) -> list[Json]:
-        """What `kubectl get pods` shows: Name, Ready, Status, Restarts."""
+        """Return what `kubectl get pods` shows: Name, Ready, Status, Restarts."""
         selector = f"{self._selector},{_COMPONENT}={component}" if component else self._selector
         return self.cluster.table(_CORE, "pods", labelSelector=selector)
 
     def pod(self, name: str) -> Json | None:
-        """One pod whole; None if it has gone."""
+        """Return one pod whole; None if it has gone."""
         try:
             return self.cluster.get(f"/{_CORE}/namespaces/{self.cluster.namespace}/pods/{name}")
         except NotThere:
             return None
 
     def claims(self) -> list[Json]:
-        """The claims that the release makes, also those that a former one of this name has left."""
+        """Return the claims that the release makes, also those left by a former one of this name."""
         return self.cluster.objects(_CORE, "persistentvolumeclaims", labelSelector=self._selector)
 
     def events(self, of: str) -> list[Json]:
-        """Of all objects of a kind in the namespace, such as "StatefulSet"."""
+        """Return the events of all objects of a kind in the namespace, such as "StatefulSet"."""
         return self.cluster.objects(_CORE, "events", fieldSelector=f"involvedObject.kind={of}", limit=500)
 
     def jobs(self) -> list[Json]:
         return self.cluster.objects(_BATCH, "jobs", labelSelector=self._selector)
 
     def logs(self, pod: str, lines: int) -> str:
-        """The last lines that a pod printed; if it has just been started again, those before that."""
+        """Return the last lines that a pod printed or, if it was just restarted, those before that."""
         path = f"/{_CORE}/namespaces/{self.cluster.namespace}/pods/{pod}/log"
         text = ""
         for previous in ("false", "true"):
@@ -100,7 +100,7 @@ class Release:
         return text
 
     def standing(self) -> Standing | None:
-        """How far the run is; None while its results service does not answer."""
+        """Return how far the run is; None while its results service does not answer."""
         try:
             with self.results.read("status") as answer:
                 return Standing.from_json(answer.data)
@@ -111,8 +111,8 @@ class Release:
     def fetch(self, out: Path, watch: Callable[[int], None]) -> RunDirectory:
         """Copy the run directory to `<out>/<experiment>-<time>`, whole or not at all.
 
-        `watch` is told the bytes that have come. Raises ReleaseError if it does not come whole in three
-        attempts or is no run, and OSError.
+        `watch` is told how many bytes have come. Raises ReleaseError if the directory does not come whole in
+        three attempts or is no run, and OSError.
         """
         standing = self.standing()
         if standing is None:

@@ -1,4 +1,4 @@
-"""Taking a release away."""
+"""The removal of a release."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _CORE, _BATCH = "api/v1", "apis/batch/v1"
 
 
 def uninstall(helm: Helm, release: Release, note: Callable[[str], None]) -> list[str]:
-    """Remove all but the volume, and wait for the pods to end. Gives the claims that stay.
+    """Remove all but the volume, and wait for the pods to end. Returns the claims that stay.
 
     Raises ReleaseError.
     """
     if helm.release(release.name) is not None:
         helm.uninstall(release.name)
-    for job in release.jobs():  # Helm does not know the checks before an installation any more
+    for job in release.jobs():  # Helm no longer knows the checks before an installation
         with contextlib.suppress(NotThere):
             release.cluster.delete(_BATCH, "jobs", job["metadata"]["name"])
     if not Waiting(release).gone(note):

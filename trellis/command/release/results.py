@@ -1,4 +1,4 @@
-"""The results service of a release, as this machine reads it."""
+"""The results service of a release, read from this machine."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from trellis.command.release.forward import forwarded, read
 
 _APPS, _CORE = "apis/apps/v1", "api/v1"
 _TOKEN_HEADER = "X-Trellis-Token"
-"""The API server keeps the usual header of a token to itself."""
+"""The header of the token: the API server keeps the usual header to itself."""
 
 
 class Results:
-    """Reads by the API server's proxy, or by `kubectl port-forward` where NetworkPolicies close that way."""
+    """Reads by the API server's proxy or, where NetworkPolicies close that, by `kubectl port-forward`."""
 
     def __init__(self, cluster: Cluster, release: str, selector: str) -> None:
-        """`selector` is of the labels of the service and its deployment."""
+        """`selector` selects the labels of the service and its deployment."""
         self._cluster = cluster
         self._release = release
         self._selector = selector
         self._token: str | None = None
         self._forwards = False
-        """Whether the proxy was found to lead nowhere."""
+        """Whether the proxy was found not to reach the service."""
 
     @contextmanager
     def read(self, path: str) -> Iterator[urllib3.BaseHTTPResponse]:
-        """What it answers, to be read piece by piece. Raises Unreachable, NotThere, ReleaseError."""
+        """Yield what the service answers, to be read piece by piece.
+
+        Raises Unreachable, NotThere, ReleaseError.
+        """
         with ExitStack() as stack:
             yield self._open(path, stack)
 
@@ -63,7 +66,7 @@ class Results:
         return int(status.get("readyReplicas") or 0) > 0
 
     def _read_token(self) -> str:
-        """What the service asks for; "" if it asks for nothing.
+        """Return the token that the service asks for; "" if it asks for none.
 
         Raises Forbidden if the user may not read it.
         """
@@ -80,7 +83,7 @@ class Results:
         return self._token
 
     def _only(self, group: str, kind: str) -> Json:
-        """Raises NotThere if there is none yet."""
+        """Return the only object of a kind. Raises NotThere if there is none yet."""
         found = self._cluster.objects(group, kind, labelSelector=self._selector)
         if not found:
             raise NotThere(f"{self._release} has no results service")

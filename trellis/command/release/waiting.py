@@ -1,4 +1,4 @@
-"""Waits for what a release does, with limits, and tells of it meanwhile."""
+"""Waits with time limits for what a release does, and tells of it meanwhile."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from trellis.command.release.problems import Problem, failed_pods
 from trellis.command.release.release import Release, Workload
 
 START_LIMIT = 600.0
-"""Seconds until the first trial runs."""
+"""The seconds until the first trial must run."""
 SILENCE_LIMIT = 600.0
-"""Seconds in which nothing is heard of the trials, after which they are given up."""
+"""The seconds without news of the trials after which they are given up."""
 ANALYSIS_LIMIT = 3600.0
-"""Seconds from the end of the last trial to the report."""
+"""The seconds from the end of the last trial to the report."""
 PATIENCE = 25.0
-"""Seconds that pods may be held up before that is a problem."""
+"""The seconds for which pods may be held up before that is a problem."""
 _LOST_LIMIT = 60.0
-"""Seconds that the cluster may not answer."""
+"""The seconds for which the cluster may not answer."""
 _PERIOD = 2.0
 _LAST_LINES = 5
 
@@ -51,7 +51,7 @@ class Waiting:
         self._lost_at: float | None = None
 
     def start(self, installing: Installing, note: Callable[[str], None], limit: float = START_LIMIT) -> None:
-        """Until a trial runs; `note` is told how many pods are ready."""
+        """Wait until a trial runs; `note` is told how many pods are ready."""
         said = ""
         standing: Standing | None = None
         for late in self._turns(limit):
@@ -83,7 +83,7 @@ class Waiting:
         note: Callable[[str], None],
         silence_limit: float = SILENCE_LIMIT,
     ) -> Standing:
-        """Until all trials have ended; `update` is told of each, `note` of troubles on the way."""
+        """Wait until all trials have ended; `update` is told of each, `note` of troubles on the way."""
         told: dict[str, Update] = {}
         noted: set[str] = set()
         known, known_since = Standing(), self._clock()
@@ -108,7 +108,7 @@ class Waiting:
         raise AssertionError
 
     def report(self, limit: float = ANALYSIS_LIMIT) -> str:
-        """Until the report is there. Gives why there will be none, or ""."""
+        """Wait until the report exists. Returns why there will be none, or ""."""
         for late in self._turns(limit):
             with self._patiently():
                 standing = self._release.standing()
@@ -128,7 +128,7 @@ class Waiting:
         raise AssertionError
 
     def gone(self, note: Callable[[str], None], limit: float = 120.0) -> bool:
-        """Until no pod is left; whether that is so."""
+        """Wait until no pod is left. Returns whether that is so."""
         said = ""
         for late in self._turns(limit):
             with self._patiently():
@@ -142,7 +142,7 @@ class Waiting:
         raise AssertionError
 
     def _look_on(self, noted: set[str], note: Callable[[str], None]) -> None:
-        """Tell of problems that a run survives, once each; raise the one that it does not."""
+        """Tell once of each problem that a run survives, and raise the one that it does not."""
         self._refuse_failed()
         workloads = self._release.workloads()
         for problem in self._lookout.look(workloads):
@@ -154,12 +154,12 @@ class Waiting:
                 note(told)
 
     def _refuse_failed(self) -> None:
-        """A Job that has failed conducts no trials any more."""
+        """Raises ReleaseError if the Job that conducts the trials has failed."""
         if self._conductor == "analysis" and "Failed" in self._conditions():
             raise ReleaseError(f"the sweep failed: {self._last_lines('analysis')}")
 
     def _conditions(self) -> set[str]:
-        """How the Job of the analysis ended, if it has."""
+        """Return how the Job of the analysis ended, if it has."""
         return {
             condition["type"]
             for job in self._release.jobs()
@@ -169,7 +169,7 @@ class Waiting:
         }
 
     def _with_last_words(self, error: ReleaseError) -> ReleaseError:
-        """What a check before the installation said before it refused."""
+        """Return the error with what a check before the installation said before it refused."""
         failed = [str(row["Name"]) for row in self._release.pods() if row["Status"] in ("Error", "OOMKilled")]
         pods = [pod for name in failed if (pod := self._release.pod(name)) is not None]
         return ReleaseError("\n  ".join([str(error), *failed_pods(pods)]))
@@ -180,7 +180,7 @@ class Waiting:
         return " / ".join(line.strip() for line in text.splitlines() if line.strip()) or "it said nothing"
 
     def _turns(self, limit: float) -> Iterator[bool]:
-        """Once each period; True when the limit has passed."""
+        """Yield once each period; True when the limit has passed."""
         deadline = self._clock() + limit
         while True:
             yield self._clock() > deadline
@@ -188,7 +188,7 @@ class Waiting:
 
     @contextmanager
     def _patiently(self) -> Iterator[None]:
-        """A cluster that does not answer is asked again, for a while."""
+        """Ask a cluster that does not answer again, for a while."""
         try:
             yield
         except Unreachable:
@@ -206,7 +206,7 @@ def _befalls(problem: Problem, workloads: list[Workload], component: str) -> boo
 
 
 def _runs(standing: Standing) -> bool:
-    """Whether a trial's clock has begun, or one has ended."""
+    """Whether a trial's clock has begun, or a trial has ended."""
     return any(
         trial.state in ENDED or (trial.progress is not None and trial.progress.trial_time > 0)
         for trial in standing.trials

@@ -1,9 +1,9 @@
-"""What two cliques should become: one, or two between which members are exchanged.
+"""The best arrangement of two cliques: one clique, or two between which members are exchanged.
 
-What is sought is nearness: the sum, over all pairs of servers in one clique, of how much nearer they are
-than the diameter allows. A pair that is farther apart counts nothing: it is in one clique because a smaller
-one were below the minimum, and nobody flees from it. So no merging takes from the sum, every exchange of any
-two cliques adds to the sum over all of them, and exchanges come to an end.
+The search maximises nearness: the sum, over all pairs of servers in one clique, of how much nearer the two
+are than the diameter allows. A pair that is farther apart adds nothing, because such a pair is together only
+where a smaller clique would be below the minimum. So no merge lowers the sum, every exchange raises it, and
+exchanges come to an end.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 from emulator.protocols.overlays.cliques.view import Rtts, pair
 
 _WIDER: Final = 1.1
-"""Times the diameter above which a clique is too wide: measurements vary."""
+"""A clique is too wide if it exceeds this many times the diameter, because measurements vary."""
 UNKNOWN: Final = 10.0
-"""Seconds between two peers of which it is not known."""
+"""The seconds that are assumed between two peers if no measurement is known."""
 _LEAST: Final = 0.02
-"""Nearness that makes a step worth it, as a share of the diameter for each member of the two cliques: what
-builds on cliques has work with each change, and measurements vary."""
+"""The least gain of nearness that makes a step worth it, as a share of the diameter for each member of the
+two cliques: measurements vary, and each change makes work for what builds on cliques."""
 
 
 class Bounds:
-    """What a clique has to keep to: members, and seconds between any two of them."""
+    """The limits of a clique: its number of members, and the seconds between any two of them."""
 
     def __init__(self, size: int, diameter: float) -> None:
         self.size = size
@@ -31,7 +31,7 @@ class Bounds:
 
 
 def widest(members: Sequence[int], rtts: Rtts) -> float:
-    """The greatest RTT between any two; `UNKNOWN` where one is not known."""
+    """Return the greatest RTT between any two members in seconds, `UNKNOWN` where it is not known."""
     return max(
         (rtts.get(pair(a, b), UNKNOWN) for i, a in enumerate(members) for b in members[:i]), default=0.0
     )
@@ -40,10 +40,10 @@ def widest(members: Sequence[int], rtts: Rtts) -> float:
 def rearrange(
     one: list[int], two: list[int], rtts: Rtts, bounds: Bounds, however_far: bool = False
 ) -> list[list[int]] | None:
-    """The members of what the two should become, or None if they are well as they are.
+    """Return the members of what two cliques should become, or None if they should stay as they are.
 
-    They merge if that fits (`however_far`: if there is room). Else members move or are swapped, the best step
-    first, while nearness grows.
+    They merge if the result keeps the bounds (with `however_far`, if there is room). Otherwise members move
+    or are swapped, the best step first, while nearness grows.
     """
     together = [*one, *two]
     if len(together) <= bounds.size and (however_far or widest(together, rtts) <= bounds.diameter):
@@ -60,9 +60,9 @@ def have_grown(members: Sequence[int], before: Rtts, now: Rtts, bounds: Bounds) 
 
 
 def split(members: Sequence[int], rtts: Rtts, bounds: Bounds, minimum: int) -> list[list[int]] | None:
-    """The parts of a clique that has grown too wide; None if it has not, or a part were below the minimum.
+    """Return the parts of a clique that has grown too wide; None if it has not, or a part would be too small.
 
-    Parts are those of HAC (figure 5) over the members: the two nearest merge while they fit the diameter.
+    The parts are those of HAC (figure 5) over the members: the two nearest merge while they fit the diameter.
     """
     if not bounds.diameter * _WIDER < widest(members, rtts) < UNKNOWN:
         return None
@@ -76,7 +76,7 @@ def split(members: Sequence[int], rtts: Rtts, bounds: Bounds, minimum: int) -> l
 
 
 class _Exchange:
-    """A search from the arrangement as it is."""
+    """A search for better arrangements that starts from the present one."""
 
     def __init__(self, one: list[int], two: list[int], rtts: Rtts, bounds: Bounds) -> None:
         self.cliques = [list(one), list(two)]
@@ -84,7 +84,7 @@ class _Exchange:
         self._bounds = bounds
 
     def run(self) -> bool:
-        """Whether anything changed."""
+        """Make steps while nearness grows. Returns whether anything changed."""
         changed = False
         while True:
             step = self._best_step()
@@ -97,7 +97,7 @@ class _Exchange:
                     self.cliques[1 - side].append(peer)
 
     def _best_step(self) -> tuple[list[int], list[int]] | None:
-        """The members that change sides, where nearness grows most."""
+        """Return the members that change sides in the step that adds most nearness."""
         one, two = self.cliques
         size = self._bounds.size
         gain = {peer: self._nearness(peer, two) - self._nearness(peer, one) for peer in one}
@@ -122,7 +122,7 @@ class _Exchange:
         return sum(self._near(peer, other) for other in members if other != peer)
 
     def _fits(self, left: list[int], right: list[int]) -> bool:
-        """Whether those that come are not too far from those that stay."""
+        """Whether members that come are not too far from those that stay."""
         one, two = self.cliques
         for coming, going, members in ((right, left, one), (left, right, two)):
             for peer in coming:

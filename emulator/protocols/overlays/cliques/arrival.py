@@ -1,4 +1,4 @@
-"""A server's way into a clique: it learns the directory, then joins a clique or begins one of its own."""
+"""The arrival of a server: it learns the directory, then joins a clique or begins one of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.protocols.overlays.cliques.view import View, even_ends
 
 
 class Arrival:
-    """One server, as long as it is in no clique."""
+    """One server while it is in no clique."""
 
     def __init__(self, context: MemberContext, own: OwnClique) -> None:
         self._environment = context.environment
@@ -41,7 +41,7 @@ class Arrival:
         Joining(self._context, self._joined, self.begin_alone).begin()
 
     def begin_alone(self) -> None:
-        """Begin a clique of one's own."""
+        """Begin a clique of this server alone."""
         if self._own_clique.view is None:
             me, directory = self._environment.peer, self._context.directory
             number = max(self._environment.session << 24, directory.latest) + 1

@@ -1,7 +1,7 @@
-"""What a server knows of all cliques: it spreads by gossip, and ends when a leader falls silent.
+"""The directory of all cliques at one server: it spreads by gossip, and a silent leader's record expires.
 
 Two servers tell each other which views they know, and when each leader last said that it is alive (its
-*beat*). A record is sent only where its view is another one.
+*beat*). They send a record only where the other one's view differs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from emulator.protocols.overlays.cliques.view import is_sound
 from trellis.v1.cliques import CliqueRecord, DirectoryAnswer, DirectoryDigest, DirectoryNews
 
 _FORGOTTEN: Final = 3.0
-"""Lifetimes for which a record that has ended is not taken again."""
+"""The lifetimes for which a record that has ended is not accepted again."""
 
 
 class Directory:
-    """Records by their leaders."""
+    """The records of cliques by their leaders."""
 
     def __init__(
         self,
@@ -30,29 +30,29 @@ class Directory:
         patience: float,
         changed: Callable[[CliqueRecord | None, CliqueRecord | None], None],
     ) -> None:
-        """`changed(before, now)` hears of members and shares that are others than before."""
+        """`changed(before, now)` is called when members or shares of a clique change."""
         self._environment = environment
         self._expiry = expiry
         self._patience = patience
         self._changed = changed
         self.records: dict[int, CliqueRecord] = {}
         self._views = NumberMap()
-        """Of these records, by their leaders."""
+        """The view numbers of these records, by leader."""
         self._beats = NumberMap()
-        """The latest of each leader."""
+        """The latest beat of each leader."""
         self._heard = NumberMap()
-        """When this server learnt of them, in ns."""
+        """The time at which this server learnt of each leader's latest beat, in ns."""
         self._leader_of = NumberMap()
         self._ended: dict[int, tuple[int, int, float]] = {}
-        """Of leaders that are in no clique any more: view and beat of the last record, and when it ended.
+        """The leaders that no longer lead a clique: view and beat of the last record, and when it ended.
 
-        Those that ended first come first.
+        The dictionary begins with those that ended first.
         """
         environment.serve(DirectoryDigest, self._on_digest)
         environment.handle(DirectoryNews, self._on_news)
 
     def put(self, record: CliqueRecord, beat: int = 0) -> None:
-        """Take what is newer than what is known."""
+        """Store a record if it is newer than the known one."""
         leader, view = record.leader, record.view
         known_view = self._views.get(leader)
         if known_view >= view:
@@ -77,7 +77,7 @@ class Directory:
         self._changed(known, record)
 
     def beat(self, leader: int) -> None:
-        """The leader, this server itself, is alive."""
+        """Note that the leader, which is this server itself, is alive."""
         self._note(leader, int(self._environment.now))
 
     def _note(self, leader: i64, beat: i64) -> None:
@@ -87,7 +87,7 @@ class Directory:
             self._heard.put(leader, _ns(self._environment.now))
 
     def _is_over(self, leader: int, view: int, beat: int) -> bool:
-        """Whether such a record has ended, or its leader is only a member of another clique by now."""
+        """Whether the record has ended, or its leader is only a member of another clique by now."""
         ended = self._ended.get(leader)
         if ended is not None and ended[:2] >= (view, beat):
             return True
@@ -100,11 +100,11 @@ class Directory:
 
     @property
     def latest(self) -> int:
-        """The greatest number of a view that is known."""
+        """The greatest view number that is known."""
         return max((record.view for record in self.records.values()), default=0)
 
     def remove(self, leader: int) -> None:
-        """This clique is no more; an old record of it will not be taken."""
+        """Remove a clique that has ended. An old record of it will not be accepted."""
         known = self.records.pop(leader, None)
         if known is not None:
             beat = self._beats.get(leader)
@@ -120,7 +120,7 @@ class Directory:
             self.remove(leader)
 
     def expire(self, but: int | None) -> None:
-        """Forget cliques of which nothing was heard for long, but not the one with the leader `but`."""
+        """Remove cliques that were silent for too long, except for the one with the leader `but`."""
         oldest_ns = _ns(self._environment.now - self._expiry)
         for leader in [leader for leader in self.records if self._heard.get(leader) < oldest_ns]:
             if leader != but:
@@ -133,7 +133,7 @@ class Directory:
             del self._ended[first]
 
     def exchange(self, peer: int, done: Callable[[bool], None] | None = None) -> None:
-        """Tell a peer what is known here, and learn what it knows more; `done(whether it answered)`."""
+        """Exchange records with a peer; `done` hears whether the peer answered."""
         leaders = list(self.records)
         digest = DirectoryDigest(
             leaders,
@@ -161,7 +161,7 @@ class Directory:
         self._environment.request(peer, digest, self._patience, answered, failed)
 
     def hurry(self, record: CliqueRecord) -> None:
-        """Tell all other leaders at once."""
+        """Tell all other leaders of a record at once."""
         news = self._news([record], True)
         for leader in self.records:
             if leader != self._environment.peer:

@@ -1,4 +1,4 @@
-"""How a server watches its mates: who is gone, and who is not in this clique by its own words."""
+"""Failure detection in a clique: a server finds mates that are gone, or in another clique."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from emulator.protocols.overlays.cliques.view import to_units
 from trellis.v1.cliques import CliqueDeparture, CliquePing, CliquePong, CliqueReport, CliqueReportAnswer
 
 _STRANGE: Final = 3
-"""Pings after which a mate that is in another clique by its own words is taken out."""
+"""A mate that says after this many pings that it is in another clique is removed."""
 _MISSES: Final = 4
-"""Pings in a row without an answer after which a mate is taken for gone."""
+"""A mate that does not answer this many pings in a row counts as gone."""
 _STARTING: Final = 10.0
-"""Seconds after the first answer of a mate that was laid out in which it is not taken for gone."""
+"""A mate that was laid out does not count as gone for this many seconds after its first answer."""
 
 
 class Mates:
-    """The members of a clique, as one of them sees the others."""
+    """The other members of a clique, as one member sees them."""
 
     def __init__(
         self, context: MemberContext, own: OwnClique, leading: Leading, expelled: Callable[[], None]
     ) -> None:
-        """`expelled()` hears that this server is no member by the words of the leader, or of most mates."""
+        """`expelled()` is called when the leader, or most mates, say that this server is no member."""
         self._environment = context.environment
         self._parameters = context.parameters
         self._measuring = context.measuring
@@ -38,23 +38,23 @@ class Mates:
         self._misses: dict[int, int] = {}
         self._strange: dict[int, int] = {}
         self._elsewhere: set[int] = set()
-        """Mates that said often enough that this server is not in their clique."""
+        """The mates that said often enough that this server is not in their clique."""
         self._gone: set[int] = set()
-        """Mates that were found to be gone."""
+        """The mates that were found to be gone."""
         self._met: dict[int, float] = {}
-        """When each mate answered for the first time."""
+        """The trial time in seconds at which each mate answered for the first time."""
         self._environment.serve(CliquePing, self._on_ping)
         self._environment.handle(CliqueDeparture, self._on_departure)
 
     def ping_next(self) -> None:
-        """Ping one of the mates, each in its turn."""
+        """Ping the next of the mates in turn."""
         mates = self._own_clique.mates
         if mates:
             self._turn += 1
             self._ping(mates[self._turn % len(mates)])
 
     def report(self) -> None:
-        """Tell the leader what was measured."""
+        """Report to the leader the RTTs that this server has measured."""
         view = self._own_clique.view
         if view is None or self._own_clique.leads or self._own_clique.stopped:
             return
@@ -67,8 +67,8 @@ class Mates:
         )
 
     def lose(self, peer: int) -> None:
-        """A peer cannot be reached."""
-        # Of those that were laid out, some may not have started yet, or not when the message was sent.
+        """Note that a peer cannot be reached."""
+        # In a layout, some peers may not have started yet, or had not when the message was sent.
         met = self._met.get(peer, self._environment.now)
         awaited = self._parameters.given is not None and self._environment.now - met < _STARTING
         self._measuring.forget(peer)
@@ -76,26 +76,26 @@ class Mates:
         if view is not None and peer in view.members and not awaited:
             self._tell_gone(peer)
             if peer not in self._gone:
-                # Others may have gone with it.
+                # Other mates may have gone at the same time.
                 self._gone.add(peer)
                 for mate in self._own_clique.mates:
                     if mate not in self._gone:
                         self._ping(mate)
 
     def leave(self) -> None:
-        """Tell the oldest that is left, as far as is known here, that this server goes."""
+        """Tell the oldest remaining member that this server is leaving."""
         view, me = self._own_clique.view, self._environment.peer
         left = [] if view is None else [p for p in view.successors if p != me and p not in self._gone]
         if left:
             self._environment.send(left[0], CliqueDeparture(me))
 
     def view_changed(self) -> None:
-        """Who was strange may be so no more."""
+        """Forget which mates seemed to be in another clique, because the view has changed."""
         self._strange.clear()
         self._elsewhere.clear()
 
     def forget(self, peer: int) -> None:
-        """The peer has become a mate, or is one no more: what it was blamed for does not count."""
+        """Forget what a peer was blamed for, because it has become a mate or ceased to be one."""
         self._misses.pop(peer, None)
         self._gone.discard(peer)
 
@@ -115,16 +115,16 @@ class Mates:
             self._strange.pop(peer)
             self._elsewhere.add(peer)
             if peer == view.leader or 2 * len(self._elsewhere) > len(self._own_clique.mates):
-                # A leader that is too far to answer in time cannot say so itself.
+                # A leader that is too far away to answer in time cannot say so itself.
                 self._expelled()
             elif not here:
                 self._tell_gone(peer)
         else:
-            # It may have crashed and come back, and have forgotten what it does for this clique.
+            # The mate may have crashed and come back, and have forgotten that it is in this clique.
             self._environment.set_timer(self._parameters.ping, partial(self._ping, peer))
 
     def _is_strange(self, peer: int) -> bool:
-        """Whether it said often enough that it is in another clique, this time included."""
+        """Count that the peer says it is in another clique. Returns whether it has said so often enough."""
         self._strange[peer] = self._strange.get(peer, 0) + 1
         return self._strange[peer] >= _STRANGE
 
@@ -140,7 +140,7 @@ class Mates:
             self._expelled()
 
     def _tell_gone(self, peer: int) -> None:
-        """Tell the leader, or the oldest that is left; this server may be that itself."""
+        """Tell the leader, or the oldest remaining member, which may be this server, that a peer is gone."""
         heir = self._heir(peer)
         if heir == self._environment.peer:
             self._remove(peer)
@@ -148,7 +148,7 @@ class Mates:
             self._environment.send(heir, CliqueDeparture(peer))
 
     def _heir(self, gone: int) -> int:
-        """The member that leads when this one is gone, as far as is known here."""
+        """Return the member that leads when this one is gone, as far as this server knows."""
         view = self._own_clique.view
         assert view is not None
         return next(peer for peer in view.successors if peer != gone and peer not in self._gone)
@@ -158,13 +158,13 @@ class Mates:
         if view is None or departure.peer not in view.members or departure.peer == me:
             return
         if sender not in view.members:
-            # It takes itself for a member, by a view that the others do not have.
+            # The sender takes itself for a member, by a view that the others do not have.
             return
         if self._heir(departure.peer) == me:
             self._remove(departure.peer)
 
     def _remove(self, peer: int) -> None:
-        """Have the clique go on without a member, and without all others that are known to be gone."""
+        """Number a view without this member, and without all others that are known to be gone."""
         view = self._own_clique.view
         if view is not None and peer in view.members and peer != self._environment.peer:
             self._leading.go_on_without([p for p in view.members if p == peer or p in self._gone])

@@ -1,4 +1,4 @@
-"""Joining: the nearest clique that a server fits into, by its own measurements."""
+"""Joining: a server asks for the nearest clique that it fits into, by its own measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.protocols.overlays.cliques.view import View, to_units, view_in
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueView
 
 _ATTEMPTS: Final = 4
-"""Leaders that are asked before the server begins a clique of its own."""
+"""The most leaders that are asked before the server begins a clique of its own."""
 
 
 class Joining:
@@ -24,7 +24,7 @@ class Joining:
         joined: Callable[[View], None],
         alone: Callable[[], None],
     ) -> None:
-        """One of the calls is made: `joined(view)`, or `alone()` if no clique takes the server."""
+        """Either `joined(view)` is called or, if no clique takes the server, `alone()`."""
         self._environment = context.environment
         self._parameters = context.parameters
         self._directory = context.directory
@@ -36,7 +36,7 @@ class Joining:
         self.since = self._environment.now
 
     def begin(self) -> None:
-        """Ping one member of each clique with room, or of some if there are too many."""
+        """Ping one member of each clique with room, or of a sample of cliques if there are too many."""
         me, most = self._environment.peer, self._parameters.probes
         records = [r for r in self._open_cliques() if me not in r.members]
         if len(records) > most:

@@ -1,4 +1,4 @@
-"""What the leader of a clique does: it numbers views, serialises joins, evens shares out, parts cliques."""
+"""The leader of a clique: it numbers views, serialises joins, evens out shares, and splits cliques."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from emulator.protocols.overlays.cliques.view import Rtts, View, even_ends, from
 from trellis.v1.cliques import CliqueJoin, CliqueRecord, CliqueReport, CliqueReportAnswer, CliqueView
 
 _UNEVEN: Final = 1.5
-"""Largest share over the mean above which a leader makes all equal."""
+"""A leader makes all shares equal when the largest is more than this many times the mean."""
 _REST: Final = 30.0
-"""Seconds after a departure in which a leader changes nothing else: what builds on the clique mends first."""
+"""The seconds after a departure in which a leader changes nothing else, so that what builds on the clique can
+mend."""
 
 
 class Leading:
-    """One server, whenever it leads."""
+    """What one server does while it leads a clique."""
 
     def __init__(self, context: MemberContext, own: OwnClique) -> None:
         self._environment = context.environment
@@ -27,14 +28,14 @@ class Leading:
         self._own_clique = own
         self._tending = Tending(context, own)
         self._all_known = False
-        """Whether the view that this server leads told the RTTs between all members from the start."""
+        """Whether the view that this server leads had the RTTs between all members from the start."""
         self._at_first: Rtts = {}
-        """The RTTs between members when this server first led both, as far as they were known."""
+        """The RTTs between members when this server first led both of them, as far as they were known."""
         context.environment.serve(CliqueJoin, self._on_join)
         context.environment.serve(CliqueReport, self._on_report)
 
     def view_changed(self, view: View) -> None:
-        """The clique has another view, whoever leads."""
+        """Take in that the clique has another view, whoever leads it."""
         self._all_known = self._own_clique.leads and view.all_known
         before, self._at_first = self._at_first, {}
         if self._own_clique.leads:
@@ -45,12 +46,12 @@ class Leading:
         self._tending.view_changed()
 
     def beat(self) -> None:
-        """Have others know that the leader is there."""
+        """Tell others that the leader is alive, by a beat in the directory."""
         if self._own_clique.led is not None:
             self._context.directory.beat(self._environment.peer)
 
     def tend(self) -> None:
-        """See whether the clique is too wide or uneven, or whether another one is near."""
+        """Check whether the clique is too wide or uneven, or whether another clique is near."""
         view = self._own_clique.view
         self._context.directory.expire(None if view is None else view.leader)
         led, parameters = self._own_clique.led, self._context.parameters
@@ -62,12 +63,12 @@ class Leading:
         if quiet and not self._tending.locked and led.largest_share() > _UNEVEN:
             self._own_clique.publish(led.evened(led.number + 1), [led])
             return
-        # Two leaders that propose to each other at once would both refuse, again and again if in step.
+        # Two leaders that propose to each other at once would both refuse, again and again if they keep step.
         delay = self._environment.random.random() * parameters.tending / 2
         self._environment.set_timer(delay, self._tending.tend)
 
     def go_on_without(self, gone: Collection[int]) -> None:
-        """This server, which leads or is the oldest that is left, numbers a view without some members."""
+        """Number a view without some members. This server leads, or is the oldest remaining member."""
         view = self._own_clique.view
         assert view is not None
         new = view
@@ -79,10 +80,10 @@ class Leading:
         self._context.directory.hurry(new.record())
 
     def _split(self, view: View) -> bool:
-        """Part a clique whose members are too far from each other by now; whether it was parted.
+        """Split a clique whose members are too far from each other by now. Returns whether it was split.
 
-        One that is wide because a small one joined it is left as it is: the parts would exchange members
-        until one were too small again, and so on for ever.
+        A clique that is wide because a small one joined it stays as it is. Its parts would exchange members
+        until one of them was too small again, and so on for ever.
         """
         context = self._context
         if not have_grown(view.members, self._at_first, view.rtts, context.bounds):
@@ -114,7 +115,7 @@ class Leading:
         return new.message()
 
     def _on_report(self, sender: int, report: CliqueReport) -> CliqueReportAnswer:
-        """A member tells what it measured."""
+        """Take in the RTTs that a member has measured."""
         view = self._own_clique.led
         if view is None or sender not in view.members:
             return CliqueReportAnswer(False)

@@ -1,4 +1,4 @@
-"""Round-trip times that a server has measured: each is the time of a request to its reply."""
+"""Round-trip times that a server has measured, each from a request to its reply."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from emulator.contract.protocol import Environment, Message
 from trellis.v1.cliques import CliquePing, CliquePong
 
 _GAIN: Final = 0.125
-"""Weight of a new measurement beside earlier ones (RFC 6298)."""
+"""The weight of a new measurement against earlier ones (RFC 6298)."""
 _MOST: Final = 4096
 
 
 class Measuring:
-    """RTTs by peer, in seconds."""
+    """The measured RTTs by peer, in seconds."""
 
     def __init__(self, environment: Environment, patience: float) -> None:
         self._environment = environment
@@ -23,7 +23,7 @@ class Measuring:
         self.rtts: dict[int, float] = {}
 
     def ping(self, peer: int, answered: Callable[[CliquePong], None], failed: Callable[[], None]) -> None:
-        """Measure once."""
+        """Measure the RTT to a peer once."""
         sent = self._environment.now
 
         def replied(reply: Message) -> None:
@@ -34,14 +34,14 @@ class Measuring:
         self._environment.request(peer, CliquePing(), self._patience, replied, failed)
 
     def note(self, peer: int, rtt: float) -> None:
-        """Add a measurement."""
+        """Add a measurement, in seconds."""
         known = self.rtts.get(peer)
         if known is None and len(self.rtts) >= _MOST:
             self.rtts.clear()
         self.rtts[peer] = rtt if known is None else known + _GAIN * (rtt - known)
 
     def ping_all(self, peers: Iterable[int], done: Callable[[dict[int, float]], None]) -> None:
-        """Measure those that are not known yet, and tell the RTTs of all that are known then."""
+        """Measure the peers that are not known yet, then call `done` with all known RTTs (s)."""
         asked = list(dict.fromkeys(peers))
         waiting = set(asked)
 
@@ -59,5 +59,5 @@ class Measuring:
             self.ping(peer, partial(finish, peer), partial(finish, peer))
 
     def forget(self, peer: int) -> None:
-        """The peer is gone."""
+        """Forget a peer that is gone."""
         self.rtts.pop(peer, None)

@@ -1,4 +1,4 @@
-"""What one server has to go by: its world, the cliques that it knows of, the round trips that it measured."""
+"""The context of one server in the overlay: its environment, the known cliques, and measured round trips."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 
 
 class MemberContext:
-    """All parts of the overlay at one server share it."""
+    """What all parts of the overlay at one server share."""
 
     def __init__(
         self,

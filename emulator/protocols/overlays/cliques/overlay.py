@@ -1,4 +1,4 @@
-"""The clique overlay at one server: it is in one clique, pings its mates, and knows all cliques by gossip."""
+"""The clique overlay at one server: it pings its mates, and knows all cliques by gossip."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from emulator.protocols.overlays.cliques.view import View, even_ends
 from trellis.v1.cliques import CliqueRecord
 
 _BEATS: Final = 8.0
-"""Seconds between two beats of a leader in the directory."""
+"""The seconds between two beats of a leader in the directory."""
 _MEETING: Final = 5
-"""Of so many exchanges of directories a leader has one with a peer that the bootstrap service names."""
+"""A leader has every n-th exchange of directories with a peer that the bootstrap service names."""
 
 
 class CliqueListener(Protocol):
-    """A listener to cliques: any class that has these methods."""
+    """A listener to changes of cliques. Any class that has these methods is one."""
 
     def clique_changed(self) -> None:
-        """The view of this server's clique is another one: members, or shares."""
+        """Hear that members or shares of this server's clique have changed."""
 
     def directory_changed(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
-        """Another clique came, went, or has other members or shares."""
+        """Hear that another clique came, went, or has other members or shares."""
 
 
 class Cliques(Membership):
-    """One server's place in its clique. The neighbours of this membership are its mates."""
+    """One server in its clique. The neighbours of this membership are the server's mates."""
 
     def __init__(self, environment: Environment, parameters: CliqueParameters) -> None:
         super().__init__(environment)
@@ -52,12 +52,12 @@ class Cliques(Membership):
         self._gossips = 0
 
     def listen(self, listener: CliqueListener) -> None:
-        """Tell of changes from now on. One listener is enough."""
+        """Tell this listener of changes from now on. There is one listener."""
         self._clique_listener = listener
 
     @property
     def view(self) -> View | None:
-        """None until this server is in a clique."""
+        """The view of this server's clique, None until it is in one."""
         return self._own_clique.view
 
     @property
@@ -107,7 +107,7 @@ class Cliques(Membership):
         return {"mate": self.mates}
 
     def _take_given(self, cliques: Sequence[Sequence[int]]) -> None:
-        """The cliques that were laid out are there from the start."""
+        """Take the cliques that were laid out, which exist from the start."""
         for members in cliques:
             since = dict.fromkeys(members, 0.0)
             view = View(1, members, since, even_ends(len(members)), {})
@@ -130,7 +130,7 @@ class Cliques(Membership):
             self._clique_listener.clique_changed()
 
     def _rejoin(self) -> None:
-        """This server is no member, by the words of its leader or of most mates."""
+        """Join again, because the leader or most mates say that this server is no member."""
         if self.view is not None:
             self._own_clique.drop()
             self._arrival.join()
@@ -138,7 +138,8 @@ class Cliques(Membership):
     def _gossip(self) -> None:
         self._gossips += 1
         if self._own_clique.leads and self._gossips % _MEETING == 1:
-            # Servers that join at the same moment may know nobody, and each other's directories never meet.
+            # Servers that join at the same moment may know no others, so that their directories would never
+            # meet.
             self.environment.find_contacts(self._meet)
             return
         records = list(self.directory.records.values())

@@ -1,4 +1,4 @@
-"""The view that a server has of its own clique, as long as no later one comes."""
+"""The view that a server has of its own clique, until a later one comes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trellis.v1.cliques import CliqueView
 
 
 class OwnClique:
-    """One server's clique, or none."""
+    """The clique of one server, which may be in none."""
 
     def __init__(
         self,
@@ -19,13 +19,13 @@ class OwnClique:
         directory: Directory,
         changed: Callable[[View | None, View | None], None],
     ) -> None:
-        """`changed(before, now)` hears of each view that this server takes, and when it has none."""
+        """`changed(before, now)` is called for each new view, and when this server has none any more."""
         self._environment = environment
         self._directory = directory
         self._changed = changed
         self.view: View | None = None
         self.changes = 0
-        """Views that were taken."""
+        """The number of views that this server has taken."""
         self.changed_at = 0.0
         self.stopped = False
         self._born = environment.now
@@ -37,28 +37,28 @@ class OwnClique:
 
     @property
     def led(self) -> View | None:
-        """The view of the clique that this server leads, if it leads one."""
+        """The view of the clique that this server leads, None if it leads none."""
         return self.view if self.leads and not self.stopped else None
 
     @property
     def mates(self) -> list[int]:
-        """The other members."""
+        """The other members of the clique."""
         return [] if self.view is None else [p for p in self.view.members if p != self._environment.peer]
 
     def take(self, view: View) -> None:
-        """Have this view."""
+        """Take this view as the present one."""
         before, self.view = self.view, view
         self.changes += 1
         self.changed_at = self._environment.now
         self._changed(before, view)
 
     def drop(self) -> None:
-        """Be in no clique any more."""
+        """Leave the clique and be in none."""
         before, self.view = self.view, None
         self._changed(before, None)
 
     def publish(self, view: View, replaced: Iterable[View], also: Sequence[int] = ()) -> None:
-        """Send a view to its members in the place of others, and to those whom it concerns besides."""
+        """Send a view that replaces others to its members, and to the servers in `also`."""
         me = self._environment.peer
         message = view.message(replaced=replaced)
         for peer in dict.fromkeys([*view.members, *also]):
@@ -76,7 +76,7 @@ class OwnClique:
             self._directory.put(message.record)
             return
         if now is None:
-            # A view may still count this server's life before its crash, which has lost what it was told; so
+            # A view may still name this server's life before a crash, in which it lost what it was told; then
             # it has to join again.
             if view.since[self._environment.peer] >= self._born:
                 self.take(view)

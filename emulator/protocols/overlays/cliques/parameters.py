@@ -1,4 +1,4 @@
-"""What can be chosen of the clique overlay. The paper names no value."""
+"""The parameters of the clique overlay. The paper names no values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.files.quantities import Duration
 
 
 class CliqueParameters(BaseModel):
-    """Defaults are the setting of docs/systems/cliques.md."""
+    """The parameters of the clique overlay. Their defaults are the setting of docs/systems/cliques.md."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,7 +1,7 @@
-"""What a leader does for its clique's shape: merge with a near one, or exchange members with it.
+"""The shaping of cliques by their leaders: two near cliques merge, or exchange members.
 
-The leader that proposes has the other one keep its view meanwhile, has the members of both measure each
-other, and sends the views that come out of it to all members. A member takes a view that replaces the one
+The leader that proposes asks the other one to keep its view meanwhile, has the members of both cliques
+measure each other, and sends the resulting views to all members. A member takes a view that replaces the one
 that it has.
 """
 
@@ -33,15 +33,15 @@ from trellis.v1.cliques import (
 )
 
 _LOCK: Final = 12.0
-"""Seconds for which a leader that consented keeps its view."""
+"""The seconds for which a leader that consented keeps its view."""
 _PATIENCE_OF_SMALL: Final = 20.0
-"""Seconds after which a clique below the minimum no longer looks for one that it fits."""
+"""After this many seconds, a clique below the minimum merges with one that it does not fit."""
 _NEIGHBOURS: Final = 8
-"""Nearest cliques that are proposed to, in turn."""
+"""The number of nearest cliques to which a leader proposes in turn."""
 
 
 class _Survey:
-    """How far the members of two cliques are from each other, as far as it is known."""
+    """The RTTs between the members of two cliques, as far as they are known."""
 
     __slots__ = ("leader", "own", "rtts", "theirs", "waiting")
 
@@ -54,7 +54,7 @@ class _Survey:
 
 
 class Tending:
-    """The proposals of one leader, made and answered."""
+    """The proposals that one leader makes and answers."""
 
     def __init__(self, context: MemberContext, own: OwnClique) -> None:
         self._environment = environment = context.environment
@@ -65,7 +65,7 @@ class Tending:
         self._own_clique = own
         self._locked_until = 0.0
         self._locked_by = environment.peer
-        """The leader that this one consented to."""
+        """The leader to whose proposal this one consented."""
         self._changed_at = environment.now
         self._rests_until = 0.0
         self._proposing = False
@@ -73,7 +73,7 @@ class Tending:
         self._survey: _Survey | None = None
         self._timer: Timer | None = None
         self._seen: dict[int, tuple[int, int]] = {}
-        """The views (own, other) with which a proposal to a leader came to nothing."""
+        """The views (own, other) with which a proposal to a leader had no result, by leader."""
         environment.serve(CliqueProposal, self._on_proposal)
         environment.handle(CliqueRelease, self._on_release)
         environment.handle(CliqueMeasure, self._on_measure)
@@ -81,7 +81,7 @@ class Tending:
 
     @property
     def locked(self) -> bool:
-        """Whether the view has to stay as it is."""
+        """Whether the view must stay as it is."""
         return self._proposing or self._environment.now < self._locked_until
 
     @property
@@ -89,18 +89,21 @@ class Tending:
         return self._environment.now < self._rests_until
 
     def rest(self, seconds: float) -> None:
-        """Neither propose nor consent for so long."""
+        """Neither propose nor consent for this many seconds."""
         self._rests_until = self._environment.now + seconds
 
     def view_changed(self) -> None:
-        """As was proposed, or because a member is gone: then the proposer must not go by the view before."""
+        """Take in that the view has changed, as was proposed or because a member is gone.
+
+        The proposer must no longer rely on the view before, so this leader releases it.
+        """
         if self._environment.now < self._locked_until:
             self._environment.send(self._locked_by, CliqueRelease())
         self._locked_until = 0.0
         self._changed_at = self._environment.now
 
     def tend(self) -> None:
-        """Propose to a near clique."""
+        """Propose an exchange or a merge to a near clique."""
         view = self._own_clique.led
         if view is None or self.locked:
             return
@@ -125,7 +128,7 @@ class Tending:
         self._however_far = False
         small = len(view.members) < self._parameters.minimum
         if small and (not new or self._environment.now - self._changed_at > _PATIENCE_OF_SMALL):
-            # Nothing fits: better a wide clique than one that is too small.
+            # Nothing fits, but a clique that is too wide is better than one that is too small.
             room = self._parameters.size - len(view.members)
             new = [leader for leader in near if len(leaders[leader].members) <= room][:1]
             self._however_far = True
@@ -160,7 +163,7 @@ class Tending:
         self._timer = self._environment.set_timer(3 * self._parameters.patience, self._decide)
 
     def _take(self, member: int, measured: dict[int, float]) -> None:
-        """A member of this clique has measured those of the other one."""
+        """Take in the RTTs that a member of this clique has measured to the other clique."""
         survey = self._survey
         if survey is not None and member in survey.waiting:
             survey.waiting.discard(member)
@@ -185,7 +188,7 @@ class Tending:
         now = self._own_clique.led
         both = set(own.members) & set(theirs.members)
         if now is None or now.number != own.number or both:
-            # Who is in both by these views will be missed by one of them.
+            # A server that is in both cliques by these views will be missed by one of them.
             self._environment.send(leader, CliqueRelease())
             return
         made = rearrange(own.members, theirs.members, rtts, self._bounds, self._however_far)
@@ -205,7 +208,7 @@ class Tending:
             for place, peer in enumerate(order):
                 for other in order[:place]:
                     inside[pair(peer, other)] = rtts.get(pair(peer, other), UNKNOWN)
-            # Where both go on, each leader's clique is there under its number, or is replaced by the other.
+            # If two cliques remain, each has its leader's number; if they merge, one replaces the other.
             gone = [own.leader, theirs.leader] if len(made) == 1 else []
             view = View(number, order, since, ends, inside, gone)
             self._own_clique.publish(view, [own, theirs], [own.leader, theirs.leader])
@@ -221,14 +224,14 @@ class Tending:
         return CliqueConsent(view.message())
 
     def _on_release(self, sender: int, release: CliqueRelease) -> None:
-        """The other one goes by its view no more: it proposed, or it consented."""
+        """End a proposal: the other leader, which proposed or consented, no longer relies on its view."""
         if sender == self._locked_by:
             self._locked_until = 0.0
         if self._survey is not None and self._survey.leader == sender:
             self._end_survey()
 
     def _on_measure(self, sender: int, measure: CliqueMeasure) -> None:
-        """The leader asks how far some servers are."""
+        """Measure the RTTs to some servers for the leader, and answer with them."""
 
         def answer(rtts: dict[int, float]) -> None:
             units = [to_units(rtt) for rtt in rtts.values()]
@@ -242,7 +245,11 @@ class Tending:
 
 
 def merge(one: View, two: View, number: int) -> View:
-    """Both in one: members of the smaller get halves of the largest shares, so the others keep most zones."""
+    """Merge two views.
+
+    Members of the smaller one get halves of the largest shares, one each, so the other members keep most
+    zones.
+    """
     larger, smaller = (one, two) if len(one.members) >= len(two.members) else (two, one)
     for peer in smaller.members:
         larger = larger.joined(peer, smaller.since[peer], {}, number)
@@ -250,6 +257,6 @@ def merge(one: View, two: View, number: int) -> View:
 
 
 def ordered(members: list[int], one: View, two: View) -> list[int]:
-    """Members of two cliques in the order of the shares that they had: few zones change hands."""
+    """Return members of two cliques in the order of their former shares: few zones change hands."""
     places = [*one.members, *two.members]
     return sorted(members, key=places.index)

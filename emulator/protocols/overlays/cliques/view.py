@@ -1,7 +1,7 @@
-"""A clique as its members see it: who they are, how far apart, and what share each has.
+"""The view of a clique that its members have: the members, their RTTs, and the share of each.
 
-The shares divide the interval from 0 to `WHOLE` among the members in an order: a newcomer gets half of the
-largest one, and the share of a member that is gone falls to the one before or behind it.
+The shares divide the interval from 0 to `WHOLE` among the members in an order. A newcomer gets half of the
+largest share; the share of a member that is gone falls to a neighbour in that order.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from trellis.v1.cliques import CliqueRecord, CliqueView
 
 WHOLE: Final = 1 << 16
 _UNIT: Final = 0.0001
-"""Seconds: messages carry RTTs in tenths of a millisecond."""
+"""The unit of RTTs in messages, in seconds: a tenth of a millisecond."""
 Rtts = dict[tuple[int, int], float]
-"""Seconds between two peers, the lower number first."""
+"""The RTTs in seconds by pair of peers, the lower number first."""
 
 
 def pair(a: int, b: int) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def pair(a: int, b: int) -> tuple[int, int]:
 
 
 def to_units(rtt: float) -> int:
-    """At least 1, because 0 says that it is not known."""
+    """Return an RTT in units, at least 1 because 0 says that it is not known."""
     return max(1, round(rtt / _UNIT))
 
 
@@ -33,7 +33,7 @@ def from_units(units: int) -> float:
 
 
 class View:
-    """Nobody changes one, but for what its leader hears of RTTs."""
+    """A view that nobody changes, except that its leader adds the RTTs that it hears of."""
 
     __slots__ = ("ends", "leader", "members", "number", "replaces", "rtts", "since")
 
@@ -48,40 +48,40 @@ class View:
     ) -> None:
         self.number = number
         self.members = list(members)
-        """In the order of their shares."""
+        """The members in the order of their shares."""
         self.since = {peer: since[peer] for peer in self.members}
         self.ends = list(ends)
         self.rtts = rtts
-        """Of some pairs of members, or others."""
+        """The RTTs that are known, of some pairs of members and perhaps of other peers."""
         self.leader = min(self.members, key=lambda peer: (self.since[peer], peer))
         self.replaces = [leader for leader in replaces if leader != self.leader]
-        """Leaders of cliques that this one takes the place of."""
+        """The leaders of cliques that this one replaces."""
 
     def rtt(self, a: int, b: int) -> float | None:
-        """Seconds, or None if it is not known."""
+        """Return the RTT between two peers in seconds, or None if it is not known."""
         return self.rtts.get(pair(a, b))
 
     @property
     def all_known(self) -> bool:
-        """Whether the RTTs between all members are."""
+        """Whether the RTTs between all members are known."""
         return all(self.rtt(a, b) for place, a in enumerate(self.members) for b in self.members[:place])
 
     def share(self, peer: int) -> tuple[int, int]:
-        """From where to where the peer's share goes."""
+        """Return the begin and the end of the peer's share."""
         place = self.members.index(peer)
         return (self.ends[place - 1] if place else 0), self.ends[place]
 
     @property
     def successors(self) -> list[int]:
-        """The members in the order in which they would lead."""
+        """The members in the order in which they would become leaders."""
         return sorted(self.members, key=lambda peer: (self.since[peer], peer))
 
     def largest_share(self) -> float:
-        """Over the mean."""
+        """Return the largest share over the mean."""
         return max(b - a for a, b in pairwise([0, *self.ends])) * len(self.members) / WHOLE
 
     def joined(self, peer: int, since: float, rtts: Rtts, number: int) -> View:
-        """With a newcomer, which gets half of the largest share."""
+        """Return a view with a newcomer, which gets half of the largest share."""
         bounds = [0, *self.ends]
         place = max(range(len(self.members)), key=lambda i: (bounds[i + 1] - bounds[i], -i))
         middle = (bounds[place] + bounds[place + 1]) // 2
@@ -91,7 +91,10 @@ class View:
         return View(number, members, self.since | {peer: since}, ends, self.rtts | rtts)
 
     def without(self, gone: int, number: int) -> View:
-        """Without a member: the neighbour with the smaller share takes over. ValueError for the last."""
+        """Return a view without a member, whose share goes to a neighbour.
+
+        Raises ValueError for the last member.
+        """
         if len(self.members) == 1:
             raise ValueError("a clique has at least one member")
         place = self.members.index(gone)
@@ -104,17 +107,17 @@ class View:
         return View(number, members, self.since, ends, self.rtts, [self.leader])
 
     def evened(self, number: int) -> View:
-        """With equal shares."""
+        """Return a view with equal shares."""
         return View(number, self.members, self.since, even_ends(len(self.members)), self.rtts)
 
     def record(self) -> CliqueRecord:
-        """What the directory has of it."""
+        """Return the record of this view for the directory."""
         since = [self.since[peer] for peer in self.members]
         members, ends = list(self.members), list(self.ends)
         return CliqueRecord(self.leader, self.number, members, since, ends, self.replaces)
 
     def message(self, replaced: Iterable[View] = ()) -> CliqueView:
-        """The view for members, in the place of others."""
+        """Return the message with this view for its members; it replaces the views in `replaced`."""
         units = []
         for place, peer in enumerate(self.members):
             for other in self.members[:place]:
@@ -131,7 +134,7 @@ def even_ends(members: int) -> list[int]:
 
 
 def view_in(message: CliqueView) -> View | None:
-    """The view that a message carries, if it makes sense."""
+    """Return the view that a message carries, None if it makes no sense."""
     record = message.record
     if record is None or not is_sound(record) or len(message.leaders) != len(message.views):
         return None
@@ -147,12 +150,13 @@ def view_in(message: CliqueView) -> View | None:
 
 
 _sound: Final[dict[int, CliqueRecord]] = {}
-"""By the identity of the record, which is kept: peers of one host pass records on by reference."""
+"""The records that were found sound, by their identity. They are kept: peers of one host pass them by
+reference."""
 _REMEMBERED: Final = 1 << 12
 
 
 def is_sound(record: CliqueRecord) -> bool:
-    """Whether a record makes sense: from members and shares that fit together."""
+    """Whether members and shares of a record fit together."""
     if _sound.get(id(record)) is record:
         return True
     sound = _fits_together(record)

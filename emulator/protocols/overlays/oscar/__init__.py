@@ -1,1 +1,1 @@
-"""OSCAR: a small world over identifiers that lie as densely as their owners like."""
+"""OSCAR: a small world over identifiers that may be as dense as the peers choose."""

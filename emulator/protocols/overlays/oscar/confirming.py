@@ -1,4 +1,4 @@
-"""How rings that several peers began become one: while its place is in doubt, a peer has it confirmed."""
+"""How rings that several peers began become one: a peer whose place is in doubt has the place confirmed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from emulator.protocols.overlays.oscar.wiring import Wiring
 from trellis.v1.oscar import RingPlace
 
 _LOOKS: Final = 5
-"""Looks at the ring from one confirmation of the place to the next."""
+"""The checks of the ring between two confirmations of the place."""
 
 
 class Confirming:
-    """One peer's part: it asks a random peer who stands before it."""
+    """The part of one peer, which asks a random peer which one stands before it."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class Confirming:
         self._wiring = wiring
         self._member = member
         self._doubts = 0
-        """Looks at the ring since the place was confirmed."""
+        """The number of checks of the ring since the place was confirmed."""
 
     def round(self) -> None:
-        """Ask if it is time to, while nobody says to be before this peer, and until the second wiring."""
+        """Ask from time to time until the second wiring, or while this peer has no predecessor."""
         if self._ring.predecessor is not None and self._wiring.count >= 2:
             self._doubts = 0
             return
@@ -51,7 +51,7 @@ class Confirming:
             self._joining.confirm(asked, self._confirmed)
 
     def _confirmed(self, place: RingPlace) -> None:
-        """Know the neighbours that the answer names."""
+        """Learn the neighbours that the answer names."""
         if (
             place.own is None
             or self._member.own_contact() is None

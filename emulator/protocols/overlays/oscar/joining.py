@@ -1,8 +1,8 @@
-"""How a peer comes onto the ring: at an identifier, or behind a peer that it names.
+"""How a peer gets a place on the ring: at an identifier, or behind a peer that it names.
 
-Each peer that is asked either gives the place behind it or names one that is closer to it; the newcomer asks
-on. Who gives a place takes the newcomer for its successor at once, so that two never get the same one. Where
-nobody is on the ring any more, two peers that only find each other begin it anew.
+A peer that is asked either gives the place behind itself or names a peer that is closer, which the newcomer
+asks next. A peer that gives a place takes the newcomer as its successor at once, so that no two newcomers get
+the same place. Where no peer is on the ring any more, two peers that only find each other begin it anew.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from emulator.protocols.overlays.oscar.routes import ClockwiseRoutes
 from trellis.v1.oscar import RingJoin, RingPlace
 
 _MOST_ASKED: Final = 200
-"""Peers that are asked one after the other before the newcomer begins again."""
+"""The most peers that are asked one after the other before the newcomer begins again."""
 _LONELY: Final = 3
-"""Peers in turn that are not on the ring either, after which a newcomer may begin one."""
+"""A newcomer may begin a ring after it has found this many peers in turn that are not on the ring either."""
 
 
 class Joining:
-    """The newcomer's part and that of those who are asked."""
+    """The parts of the newcomer and of the peers that it asks."""
 
     def __init__(
         self,
@@ -50,21 +50,21 @@ class Joining:
 
     @property
     def under_way(self) -> bool:
-        """Whether this peer has asked and waits."""
+        """Whether this peer has asked and waits for the answer."""
         return self._pending is not None
 
     def at(self, identifier: int, contact: int, failed: Callable[[], None]) -> None:
-        """Ask for the place at `identifier`, beginning at `contact`; `failed` if no answer comes."""
+        """Ask for the place at `identifier`, beginning at `contact`; call `failed` without an answer."""
         self._wanted = identifier
         self._begin(contact, RingJoin(identifier, False, self._in_vain), self._member.take_place, failed)
 
     def behind(self, contact: int, failed: Callable[[], None]) -> None:
-        """Ask for the middle between `contact` and its successor; `failed` if no answer comes."""
+        """Ask for the middle between `contact` and its successor; `failed` is called if no answer comes."""
         self._in_vain = 0
         self._begin(contact, RingJoin(0, True, 0), self._member.take_place, failed)
 
     def confirm(self, contact: int, confirmed: Callable[[RingPlace], None]) -> None:
-        """Ask for the place where this peer stands: whoever is before it takes it for its successor.
+        """Ask for this peer's own place, so that the peer before it takes it as its successor.
 
         `confirmed` gets the answer, unless another question is under way.
         """
@@ -72,7 +72,7 @@ class Joining:
             self._begin(contact, RingJoin(self._ring.own, False, 0), confirmed, _nothing)
 
     def cancel(self) -> None:
-        """Forget what was asked."""
+        """Forget the question that is under way."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -140,13 +140,13 @@ class Joining:
         return place
 
     def _closer(self, join: RingJoin, offset: int) -> Contact:
-        """The successor where a gap is used up; else the last known peer before the identifier."""
+        """Return the successor where a gap is used up, else the last known peer before the identifier."""
         if offset == 0:
             return self._ring.successors[0]
         return self._routes.last_before((join.identifier - 1) & self._ring.mask) or self._ring.successors[0]
 
     def _place(self, identifier: int, onward: Sequence[Contact]) -> RingPlace:
-        """The place between this peer and those onward; at the end of a small ring is this peer itself."""
+        """Return the place between this peer and those onward, which in a small ring end with this peer."""
         own = Contact(self._environment.peer, self._ring.own)
         return RingPlace(
             identifier=identifier, own=own, successors=[*onward, own], levels=self._member.sampled_levels()
@@ -154,4 +154,4 @@ class Joining:
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """Do nothing, because no caller waits."""

@@ -1,8 +1,9 @@
-"""The long links of a peer, and those that others have to it.
+"""The long links of a peer, and the links that others have to it.
 
-A link goes to a peer of a uniformly chosen partition, the one with fewer links to it of two; a peer that has
-twice as many as it has itself refuses (OSCAR, ICDE 2007: power of two choices, bounded in-degree). Of two
-candidates from partitions of their own, links that are biased take the one with more similar interests.
+A link goes to a peer in a uniformly chosen partition: of two candidates, to the one with fewer links to it. A
+peer refuses when it has twice as many links to it as long links of its own (OSCAR, ICDE 2007: power of two
+choices, bounded in-degree). Biased links draw two candidates from a partition each and take the one with more
+similar interests.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from trellis.v1.oscar import LinkReply, LongLinkEnd, LongLinkRequest
 from trellis.v1.overlay import Profile
 
 _MOST_INCOMING: Final = 2
-"""Times the number of its own long links that a peer takes."""
+"""A peer takes at most this many times the number of its own long links."""
 _SILENT_PERIODS: Final = 3
 
 
@@ -31,7 +32,7 @@ class _Incoming:
 
 
 class LongLinks:
-    """The links out of a peer and into it."""
+    """The long links from a peer and to it."""
 
     def __init__(
         self,
@@ -43,8 +44,9 @@ class LongLinks:
     ) -> None:
         """`mask` has all bits of identifiers set.
 
-        No long link is spent on the successor. `prefers` says how much a link to a peer of these interests is
-        wanted, whatever its load, which only the bound on links limits then; None leaves links unbiased.
+        No long link is spent on the successor. `prefers` scores how much a link to a peer with these
+        interests is wanted, whatever the peer's load; then only the bound on links limits the load. None
+        leaves links unbiased.
         """
         self._environment = environment
         self._wanted = parameters.long_links
@@ -57,30 +59,30 @@ class LongLinks:
         self.out: dict[int, Contact] = {}
         self.incoming: dict[int, _Incoming] = {}
         self.version = 0
-        """Changes whenever a link to this peer comes or goes."""
+        """A count that grows whenever a link to this peer comes or goes."""
         self._retiring: dict[int, Contact] = {}
-        """Links of the wiring before, kept until the new ones stand."""
+        """The links of the previous wiring, kept until the new ones stand."""
         self._asked: dict[int, Timer] = {}
         self._missed: set[int] = set()
-        """Linked peers that have left one question unanswered."""
+        """The linked peers that have left one question unanswered."""
         self._partitions = Partitions()
         environment.serve(LongLinkRequest, self._on_request)
         environment.handle(LongLinkEnd, self._on_end)
 
     def contacts(self) -> list[Contact]:
-        """The peers that routes may lead over."""
+        """Return the peers that routes may lead over."""
         return [*self.out.values(), *self._retiring.values()]
 
     def linked(self) -> list[Contact]:
-        """The peers at the other ends of the links in both directions."""
+        """Return the peers at the other ends of the links in both directions."""
         return [*self.contacts(), *(link.contact for link in self.incoming.values())]
 
     def choose(self, partitions: Partitions) -> None:
-        """Take the links anew from these partitions.
+        """Choose the links anew from these partitions.
 
-        A link that there is serves where its partition is drawn. So no more links change than have to, and as
-        many lie in each partition as if all were new. Biased links are all drawn anew: one that there is
-        serves only if its very peer is drawn again.
+        A present link serves where its partition is drawn, so no more links change than have to, and each
+        partition gets as many links as if all were new. Biased links are all drawn anew: a present link
+        serves only if the very same peer is drawn again.
         """
         self._forget_asked()
         self._partitions = partitions
@@ -108,7 +110,7 @@ class LongLinks:
         self._fill()
 
     def drop(self, peer: int) -> None:
-        """Do without this peer, and take another one in its place."""
+        """Drop this peer, and take another one in its place."""
         self._forget(peer)
         asked = self._asked.pop(peer, None)
         if asked is not None:
@@ -118,7 +120,7 @@ class LongLinks:
             self._fill()
 
     def leave(self) -> None:
-        """End all links: this peer goes, or goes to another place."""
+        """End all links, because this peer leaves or moves to another place."""
         self._forget_asked()
         ended = {*self.out, *self._retiring, *self.incoming}
         gone = [*self.out.values(), *self._retiring.values()]
@@ -129,13 +131,13 @@ class LongLinks:
             self._member.link_changed(None, contact)
 
     def clear(self) -> None:
-        """Forget all without a word."""
+        """Forget all links without telling anybody."""
         self._forget_asked()
         self.out, self._retiring, self.incoming = {}, {}, {}
         self._partitions = Partitions()
 
     def check(self) -> None:
-        """Ask all whether the links still stand; forget those that one has not heard from for long."""
+        """Ask all linked peers whether the links stand; drop incoming links that were silent too long."""
         oldest = self._environment.now - self._lifetime
         for peer in [peer for peer, link in self.incoming.items() if link.heard < oldest]:
             self._forget(peer)
@@ -144,12 +146,15 @@ class LongLinks:
         self._fill()
 
     def _check_once_more(self, contact: Contact) -> None:
-        """Ask again, for a message may be lost; a second silence ends the link."""
+        """Ask again, because a message may have been lost; a second silence ends the link."""
         self._missed.add(contact.peer)
         self._ask(contact, again=True)
 
     def _fill(self) -> None:
-        """Ask as many candidates as links are missing; with none left, that is all until the next wiring."""
+        """Ask as many candidates as links are missing.
+
+        If none are left, links stay missing until the next wiring.
+        """
         while len(self.out) + len(self._asked) < self._wanted:
             contact = self._draw()
             if contact is None:
@@ -159,7 +164,7 @@ class LongLinks:
             self._retire()
 
     def _take(self, contact: Contact) -> None:
-        """Link to the contact, if it is no link yet."""
+        """Ask the contact for a link, if there is none to it yet."""
         known = contact.peer in self.out or contact.peer in self._asked
         if known or contact.peer == self._member.next_on_ring():
             return

@@ -1,4 +1,4 @@
-"""What the parts of an OSCAR peer ask of the peer, and what they tell it."""
+"""The interface between an OSCAR peer and its parts."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ class RingMember(Interface):
     """The peer that its parts belong to. Any class that has these methods is one."""
 
     def own_contact(self) -> Contact | None:
-        """The contact of this peer while it stands on the ring."""
+        """Return the contact of this peer while it stands on the ring."""
         ...
 
     def next_on_ring(self) -> int:
-        """The number of the successor, or -1 while there is none."""
+        """Return the number of the successor, or -1 while there is none."""
         ...
 
     def known_peers(self) -> list[Contact]:
-        """All peers that walks go on over, in both directions."""
+        """Return all peers that walks may go on to, in both directions."""
         ...
 
     def incoming_links(self) -> int:
-        """The number of long links from others to this peer."""
+        """Return the number of long links from others to this peer."""
         ...
 
     def sampled_levels(self) -> int:
-        """The number of partitions that this peer found last."""
+        """Return the number of partitions that this peer found last."""
         ...
 
     def take_place(self, place: RingPlace) -> None:
-        """Stand at the place that another peer gave."""
+        """Take the place that another peer gave."""
 
     def begin_ring(self, identifier: int) -> None:
-        """Stand at this identifier alone."""
+        """Begin a ring at this identifier, alone."""
 
     def ring_changed(self) -> None:
-        """Note that the neighbours on the ring are others than before."""
+        """Note that the neighbours on the ring have changed."""
 
     def link_changed(self, come: Contact | None, gone: Contact | None) -> None:
         """Note that a long link came, or that one went."""
 
     def part_from(self, peer: int) -> None:
-        """Leave the identifier that `peer` has too."""
+        """Move away from the identifier that `peer` has too."""

@@ -1,4 +1,4 @@
-"""OSCAR, an overlay for identifiers as dense as their owners like.
+"""OSCAR, an overlay for identifiers that may be as dense as the peers choose.
 
 Girdzijauskas, Datta, Aberer: Oscar: A data-oriented overlay for heterogeneous environments, ICDE 2007;
 Structured overlay for heterogeneous environments, TAAS 5(1), 2010. The rules are those that Magnet (DEBS
@@ -29,7 +29,7 @@ from trellis.v1.oscar import RingPlace
 from trellis.v1.overlay import Contact, Profile
 
 _AGAIN: Final = 1.0
-"""Seconds after which a peer that found no place asks again."""
+"""The seconds after which a peer that found no place asks again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -48,9 +48,9 @@ class Oscar(Overlay):
     ) -> None:
         """`space` is as wide as hashes unless it is given.
 
-        `place` is where a peer with this hash stands: at the hash, unless it is given.
-        `profile` is what this peer's answers to walks tell of its interests; with `prefers`, long links go to
-        those that it scores higher.
+        `place` maps the hash of a peer to its place; unless it is given, the place is the hash. `profile`
+        returns the interests that this peer tells in answers to walks; with `prefers`, long links go to peers
+        that it scores higher.
         """
         super().__init__(environment, space or ClockwiseRing(BITS), 0)
         self._parameters = parameters
@@ -97,7 +97,7 @@ class Oscar(Overlay):
         self.settle_at(self._place(hash_of_peer(self.environment.peer)), contacts, _ignored)
 
     def run(self) -> None:
-        """Begin to keep the ring and the links, as soon as the peer stands on it."""
+        """Begin to maintain the ring and the links, as soon as the peer stands on the ring."""
         self.environment.every(self._parameters.period, self._round)
         self.environment.every(self._parameters.link_period, self._check_links)
 
@@ -114,9 +114,10 @@ class Oscar(Overlay):
         settled: Callable[[], None],
         failed: Callable[[], None] | None = None,
     ) -> None:
-        """Come onto the ring at this identifier, asking `contacts`; alone if there are none.
+        """Join the ring at this identifier, asking `contacts`; begin a ring alone if there are none.
 
-        `settled` is called when the peer stands there. It tries until then, unless it is to call `failed`.
+        `settled` is called when the peer has its place. It tries until then, or until it calls `failed`, if
+        that is given.
         """
         self._settled = settled
         self._contacts = list(contacts)
@@ -128,9 +129,9 @@ class Oscar(Overlay):
         self._joining.at(identifier, first, failed or (lambda: self._settle_later(identifier)))
 
     def settle_behind(self, peer: int, settled: Callable[[], None], failed: Callable[[], None]) -> None:
-        """Come onto the ring between `peer` and its successor, from another place or from none.
+        """Join the ring between `peer` and its successor, from another place or from none.
 
-        The peer keeps its place until it is given the other one. `failed` is called if no answer comes.
+        The peer keeps its place until it gets the other one. `failed` is called if no answer comes.
         """
         self._settled = settled
         self._joining.behind(peer, failed)
@@ -181,11 +182,11 @@ class Oscar(Overlay):
         return self._routes.last_before(key) or self.ring.successors[0]
 
     def last_before(self, key: int) -> Contact | None:
-        """The last known peer on the way clockwise to `key`, its owner included; None if there is none."""
+        """Return the last known peer clockwise up to `key`, its owner included; None if there is none."""
         return self._routes.last_before(key)
 
     def end_of(self, contact: Contact) -> int | None:
-        """Where the keys end that routes from here lead over `contact`; None if they lead nowhere over it."""
+        """Return where the keys end that routes from here lead over `contact`; None if no route does."""
         return self._routes.end_of(contact)
 
     def route(self, key: int, message: Message) -> None:
@@ -207,14 +208,14 @@ class Oscar(Overlay):
             return self.ring.offset(key) == 0 or self.ring.offset(key) > self.ring.offset(before.identifier)
         if self.ring.offset(key) == 0:
             return True
-        # As long as no predecessor is known, the last peer that is known stands for it.
+        # As long as no predecessor is known, the last known peer takes its part.
         known = [
             self.ring.offset(contact.identifier) for contact in [*self.known_peers(), *self.ring.successors]
         ]
         return self.ring.offset(key) > max(known, default=0)
 
     def _settle_later(self, identifier: int) -> None:
-        """Ask the bootstrap service again: those that were named are gone, or not on the ring yet."""
+        """Ask the bootstrap service again: the peers that it named are gone, or not on the ring yet."""
 
         def ask() -> None:
             self.environment.find_contacts(
@@ -224,7 +225,7 @@ class Oscar(Overlay):
         self.environment.set_timer(_AGAIN, ask)
 
     def _stand(self, identifier: int) -> None:
-        """Be on the ring at this identifier from now on."""
+        """Stand on the ring at this identifier from now on."""
         self.ring.clear(identifier)
         self._ready = True
         self._wiring.begin()
@@ -232,7 +233,7 @@ class Oscar(Overlay):
         self.ring_changed()
 
     def take_place(self, place: RingPlace) -> None:
-        """Stand at the place that was given, with the successors of the one that gave it."""
+        """Take the place that was given, with the successors of the peer that gave it."""
         assert place.own is not None
         self.leave_place()
         self._stand(place.identifier)
@@ -246,12 +247,12 @@ class Oscar(Overlay):
         self._settled()
 
     def part_from(self, peer: int) -> None:
-        """Go behind a peer that stands at this place too: both were given it, as one was taken for gone."""
+        """Move behind a peer that has the same place: both got it because one of them was taken for gone."""
         if not self._joining.under_way:
             self._joining.behind(peer, _ignored)
 
     def begin_ring(self, identifier: int) -> None:
-        """Begin a ring, as nobody is found who is on one."""
+        """Begin a ring, because no peer was found that is on one."""
         self._stand(identifier)
         self._settled()
 
@@ -290,7 +291,7 @@ class Oscar(Overlay):
         return self.ring.successors[0].peer if self.ring.successors else -1
 
     def known_peers(self) -> list[Contact]:
-        """The neighbours in both directions, each once: where walks go on."""
+        """Return the neighbours in both directions, each once, to which walks may go on."""
         if self._stale or self._links_version != self.links.version:
             self._stale = False
             self._links_version = self.links.version
@@ -329,7 +330,7 @@ def _unchanged(identifier: int) -> int:
 
 
 def _ignored() -> None:
-    """Nobody waits for the place."""
+    """Do nothing, because no caller waits for the place."""
 
 
 def _nothing_told() -> Profile | None:

@@ -1,4 +1,4 @@
-"""What OSCAR can be told."""
+"""The parameters of OSCAR."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from emulator.files.quantities import Duration
 
 
 class RingParameters(BaseModel):
-    """The papers give no times; docs/systems/oscar.md says where these come from."""
+    """The parameters of the ring.
+
+    The papers give no times; docs/systems/oscar.md says where these come from.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,7 +34,7 @@ class RingParameters(BaseModel):
 
 
 class OscarParameters(RingParameters):
-    """Of the ring where peers do not choose their places."""
+    """The parameters of a ring whose peers do not choose their places."""
 
     identifiers: Literal["hashed", "skewed"] = Field(
         "hashed", description="where peers stand: uniformly, or with the logarithm uniform"

@@ -9,36 +9,36 @@ from typing import Final
 from trellis.v1.overlay import Contact, Profile
 
 _TRIES: Final = 60
-"""Draws of a partition before the peer finds that all that it could link to is used up."""
+"""The draws of a partition after which a peer concludes that all candidates are used up."""
 
 
 class Candidate:
-    """A peer that a walk ended at, or a successor."""
+    """A peer at which a walk ended, or a successor."""
 
     __slots__ = ("contact", "incoming", "profile")
 
     def __init__(self, contact: Contact, incoming: int, profile: Profile | None) -> None:
         self.contact = contact
         self.incoming = incoming
-        """Long links to it, when it was asked."""
+        """The number of long links to the peer, when it was asked."""
         self.profile = profile
 
 
 class Partitions:
-    """The candidates by partition: X1, the far half of the ring, first."""
+    """The candidates by partition. The first partition is X1, the far half of the ring."""
 
     def __init__(self) -> None:
         self._of: list[list[Candidate]] = []
         self._medians: list[int] = []
-        """The ways to the medians; each is the near end of its partition, which belongs to it."""
+        """The distances to the medians. Each median is the near end of its partition and belongs to it."""
 
     def __len__(self) -> int:
         return len(self._of)
 
     def split(self, found: Sequence[tuple[int, Candidate]]) -> int:
-        """Cut at the median of a sample, and return it; what lies beyond becomes the next partition.
+        """Cut at the median of a sample and return it; what lies beyond becomes the next partition.
 
-        `found` has the way (clockwise, from the peer that samples) to each candidate; it is not empty.
+        `found` has the distance (clockwise, from the peer that samples) to each candidate; it is not empty.
         """
         ordered = sorted(found, key=lambda pair: pair[0])
         median = ordered[len(ordered) // 2][0]
@@ -48,18 +48,18 @@ class Partitions:
         return median
 
     def number_of(self, offset: int) -> int:
-        """The partition that a peer at this way is in; -1 if it is nearer than the last median."""
+        """Return the partition of a peer at this distance; -1 if it is nearer than the last median."""
         for number, median in enumerate(self._medians):
             if offset >= median:
                 return number
         return -1
 
     def sizes(self) -> list[int]:
-        """Candidates in each partition."""
+        """Return the number of candidates in each partition."""
         return [len(candidates) for candidates in self._of]
 
     def draw(self, rng: random.Random) -> Candidate | None:
-        """A peer in a partition, both chosen uniformly."""
+        """Return a peer in a partition, both chosen uniformly; None if there is none."""
         for _ in range(_TRIES):
             candidate = self.draw_from(rng.randrange(len(self._of)), rng) if self._of else None
             if candidate is not None:
@@ -67,7 +67,10 @@ class Partitions:
         return None
 
     def draw_from(self, number: int, rng: random.Random) -> Candidate | None:
-        """The less loaded of two peers of the partition, which is not drawn again; None if all were."""
+        """Draw the less loaded of two peers of the partition.
+
+        It is not drawn again; None if all were drawn.
+        """
         partition = self._of[number]
         if not partition:
             return None
@@ -81,7 +84,7 @@ class Partitions:
         return one
 
     def draw_each(self, rng: random.Random) -> list[tuple[int, Candidate]]:
-        """Two peers, each from a partition of its own draw, with the partitions' numbers."""
+        """Draw two peers, each from a drawn partition; return them with the partitions' numbers."""
         drawn = []
         for _ in range(2):
             for _ in range(_TRIES):
@@ -94,7 +97,7 @@ class Partitions:
         return drawn
 
     def put_back(self, number: int, candidate: Candidate) -> None:
-        """Have the candidate drawn again."""
+        """Let the candidate be drawn again."""
         self._of[number].append(candidate)
 
 

@@ -9,10 +9,10 @@ from trellis.v1.overlay import Contact
 
 
 class RingNeighbours:
-    """What one peer knows of them. A peer alone is its own successor and has none here."""
+    """The neighbours that one peer knows. A peer that is alone is its own successor and has none here."""
 
     def __init__(self, space: IdentifierSpace, peer: int, count: int) -> None:
-        """`count` is how many successors are kept."""
+        """`count` is the number of successors that are kept."""
         self.mask = space.mask
         self._size = space.size
         self._peer = peer
@@ -29,15 +29,18 @@ class RingNeighbours:
         self.successors = []
 
     def offset(self, identifier: int) -> int:
-        """The way from this peer clockwise to there."""
+        """Return the distance clockwise from this peer to the identifier."""
         return (identifier - self.own) & self.mask
 
     def gap(self) -> int:
-        """The way to the successor: once round for who is alone."""
+        """Return the distance to the successor, which is once round the ring for a peer that is alone."""
         return self.offset(self.successors[0].identifier) if self.successors else self._size
 
     def learn(self, contacts: Iterable[Contact]) -> bool:
-        """Take those among the successors who are near enough; whether the first one is another now."""
+        """Take those contacts as successors that are near enough.
+
+        Returns whether the first one has changed.
+        """
         before = self.successors[0] if self.successors else None
         found: dict[int, Contact] = {contact.peer: contact for contact in self.successors}
         for contact in contacts:
@@ -48,12 +51,12 @@ class RingNeighbours:
         return bool(self.successors) and self.successors[0] != before
 
     def follow(self, successor: Contact, onward: Iterable[Contact]) -> None:
-        """Know the successors that `successor`, the first one, tells of, and no others."""
+        """Replace the successors by `successor`, the first one, and those that it tells of."""
         self.successors = [successor]
         self.learn(onward)
 
     def precede(self, contact: Contact) -> None:
-        """Take the contact for the predecessor if it is nearer than the one there is."""
+        """Take the contact as the predecessor if it is nearer than the present one."""
         known = self.predecessor
         if known is None or known.peer == contact.peer or self._nearer(contact, known):
             self.predecessor = contact
@@ -61,22 +64,25 @@ class RingNeighbours:
             self.successors = [contact]
 
     def drop(self, peer: int) -> bool:
-        """Do without this peer; whether it was known."""
+        """Drop this peer. Returns whether it was known."""
         return self._forget(lambda contact: contact.peer == peer)
 
     def leave(self, contact: Contact) -> bool:
-        """Do without this peer at the place that it leaves, and not at another one; whether it was known."""
+        """Drop this peer at the place that it leaves, but not at another one.
+
+        Returns whether it was known.
+        """
         return self._forget(lambda known: known == contact)
 
     def within(self, reach: int) -> list[Contact] | None:
-        """All peers that follow within `reach`, nearest first; None if more may be there than are known."""
+        """Return all peers that follow within `reach`, nearest first; None if not all may be known."""
         near = [contact for contact in self.successors if self.offset(contact.identifier) < reach]
         if len(near) == len(self.successors) == self._count:
             return None
         return near
 
     def _forget(self, gone: Callable[[Contact], bool]) -> bool:
-        """Do without the neighbours of which `gone` is true; whether there were any."""
+        """Drop the neighbours for which `gone` is true. Returns whether there were any."""
         was_before = self.predecessor is not None and gone(self.predecessor)
         if was_before:
             self.predecessor = None

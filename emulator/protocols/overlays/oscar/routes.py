@@ -1,4 +1,4 @@
-"""Clockwise greedy routing: which known peer is the last one before a key, or at it."""
+"""Clockwise greedy routing, which finds the last known peer before a key, or at it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trellis.v1.overlay import Contact
 
 
 class ClockwiseRoutes:
-    """Known peers in the order in which they follow the one that routes."""
+    """The known peers in the clockwise order in which they follow the peer that routes."""
 
     def __init__(self, space: IdentifierSpace) -> None:
         self._mask = space.mask
@@ -29,14 +29,15 @@ class ClockwiseRoutes:
         self._contacts = [found[offset] for offset in self._offsets]
 
     def last_before(self, key: int) -> Contact | None:
-        """The last known peer on the way to `key`, its owner included; None if there is none."""
+        """Return the last known peer on the way to `key`, the key's owner included; None if there is none."""
         place = bisect_right(self._offsets, (key - self._own) & self._mask)
         return self._contacts[place - 1] if place else None
 
     def end_of(self, contact: Contact) -> int | None:
-        """Where the keys end that go to this contact: at the next known peer, or at the one that routes.
+        """Return where the keys end that go to this contact: at the next known peer, or at the peer that
+        routes.
 
-        None if routes do not lead over a peer of this number with this identifier.
+        Returns None if routes do not lead over a peer of this number with this identifier.
         """
         place = bisect_right(self._offsets, (contact.identifier - self._own) & self._mask)
         if not place or self._contacts[place - 1] != contact:

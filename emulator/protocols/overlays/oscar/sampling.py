@@ -1,8 +1,8 @@
-"""Sampling by random walks: a peer learns the medians of the ring as it sees it from its place.
+"""Sampling by random walks: a peer learns the medians of the ring as seen from its place.
 
-The first walks sample the whole ring; those of the next level the half up to the median, and so on
-(Magnet, section 2.2, rules a to c). What lies within the known successors needs no walk; where links prefer
-similar peers, the successors are asked for their interests.
+The first walks sample the whole ring, those of the next level the half up to the median, and so on (Magnet,
+section 2.2, rules a to c). The range of the known successors needs no walk; where links prefer similar peers,
+the successors are asked for their interests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trellis.v1.oscar import Sampled, Walk
 from trellis.v1.overlay import Contact, Profile
 
 _FIRST_LEVELS: Final = 8
-"""Partitions that a peer expects who has not been told how many there are."""
+"""The number of partitions that a peer expects before it has found any."""
 _FEWEST_STEPS: Final = 3
 _MOST_LEVELS: Final = 64
 _TRIES: Final = 3
@@ -38,10 +38,10 @@ class Sampling:
         asks_successors: bool,
         done: Callable[[Partitions], None],
     ) -> None:
-        """`profile` is what answers to walks tell of this peer's interests.
+        """`profile` returns the interests that answers to walks tell.
 
-        `asks_successors` says whether the interests of successors count: they are asked for them then.
-        `done` gets the partitions when the last level was sampled.
+        `asks_successors` says whether the interests of successors count; then they are asked for them. `done`
+        gets the partitions when the last level was sampled.
         """
         self._environment = environment
         self._parameters = parameters
@@ -51,9 +51,9 @@ class Sampling:
         self._asks_successors = asks_successors
         self._done = done
         self.levels = 0
-        """Partitions that were found last: about the logarithm of the number of peers, to base 2."""
+        """The number of partitions found last, about the logarithm of the number of peers to base 2."""
         self.walked = 0
-        """Messages of this peer's walks if all go their whole way: each step, and the answer."""
+        """The messages of this peer's walks if all of them go their whole way: each step, and the answer."""
         self._number = 0
         self._waiting: set[int] = set()
         self._reach = 0
@@ -61,13 +61,13 @@ class Sampling:
         self._partitions = Partitions()
         self._timer: Timer | None = None
         self._asking = False
-        """Whether what is waited for are the answers of successors."""
+        """Whether this peer waits for the answers of successors instead of walks."""
         environment.handle(Walk, self._on_walk)
         environment.handle(Sampled, self._on_sampled)
 
     @property
     def under_way(self) -> bool:
-        """Whether walks are out."""
+        """Whether walks are under way."""
         return self._timer is not None
 
     def begin(self, size: int) -> None:
@@ -77,7 +77,7 @@ class Sampling:
         self._sample_below(size)
 
     def cancel(self) -> None:
-        """Forget the walks that are out."""
+        """Forget the walks that are under way."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -85,7 +85,7 @@ class Sampling:
         self._waiting.clear()
 
     def _sample_below(self, reach: int) -> None:
-        """Sample those that follow within `reach`, by walks or, near this peer, from the successors."""
+        """Sample the peers that follow within `reach`: by walks or, near this peer, among the successors."""
         self._reach = reach
         self._found = []
         level = len(self._partitions)
@@ -105,7 +105,7 @@ class Sampling:
         self._timer = self._environment.set_timer(parameters.timeout, self._end_level)
 
     def _ask(self, near: list[Contact]) -> None:
-        """Send a walk of no steps to each of these successors, which answers it."""
+        """Send a walk of no steps, which is a question, to each of these successors."""
         self._asking = True
         for contact in near:
             self._environment.send(contact.peer, self._new_walk(0))
@@ -119,7 +119,10 @@ class Sampling:
         return Walk(self._environment.peer, self._number, self._ring.own, self._reach, steps)
 
     def _cut_near(self) -> None:
-        """Take the exact medians of the successors. Who has told nothing has no load and no interests."""
+        """Take the exact medians of the successors.
+
+        A successor that has told nothing has no load and no interests.
+        """
         told = {candidate.contact.peer: candidate for _, candidate in self._found}
         near = self._ring.within(self._reach)
         while near:
@@ -174,7 +177,7 @@ class Sampling:
             self._end_level()
 
     def _end_level(self) -> None:
-        """Cut at the median of what was found and go on below it."""
+        """Cut at the median of the sample and go on below it."""
         asking = self._asking
         self.cancel()
         if asking:

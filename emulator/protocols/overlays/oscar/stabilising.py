@@ -1,4 +1,4 @@
-"""How the ring is kept: each peer asks its successor who stands before it, and whom it knows behind.
+"""Stabilisation of the ring: each peer asks its successor for its predecessor and its successors.
 
 The rule is Chord's (Stoica et al., SIGCOMM 2001), with one message for its `stabilize` and `notify`.
 """
@@ -15,11 +15,11 @@ from trellis.v1.oscar import RingLeave, Stabilise, Stabilised
 
 _SILENT_PERIODS: Final = 4
 _AVOIDED: Final = 10.0
-"""Seconds for which a peer that did not answer is not taken again on the word of others."""
+"""The seconds for which a peer that did not answer is not accepted again when others tell of it."""
 
 
 class Stabilising:
-    """Both sides of the exchange."""
+    """Both sides of the exchange with the successor."""
 
     def __init__(
         self,
@@ -37,12 +37,13 @@ class Stabilising:
         """The time at which the predecessor was last heard from (s)."""
         self._avoided: dict[int, float] = {}
         self._missed = -1
-        """The successor that has left one question unanswered: the next silence counts."""
+        """The successor that has left one question unanswered, so that the next silence counts; -1
+        for none."""
         environment.serve(Stabilise, self._on_stabilise)
         environment.handle(RingLeave, self._on_leave)
 
     def round(self) -> None:
-        """Look at the successor; forget a predecessor that has been silent for too long."""
+        """Ask the successor; forget a predecessor that has been silent for too long."""
         own, ring, now = self._member.own_contact(), self._ring, self._environment.now
         for peer in [peer for peer, until in self._avoided.items() if until < now]:
             del self._avoided[peer]
@@ -54,11 +55,11 @@ class Stabilising:
         self._ask_successor(own)
 
     def hear_predecessor(self) -> None:
-        """Count the predecessor as heard from now."""
+        """Note that the predecessor was heard from now."""
         self._heard = self._environment.now
 
     def leave(self) -> None:
-        """Tell the neighbours on the ring that they are each other's now."""
+        """Tell the two neighbours on the ring that they are each other's neighbours now."""
         ring = self._ring
         told = {contact.peer for contact in ring.successors[:1]}
         if ring.predecessor is not None:
@@ -104,7 +105,7 @@ class Stabilising:
             self._member.ring_changed()
 
     def _unanswered(self, successor: Contact) -> None:
-        """Ask once more, for a message may be lost; do without a peer that is silent again."""
+        """Ask once more, because a message may have been lost; drop a peer that is silent again."""
         own = self._member.own_contact()
         if successor.peer != self._missed:
             self._missed = successor.peer

@@ -1,7 +1,7 @@
-"""When a peer samples the ring and takes its long links anew.
+"""The wiring of a peer: it decides when to sample the ring and choose its long links anew.
 
-It does so when it has joined, once more when those around it have links too, and then whenever the population
-has moved (Magnet, section 2.2, has it done periodically).
+A peer does so when it has joined, once more when the peers around it have links too, and then whenever the
+population has changed (Magnet, section 2.2, has it done periodically).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from emulator.protocols.overlays.oscar.ring import RingNeighbours
 
 
 class Wiring:
-    """One peer's wirings since it has its place."""
+    """The wirings of one peer since it has its place."""
 
     def __init__(
         self, environment: Environment, parameters: RingParameters, ring: RingNeighbours, links: LongLinks
@@ -25,19 +25,22 @@ class Wiring:
         self._ring = ring
         self._links = links
         self.count = 0
-        """Wirings at this place."""
+        """The number of wirings at this place."""
         self._at = 0.0
         """The time from which the next wiring is counted (s)."""
         self._among: set[int] = set()
         """The successors at the last wiring."""
 
     def begin(self) -> None:
-        """Stand at a new place."""
+        """Begin at a new place, without a wiring yet."""
         self.count = 0
         self._at = self._environment.now
 
     def wire(self, partitions: Partitions) -> None:
-        """Take the links anew from these partitions. The time of the next is drawn: peers keep no step."""
+        """Choose the links anew from these partitions.
+
+        The next time is drawn, so that peers do not keep step.
+        """
         self.count += 1
         self._at = self._environment.now + self._rewire * 0.5 * self._environment.random.random()
         self._among = self._successors()
@@ -52,7 +55,7 @@ class Wiring:
         return self.count == 1 or self._has_moved()
 
     def _has_moved(self) -> bool:
-        """Whether the population has: this peer judges by its own successors."""
+        """Whether the population has changed, judged by this peer's own successors."""
         changed = len(self._successors() ^ self._among)
         return changed > 2 * self._turnover * len(self._among)
 

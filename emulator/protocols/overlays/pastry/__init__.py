@@ -1,4 +1,4 @@
-"""Pastry: `overlay.py` is one peer; each other file holds one part of it."""
+"""Pastry: `overlay` is one peer, and each other file holds one part of it."""
 
 from emulator.protocols.overlays.pastry.overlay import Pastry
 from emulator.protocols.overlays.pastry.parameters import PastryParameters

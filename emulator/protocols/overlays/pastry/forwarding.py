@@ -1,4 +1,4 @@
-"""Hop by hop, with acknowledgements and around hops that do not answer (DSN 2004, reliable routing)."""
+"""Forwarding hop by hop, with acknowledgements, around silent hops (DSN 2004, reliable routing)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from trellis.v1.overlay import Routed
 from trellis.v1.pastry import HopAck, JoinRequest
 
 _MOST_HOPS: Final = 100
-"""Ends what would go round for ever between peers that disagree."""
+"""A message ends after this many hops, because peers that disagree might pass it round for ever."""
 _HELD: Final = 256
-"""Messages that a joining peer keeps until it may be their root."""
+"""The most messages that a joining peer keeps until it may be their root."""
 _HOLD: Final = 30.0
-"""Seconds for which it keeps each at most."""
+"""The most seconds for which a joining peer keeps a message."""
 _MEMORY: Final = 30.0
-"""Seconds for which a peer knows what it handled, at least."""
+"""The least seconds for which a peer remembers the messages that it handled."""
 _SESSION: Final = 1 << 20
-"""Numbers of messages that a session has for itself."""
+"""The count of message numbers that each session has for itself."""
 _TAKEN: Final = HopAck()
 _REFUSED: Final = HopAck(refused=True)
 
 
 class _Passage:
-    """A message on its way to the next hop, which has not acknowledged it."""
+    """A message on its way to a next hop that has not acknowledged it."""
 
     __slots__ = ("avoided", "hop", "key", "message", "routed", "sent", "timer", "tries")
 
@@ -43,7 +43,7 @@ class _Passage:
 
 
 class Forwarding:
-    """Messages on their way through this peer."""
+    """The messages on their way through this peer."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Forwarding:
     ) -> None:
         """`forward(key, message, next hop, origin, hops)` is asked whether the message may go on.
 
-        `deliver(key, message, origin, hops)` takes it at its root, `suspect` is told a hop that was silent.
+        `deliver(key, message, origin, hops)` takes it at its root, `suspect` is told of a silent hop.
         """
         self._environment = environment
         self._longest = parameters.probe_timeout
@@ -66,7 +66,7 @@ class Forwarding:
         self._forward = forward
         self._deliver = deliver
         self._suspect = suspect
-        # A peer that comes back may not repeat the numbers of its last session.
+        # A peer that comes back must not repeat the numbers of its last session.
         self._sequence = environment.session * _SESSION
         self._passages: dict[_Passage, None] = {}
         self._held: dict[Timer, None] = {}
@@ -76,22 +76,22 @@ class Forwarding:
         environment.serve(Routed, self._on_routed)
 
     def route(self, key: int, message: Message) -> None:
-        """Send a message of this peer's own."""
+        """Route a message of this peer's own."""
         self._pass_on(self._envelope(key, message), message)
 
     def route_through(self, hop: int, key: int, message: Message) -> None:
-        """Send a message of this peer's own with a given first hop."""
+        """Route a message of this peer's own over a given first hop."""
         envelope = _with_hops(self._envelope(key, message), 1)
         self._send(_Passage(envelope, message, hop, [self._state.peer]))
 
     def release(self) -> None:
-        """This peer is ready: route what it kept."""
+        """Route the messages that this peer kept while it was joining, because it is ready now."""
         for timer in self._held:
             timer.hasten()
         self._held.clear()
 
     def lost(self, peer: int) -> None:
-        """The peer is gone: route what it has not acknowledged around it."""
+        """Route around a peer that is gone what it has not acknowledged."""
         for passage in self._passages:
             if passage.hop == peer and passage.timer is not None:
                 passage.timer.hasten()
@@ -122,7 +122,7 @@ class Forwarding:
             self._send(_Passage(_with_hops(routed, routed.hops + 1), message, hop.peer, avoided))
 
     def _arrive(self, routed: Routed, message: Message, hops: int) -> None:
-        """This peer is the closest to the key, after so many hops."""
+        """Deliver a message after this many hops, because this peer is the closest to the key."""
         if not self._state.ready:
             if len(self._held) < _HELD and not isinstance(message, JoinRequest):
                 back = _with_hops(routed, hops)
@@ -181,7 +181,7 @@ class Forwarding:
         self._send(passage)
 
     def _is_repeated(self, routed: Routed, hops: int) -> bool:
-        """Whether this peer handled the message before with so many hops, 255 of them for its delivery."""
+        """Whether this peer handled the message at this hop count; 255 stands for its delivery."""
         now = self._environment.now
         if now - self._turned > _MEMORY:
             self._handled_before = self._handled

@@ -1,7 +1,7 @@
-"""Joining: a near contact, the state of the peers on the way, a leaf set that answered.
+"""Joining: a peer finds a near contact, gets the state of peers on the way, and probes its leaf set.
 
-The near contact is found as in Castro, Druschel, Hu, Rowstron: Exploiting network proximity in
-peer-to-peer overlay networks (2002).
+The near contact is found as in Castro, Druschel, Hu, Rowstron: Exploiting network proximity in peer-to-peer
+overlay networks (2002).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class _Step(Enum):
     CONTACTS = 0
     """The peer waits for the first contact that answers."""
     SEARCH = 1
-    """It asks nearer and nearer peers for those that they know."""
+    """The peer asks nearer and nearer peers for those that they know."""
     TRANSFER = 2
     """The join request is on its way."""
     PROBING = 3
-    """The leaves are being probed."""
+    """The peer probes the leaves."""
     JOINED = 4
 
 
 class Join:
-    """One peer's way into the overlay, and what it does for others that join."""
+    """The join of one peer, and what it does for others that join."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Join:
         self._step = _Step.CONTACTS
         self._attempts = 0
         self._asking = False
-        """Whether the bootstrap service was asked for contacts and has not answered."""
+        """Whether the bootstrap service was asked for contacts and has not answered yet."""
         self._timer: Timer | None = None
         self._near = -1
         self._round_trip = 0.0
@@ -70,7 +70,7 @@ class Join:
         environment.handle(JoinState, self._on_state)
 
     def start(self, contacts: Sequence[int]) -> None:
-        """Join through the nearest of the contacts; without any, be the first peer."""
+        """Join through the nearest of the contacts; without contacts, be the first peer."""
         self._step = _Step.CONTACTS
         self._attempts += 1
         if not contacts:
@@ -81,7 +81,7 @@ class Join:
             self._pings.send(peer, self._attempts)
 
     def answered(self, peer: int, ready: bool, round_trip: float) -> None:
-        """A ping was answered. The first contact to answer is the nearest of them."""
+        """Take in the answer to a ping. The first contact to answer is the nearest."""
         if not ready:
             return
         if self._step is _Step.CONTACTS:
@@ -92,13 +92,13 @@ class Join:
             self._nearer = min(self._nearer or (round_trip, peer), (round_trip, peer))
 
     def pinged(self, sender: int, ping: Ping) -> None:
-        """Two peers that only find each other, and both in vain for long, begin an overlay of their own."""
+        """Begin an overlay if this peer and the sender have long tried in vain and only find each other."""
         lonely = self._step is _Step.CONTACTS and self._attempts > _LONELY_ATTEMPTS
         if lonely and ping.attempts > _LONELY_ATTEMPTS and self._state.peer < sender:
             self._finish()
 
     def complete(self) -> None:
-        """All leaves answered, and nobody is left to ask."""
+        """Finish the join or start over: all leaves have answered, and no question is under way."""
         if self._step is _Step.PROBING:
             if len(self._state.leaf_set):
                 self._finish()
@@ -106,7 +106,10 @@ class Join:
                 self.again()
 
     def contribute(self, joining: Contact, hops: int, last: bool) -> None:
-        """This peer is on the way of a join request, and perhaps its last stop (Pastry, section 2.4)."""
+        """Send a joining peer this peer's part of the state, as a stop of its request (Pastry, section 2.4).
+
+        `last` says whether this is the last stop.
+        """
         state = self._state
         shared = state.table.shared(joining.identifier)
         entries: list[Contact] = []
@@ -124,7 +127,7 @@ class Join:
         self._environment.find_contacts(self._found)
 
     def _go_to(self, near: int, round_trip: float, request: RowRequest) -> None:
-        """The nearest peer so far is `near`: ask it for those that it knows, while there are steps left."""
+        """Take `near` as the nearest peer so far, and ask it for those that it knows while steps are left."""
         self._near, self._round_trip, self._nearer = near, round_trip, None
         if not self._steps_left:
             self._request()
@@ -145,7 +148,7 @@ class Join:
             if contact.peer != self._state.peer:
                 self._pings.send(contact.peer)
         self._row = reply.rows if request.leaf_set else request.row
-        # Whoever has not answered by then is not nearer.
+        # A peer that has not answered by then is not nearer.
         self._wait(self._compare, self._round_trip)
 
     def _compare(self) -> None:
@@ -178,7 +181,7 @@ class Join:
         self._joined()
 
     def _found(self, contacts: Sequence[int]) -> None:
-        """Start with these contacts, unless an earlier answer did so already."""
+        """Start with these contacts, unless an earlier answer has done so already."""
         asking, self._asking = self._asking, False
         if asking and self._step is _Step.CONTACTS:
             self.start(contacts)

@@ -23,9 +23,9 @@ class LeafSet:
         self._own = own
         self._half = size // 2
         self.left: list[tuple[int, int]] = []
-        """(distance, peer) counter-clockwise, nearest first."""
+        """The leaves counter-clockwise as (distance, peer), nearest first."""
         self.right: list[tuple[int, int]] = []
-        """(distance, peer) clockwise, nearest first."""
+        """The leaves clockwise as (distance, peer), nearest first."""
         self._members: dict[int, Contact] = {}
         for contact in self.newcomers(contacts):
             self._members[contact.peer] = contact
@@ -36,7 +36,7 @@ class LeafSet:
         return peer in self._members
 
     def __iter__(self) -> Iterator[Contact]:
-        """The leaves from the leftmost to the rightmost."""
+        """Yield the leaves from the leftmost to the rightmost."""
         return iter([contact for contact in self._ring if contact is not None])
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class LeafSet:
 
     @property
     def sides(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Left and right."""
+        """The left and the right side."""
         return self.left, self.right
 
     def is_short(self, side: list[tuple[int, int]]) -> bool:
@@ -52,11 +52,11 @@ class LeafSet:
         return len(side) < self._half
 
     def side_of(self, contact: Contact) -> list[tuple[int, int]]:
-        """The side that the peer is or would be on."""
+        """Return the side that the peer is or would be on."""
         return self.left if (contact.identifier - self._own) & _MASK > _HALF else self.right
 
     def contact(self, peer: int) -> Contact:
-        """The contact of a leaf. Raises KeyError if the peer is none."""
+        """Return the contact of a leaf. Raises KeyError if the peer is no leaf."""
         return self._members[peer]
 
     def takes(self, contact: Contact) -> bool:
@@ -67,7 +67,7 @@ class LeafSet:
         return len(side) < self._half or self._distance(contact) < side[-1][0]
 
     def newcomers(self, contacts: Iterable[Contact]) -> list[Contact]:
-        """The peers among these that would be leaves if all of them were added."""
+        """Return the peers among these that would be leaves if all of them were added."""
         fitting: dict[int, Contact] = {}
         sides: tuple[list[tuple[int, int]], list[tuple[int, int]]] = [], []
         for contact in contacts:
@@ -82,7 +82,7 @@ class LeafSet:
         return chosen
 
     def add(self, contact: Contact) -> list[Contact] | None:
-        """Take the peer in; the peers that had to go (at most one), or None if it has no place."""
+        """Add the peer. Returns the leaves that had to go (at most one), or None if the peer has no place."""
         if not self.takes(contact):
             return None
         side = self.side_of(contact)
@@ -94,7 +94,7 @@ class LeafSet:
         return dropped
 
     def remove(self, peer: int) -> Contact | None:
-        """Let the peer go; its contact if it was in."""
+        """Remove the peer. Returns its contact if it was a leaf."""
         contact = self._members.pop(peer, None)
         if contact is not None:
             self.side_of(contact).remove((self._distance(contact), peer))
@@ -106,7 +106,7 @@ class LeafSet:
         return (key - self._leftmost) & _MASK <= self._offsets[-1]
 
     def closest(self, key: int) -> Contact | None:
-        """The closest to a key that is covered, of this peer (None) and the leaves."""
+        """Return the closest leaf to a covered key, or None if this peer is closer."""
         offset = (key - self._leftmost) & _MASK
         place = bisect_left(self._offsets, offset)
         if place and offset - self._offsets[place - 1] < self._offsets[place] - offset:
@@ -114,7 +114,7 @@ class LeafSet:
         return self._ring[place]
 
     def nearest(self) -> list[Contact]:
-        """The leaves, nearest first."""
+        """Return the leaves, nearest first."""
         return [self._members[peer] for _, peer in sorted([*self.left, *self.right])]
 
     def _distance(self, contact: Contact) -> int:

@@ -13,7 +13,7 @@ from trellis.v1.pastry import LeafSetHeartbeat, LeafSetProbe
 
 
 class LeafSetMaintenance:
-    """Keeps the leaf set true: nobody is in it that has not answered, nobody is left out that should be."""
+    """Keeps the leaf set correct: all leaves have answered, and every peer that should be a leaf is one."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class LeafSetMaintenance:
         died: Callable[[int, Contact | None], None],
         complete: Callable[[], None],
     ) -> None:
-        """`died` is told each dead peer that the probes find, `complete` whenever nothing is left to ask."""
+        """`died` is told each dead peer that probes find; `complete` is called when nothing is asked."""
         self._environment = environment
         self._heartbeat = parameters.heartbeat
         self._patience = parameters.probe_timeout
@@ -50,17 +50,17 @@ class LeafSetMaintenance:
         self._environment.every(self._patience, self._watch)
 
     def consider(self, contacts: Iterable[Contact]) -> None:
-        """Others told of these peers: probe those that would be leaves."""
+        """Probe those of these peers, told by others, that would be leaves."""
         for contact in self._state.leaf_set.newcomers(self._state.believable(contacts)):
             self.liveness.probe(contact)
 
     def tell_leaves(self) -> None:
-        """A peer next to this one is gone: tell all leaves, and learn from their answers."""
+        """Tell all leaves that a peer next to this one is gone, and learn from their answers."""
         for leaf in self._state.leaf_set:
             self.liveness.probe(leaf)
 
     def settle(self) -> None:
-        """Nothing is being asked now. Ask on where a side is short, or be done."""
+        """Ask on where a side is short, or finish, because no question is under way."""
         if not self.liveness.idle:
             return
         self._repair()
@@ -68,11 +68,11 @@ class LeafSetMaintenance:
             self._complete()
 
     def _repair(self) -> None:
-        """The farthest leaf of a short side knows who comes after it (Pastry, section 2.4).
+        """Ask the farthest leaf of a short side which peers come after it (Pastry, section 2.4).
 
-        A side that is empty takes what the table holds on that half of the ring; the leaf sets of those peers
-        lead to the true neighbour. If the table holds nothing there either, the nearest peer on the other
-        side is asked for whom it knows.
+        An empty side takes the peers that the table holds on that half of the ring; their leaf sets lead to
+        the true neighbour. If the table holds none there either, the nearest peer on the other side is asked
+        which peers it knows.
         """
         leaf_set = self._state.leaf_set
         for index, side in enumerate(leaf_set.sides):
@@ -87,11 +87,11 @@ class LeafSetMaintenance:
                 self.liveness.probe(leaf_set.contact(known[-1] if side else known[0]), self._search)
 
     def _describe(self) -> LeafSetProbe:
-        """Compose what a probe tells, and the answer to one."""
+        """Return what a probe tells, and the answer to one."""
         return self._message(False, [])
 
     def _search(self) -> LeafSetProbe:
-        """A probe that also asks for the peers next to the one that is probed."""
+        """Return a probe that also asks for the peers next to the one that is probed."""
         return self._message(True, [])
 
     def _message(self, search: bool, nearest: list[Contact]) -> LeafSetProbe:
@@ -118,7 +118,7 @@ class LeafSetMaintenance:
         self._learn(peer, reply)
 
     def _learn(self, sender: int, message: LeafSetProbe) -> Contact:
-        """Take in what a probe or its answer tells, and ask whom it names (DSN 2004).
+        """Take in what a probe or its answer tells, and probe the peers that it names (DSN 2004).
 
         Returns the sender's contact.
         """
@@ -147,12 +147,13 @@ class LeafSetMaintenance:
                 self.liveness.suspect(leaf_set.contact(peer))
 
     def _on_heartbeat(self, sender: int, message: LeafSetHeartbeat) -> None:
-        """Where the two leaf sets disagree, one of them is wrong: ask the peers in question."""
+        """Ask the peers in question where the two leaf sets disagree, because one of them is wrong."""
         state = self._state
         contact = state.meet(sender, message.identifier)
         leaf_set = state.leaf_set
         if not leaf_set.right or leaf_set.right[0][1] != sender:
-            # The sender takes this peer for its left neighbour, so it or this peer has missed somebody.
+            # The sender takes this peer for its left neighbour, so one of the two has missed a peer between
+            # them.
             self.liveness.probe(contact)
         self.consider(message.leaves)
         theirs = LeafSet(contact.identifier, self._size, message.leaves)

@@ -1,4 +1,4 @@
-"""Probes: a peer is asked a few times before it is declared dead (DSN 2004)."""
+"""Probes: a peer is asked several times before it is declared dead (DSN 2004)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Probe:
 
 
 class Liveness:
-    """The probes of one kind that are under way, one for each peer at most."""
+    """The probes of one kind that are under way, at most one for each peer."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class Liveness:
     ) -> None:
         """`question` makes the message of a probe.
 
-        `replied(peer, reply, seconds)` is told each answer, `died` a peer that did not answer, with its
-        contact, and `settled` whenever no probe is under way any more.
+        `replied(peer, reply, seconds)` is told each answer, `died` is told the contact of a peer that did not
+        answer, and `settled` is called whenever no probe is under way any more.
         """
         self._environment = environment
         self._timeout = parameters.probe_timeout
@@ -62,18 +62,18 @@ class Liveness:
             self._ask(probe)
 
     def suspect(self, member: Contact) -> None:
-        """The member was silent when it should not have been: probe it, and route around it meanwhile."""
+        """Probe a member that was silent when it should have spoken, and route around it meanwhile."""
         self._state.suspect(member.peer)
         self.probe(member)
 
     def lost(self, peer: int) -> None:
-        """The peer is known to be gone."""
+        """Count a peer as dead that is known to be gone."""
         self._died(peer, self.end(peer))
         if not self._probes:
             self._settled()
 
     def end(self, peer: int) -> Contact | None:
-        """Ask the peer no more; its contact if it was being asked."""
+        """Stop asking the peer. Returns its contact if it was being asked."""
         probe = self._probes.pop(peer, None)
         if probe is None:
             return None

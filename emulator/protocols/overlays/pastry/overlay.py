@@ -91,7 +91,10 @@ class Pastry(Overlay):
                 self.environment.send(peer, goodbye)
 
     def on_unreachable(self, peer: int) -> None:
-        """A connection was refused; the peer may have come back since, so one that spoke lately is probed."""
+        """Note a refused connection.
+
+        The peer may have come back since, so one that spoke lately is probed.
+        """
         if self.environment.now - self._state.heard(peer) < self._patience:
             self._suspect(peer)
         else:

@@ -1,4 +1,4 @@
-"""What can be chosen of Pastry."""
+"""The parameters of Pastry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from emulator.files.quantities import Duration
 
 
 class PastryParameters(BaseModel):
-    """Defaults are those of Pastry (Middleware 2001) and MSPastry (DSN 2004) where they name one."""
+    """The parameters of Pastry.
+
+    Defaults are those of the papers (Middleware 2001, DSN 2004) where they name one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

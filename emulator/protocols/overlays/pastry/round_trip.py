@@ -1,4 +1,4 @@
-"""Round trips that a peer measures itself: by pings, and by the acknowledgements of hops."""
+"""Round trips that a peer measures itself, by pings and by the acknowledgements of hops."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class RoundTrips:
 
     def __init__(self, parameters: PastryParameters) -> None:
         self._estimates: dict[int, _Estimate] = {}
-        """The peer that was measured last is the last."""
+        """The estimates by peer; the peer that was measured last comes last."""
         self._bound = parameters.round_trips
         self._first = parameters.first_timeout
         self._margin = parameters.timeout_margin
 
     def sample(self, peer: int, seconds: float) -> None:
-        """A round trip to the peer took so long."""
+        """Add a measured round trip to the peer (s)."""
         estimate = self._estimates.pop(peer, None)
         if estimate is None:
             self._estimates[peer] = _Estimate(seconds, seconds / 2)
@@ -50,12 +50,12 @@ class RoundTrips:
         self._estimates[peer] = estimate
 
     def mean(self, peer: int) -> float:
-        """The mean round trip (s), infinite if it was never measured."""
+        """Return the mean round trip (s), infinite if it was never measured."""
         estimate = self._estimates.get(peer)
         return math.inf if estimate is None else estimate.mean
 
     def timeout(self, peer: int) -> float:
-        """Seconds after which a hop's acknowledgement is overdue (DSN 2004, reliable routing)."""
+        """Return the seconds after which a hop's acknowledgement is overdue (DSN 2004, reliable routing)."""
         estimate = self._estimates.get(peer)
         if estimate is None:
             return self._first
@@ -63,7 +63,7 @@ class RoundTrips:
 
 
 class Pings:
-    """Pings that measure how far a peer is. Silence means nothing: nobody is declared dead for it."""
+    """Pings that measure the round trip to a peer. No peer is declared dead because it does not answer."""
 
     def __init__(
         self,
@@ -71,14 +71,17 @@ class Pings:
         parameters: PastryParameters,
         answered: Callable[[int, Message, float], None],
     ) -> None:
-        """`answered(peer, pong, seconds)` is told each answer with the round trip."""
+        """`answered(peer, pong, seconds)` is called for each answer with the round trip."""
         self._environment = environment
         self._timeout = parameters.probe_timeout
         self._answered = answered
         self._sent: dict[int, float] = {}
 
     def send(self, peer: int, attempts: int = 0) -> None:
-        """Ping the peer, unless an answer may still come. `attempts` counts those of joining."""
+        """Ping the peer, unless an answer may still come.
+
+        `attempts` is the number of attempts to join so far.
+        """
         if peer in self._sent:
             return
         self._sent[peer] = self._environment.now
@@ -91,5 +94,5 @@ class Pings:
         )
 
     def _give_up(self, peer: int) -> None:
-        """The peer was silent; it may be pinged again."""
+        """Forget an unanswered ping, so that the peer may be pinged again."""
         del self._sent[peer]

@@ -1,4 +1,4 @@
-"""The state of a peer: the others that it knows, and the next hop of a message (Pastry, 2.1 and 2.2)."""
+"""The state of a peer: the other peers that it knows, and the next hop of a message (Pastry, 2.1 and 2.2)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from emulator.protocols.overlays.pastry.round_trip import RoundTrips
 from emulator.protocols.overlays.pastry.routing_table import RoutingTable
 
 _FAILURES: Final = 256
-"""Dead peers that are remembered."""
+"""The most dead peers that are remembered."""
 
 
 class RoutingState:
-    """Leaf set and routing table, and what is known of the peers in them: the members."""
+    """Leaf set and routing table, and what is known of the peers in them, which are the members."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class RoutingState:
     ) -> None:
         """`identifier` is this peer's own.
 
-        `leaf_changed` is told each peer that becomes a leaf (true) or is one no more (false),
+        `leaf_changed` is told each peer that becomes a leaf (true) or ceases to be one (false);
         `routes_changed` is called at each change of the leaf set, the table or the suspects.
         """
         self._environment = environment
@@ -46,23 +46,23 @@ class RoutingState:
         self.table = RoutingTable(identifier, parameters.digit_bits)
         self.round_trips = RoundTrips(parameters)
         self.ready = False
-        """Whether this peer has joined: may be the root of keys."""
+        """Whether this peer has joined, so that it may be the root of keys."""
         self.members: dict[int, Contact] = {}
         """The peers of the leaf set and the table, by number."""
         self.suspected: set[int] = set()
-        """Members that are being probed because they were silent."""
+        """The members that are being probed because they were silent."""
         self._heard: dict[int, float] = {}
         self._failed: dict[int, tuple[float, Contact | None]] = {}
 
     def hear(self, peer: int) -> None:
-        """Something came from the peer, so it lives."""
+        """Note that something came from the peer, so it is alive."""
         if peer in self._heard:
             self._heard[peer] = self._environment.now
         elif self._failed:
             self._failed.pop(peer, None)
 
     def meet(self, peer: int, identifier: int) -> Contact:
-        """The peer itself said that it has this identifier; what it had before is no longer true of it."""
+        """Return the contact that the peer gave of itself. An earlier identifier of it is dropped."""
         self.hear(peer)
         known = self.members.get(peer)
         if known is not None:
@@ -72,11 +72,11 @@ class RoutingState:
         return Contact(peer, identifier)
 
     def heard(self, peer: int) -> float:
-        """The time at which a member was last heard from (s of trial time)."""
+        """Return the time at which a member was last heard from (s of trial time)."""
         return self._heard.get(peer, -math.inf)
 
     def has_failed(self, peer: int) -> bool:
-        """Whether the peer was found dead lately and not heard from since."""
+        """Whether the peer was found dead lately and was not heard from since."""
         failure = self._failed.get(peer)
         if failure is None:
             return False
@@ -86,18 +86,18 @@ class RoutingState:
         return False
 
     def failed(self) -> list[Contact]:
-        """The peers that were found dead lately, as far as their identifiers are known."""
+        """Return the peers that were found dead lately, as far as their identifiers are known."""
         recent = [contact for peer, (_, contact) in list(self._failed.items()) if self.has_failed(peer)]
         return [contact for contact in recent if contact is not None]
 
     def believable(self, contacts: Iterable[Contact]) -> list[Contact]:
-        """Leave out this peer and those that were found dead lately."""
+        """Return the contacts without this peer and those that were found dead lately."""
         return [
             contact for contact in contacts if contact.peer != self.peer and not self.has_failed(contact.peer)
         ]
 
     def add_leaf(self, contact: Contact) -> None:
-        """Take in a peer that was just heard from, if it has a place among the leaves."""
+        """Add a peer that was just heard from, if it has a place among the leaves."""
         dropped = self.leaf_set.add(contact)
         if dropped is None:
             return
@@ -108,7 +108,7 @@ class RoutingState:
         self._leaf_changed(contact, True)
 
     def offer_slot(self, contact: Contact) -> None:
-        """Take in a peer that was just heard from, if its slot is empty or held by one farther away."""
+        """Add a peer that was just heard from, if its slot is empty or held by one farther away."""
         if contact.peer in self.table:
             return
         holder = self.table.lookup(contact.identifier)
@@ -120,19 +120,22 @@ class RoutingState:
                 self._drop(holder.peer)
 
     def suspect(self, peer: int) -> None:
-        """The member was silent when it should not have been: route around it."""
+        """Route around a member that was silent when it should have spoken."""
         if peer not in self.suspected:
             self.suspected.add(peer)
             self._routes_changed()
 
     def trust(self, peer: int) -> None:
-        """The peer answered a probe."""
+        """Trust a member again that answered a probe."""
         if peer in self.suspected:
             self.suspected.remove(peer)
             self._routes_changed()
 
     def remove(self, peer: int, told: Contact | None = None) -> None:
-        """The peer is dead or has left. `told` is how others described it, if it is no member."""
+        """Remove a peer that is dead or has left.
+
+        `told` is its contact as others gave it, if it is no member.
+        """
         former = self._failed.pop(peer, None)
         contact = self.members.get(peer, told)
         if contact is None and former is not None:
@@ -143,10 +146,10 @@ class RoutingState:
         self._forget(peer)
 
     def next_hop(self, key: int, without: Collection[int] = ()) -> Contact | None:
-        """The next hop for a key, None if this peer is the closest (Pastry, section 2.2, table 1).
+        """Return the next hop for a key, None if this peer is the closest (Pastry, section 2.2, table 1).
 
-        Peers in `without` are taken for dead. Suspects are passed over where the routing table
-        decides, not where the leaf set does: who is closest to a key may not depend on a suspicion.
+        Peers in `without` are taken for dead. Suspects are passed over where the routing table decides, but
+        not where the leaf set does, because a suspicion must not decide which peer is closest to a key.
         """
         leaves = self.leaf_set
         if leaves.covers(key):
@@ -167,14 +170,14 @@ class RoutingState:
         return self._closest(known, key) if hop is None else hop
 
     def is_root(self, peer: int, key: int, without: Collection[int]) -> bool:
-        """Whether this peer takes the other for the closest to the key but for those in `without`."""
+        """Whether this peer takes the other for the closest to the key, apart from those in `without`."""
         if not self.leaf_set.covers(key):
             return False
         root = self.next_hop(key, without)
         return root is not None and root.peer == peer
 
     def _closest(self, contacts: Iterable[Contact], key: int) -> Contact | None:
-        """The one that is closer to the key than this peer and all others, if any."""
+        """Return the contact that is closer to the key than this peer and all others, if any."""
         best, distance = None, RING.distance(self.identifier, key)
         for contact in contacts:
             other = RING.distance(contact.identifier, key)
@@ -183,18 +186,18 @@ class RoutingState:
         return best
 
     def _remember(self, contact: Contact) -> None:
-        """The peer got a place."""
+        """Count the peer as a member, because it got a place."""
         self.members[contact.peer] = contact
         self._heard[contact.peer] = self._environment.now
         self._routes_changed()
 
     def _drop(self, peer: int) -> None:
-        """The peer lost one of its places; forget it if that was the last."""
+        """Note that the peer lost one of its places, and forget it if that was the last."""
         if peer not in self.leaf_set and peer not in self.table:
             self._forget(peer)
 
     def _forget(self, peer: int) -> None:
-        """The peer is no member any more."""
+        """Forget a peer that is no longer a member."""
         self.members.pop(peer, None)
         self._heard.pop(peer, None)
         self.suspected.discard(peer)

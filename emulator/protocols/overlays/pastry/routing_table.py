@@ -24,12 +24,12 @@ class RoutingTable:
         return peer in self._places
 
     def __iter__(self) -> Iterator[Contact]:
-        """The entries in the order in which they came."""
+        """Yield the entries in the order in which they came."""
         entries = [self._rows[row][digit] for row, digit in self._places.values()]
         return iter([entry for entry in entries if entry is not None])
 
     def __len__(self) -> int:
-        """The number of filled slots."""
+        """Return the number of filled slots."""
         return len(self._places)
 
     @property
@@ -38,27 +38,27 @@ class RoutingTable:
         return len(self._rows)
 
     def shared(self, identifier: int) -> int:
-        """Digits that the identifier has in common with this peer's, from the first on."""
+        """Return the number of leading digits that the identifier shares with this peer's."""
         return (BITS - (self._own ^ identifier).bit_length()) // self._bits
 
     def place(self, identifier: int) -> tuple[int, int]:
-        """(row, digit) of the slot that another identifier belongs in."""
+        """Return (row, digit) of the slot that another identifier belongs in."""
         row = (BITS - (self._own ^ identifier).bit_length()) // self._bits
         return row, (identifier >> (BITS - (row + 1) * self._bits)) & ((1 << self._bits) - 1)
 
     def lookup(self, identifier: int) -> Contact | None:
-        """The entry in the slot of the identifier, which is not this peer's own."""
+        """Return the entry in the slot of the identifier, which is not this peer's own."""
         row, digit = self.place(identifier)
         return self._rows[row][digit] if row < len(self._rows) else None
 
     def row(self, row: int) -> list[Contact]:
-        """The entries of a row."""
+        """Return the entries of a row."""
         if row >= len(self._rows):
             return []
         return [entry for entry in self._rows[row] if entry is not None]
 
     def put(self, contact: Contact) -> Contact | None:
-        """Set the peer, which is in no slot, in its slot; the entry that was there before."""
+        """Put the peer, which is in no slot, into its slot. Returns the entry that was there before."""
         row, digit = self.place(contact.identifier)
         while row >= len(self._rows):
             self._rows.append([None] * (1 << self._bits))
@@ -70,7 +70,7 @@ class RoutingTable:
         return former
 
     def remove(self, peer: int) -> Contact | None:
-        """Empty the peer's slot; the entry if there was one."""
+        """Empty the peer's slot. Returns the entry if there was one."""
         place = self._places.pop(peer, None)
         if place is None:
             return None

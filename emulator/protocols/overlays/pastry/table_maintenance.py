@@ -1,4 +1,4 @@
-"""Upkeep of the routing table: nearer entries, dead entries, empty slots."""
+"""Maintenance of the routing table: nearer entries, dead entries, empty slots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from trellis.v1.pastry import RowAnnouncement, RowReply, RowRequest, SlotReply, 
 
 
 class TableMaintenance:
-    """Candidates come by rows of other peers; each is pinged before it gets a slot."""
+    """Keeps the table filled.
+
+    Candidates come from rows of other peers; each is pinged before it gets a slot.
+    """
 
     def __init__(
         self,
@@ -41,7 +44,7 @@ class TableMaintenance:
         self._environment.every(self._parameters.table_probe, self._probe_silent)
 
     def measure(self, contacts: Iterable[Contact]) -> None:
-        """Others told of these peers: ping those that may be worth a slot."""
+        """Ping those of these peers, told by others, that may be worth a slot."""
         state = self._state
         mean = state.round_trips.mean
         for contact in state.believable(contacts):
@@ -53,7 +56,7 @@ class TableMaintenance:
                 self._pings.send(contact.peer)
 
     def announce(self) -> None:
-        """This peer has joined: send each row to those in it (DSN 2004)."""
+        """Send each row to the peers in it, because this peer has joined (DSN 2004)."""
         state = self._state
         for row in range(state.table.rows):
             peers = state.table.row(row)
@@ -67,9 +70,10 @@ class TableMaintenance:
                 self._environment.send(entry.peer, message)
 
     def repair(self, identifier: int) -> None:
-        """The slot of the identifier lost its peer: another peer of the row, or of the next, may know one.
+        """Refill the slot of an identifier that lost its peer: peers of the row or of the next may know
+        another.
 
-        Pastry, section 2.4, node departure.
+        The rule is that of Pastry, section 2.4, node departure.
         """
         table = self._state.table
         row = table.place(identifier)[0]
@@ -78,9 +82,9 @@ class TableMaintenance:
             self._ask_for_slot(self._environment.random.choice(peers).peer, identifier)
 
     def fill(self, key: int, next_hop: int) -> None:
-        """The slot for a key was empty when a message was routed: the next hop may know a peer for it.
+        """Ask the next hop for a peer for a key's slot, which was empty when a message was routed.
 
-        Passive repair (DSN 2004); each slot once in a while.
+        This is passive repair (DSN 2004). Each slot is asked for once in a while.
         """
         self._ask_for_slot(next_hop, key)
 
@@ -92,14 +96,14 @@ class TableMaintenance:
             self._request(peer, SlotRequest(prefix=identifier, row=place[0]))
 
     def _compare_rows(self) -> None:
-        """Constrained gossip: of each row, one peer is asked for its own (DSN 2004)."""
+        """Ask one peer of each row for its own row, as constrained gossip (DSN 2004)."""
         for row in range(self._state.table.rows):
             peers = self._state.table.row(row)
             if peers:
                 self._request(self._environment.random.choice(peers).peer, RowRequest(row=row))
 
     def _request(self, peer: int, message: Message) -> None:
-        """Ask once: if no reply comes, the slot or the row is asked for another time."""
+        """Ask once. If no reply comes, the slot or the row is asked for another time."""
         self._environment.request(
             peer,
             message,
@@ -114,7 +118,7 @@ class TableMaintenance:
         self.measure(reply.peers)
 
     def _probe_silent(self) -> None:
-        """Probe the entries that were silent for a period; leaves have heartbeats."""
+        """Probe the entries that were silent for a period; leaves have heartbeats instead."""
         state = self._state
         long_ago = self._environment.now - self._parameters.table_probe
         for entry in state.table:
@@ -137,7 +141,7 @@ class TableMaintenance:
         self.measure(message.peers)
 
     def _find_fitting(self, sender: int, message: SlotRequest) -> SlotReply | None:
-        """The peers that share the prefix, as many as a row has slots; no reply if there are none."""
+        """Return the peers that share the prefix, as many as a row has slots; None if there are none."""
         state = self._state
         state.hear(sender)
         beyond = BITS - self._parameters.digit_bits * (message.row + 1)

@@ -1,4 +1,4 @@
 """A random graph: an unstructured membership by gossip.
 
-`membership` is one peer, and `parameters` what can be chosen.
+`membership` is one peer, and `parameters` has what can be chosen.
 """

@@ -1,11 +1,11 @@
 """A random graph: symmetric links with random peers, kept by gossip.
 
-Peers are found by Newscast. In a `bounded` graph a peer has up to a number of links of its own. Whom it asks
-for one is where a random walk ends that begins at a peer of its view: peers of one view know each other, and
-links among them would make triangles. A full peer that is asked by one that lacks two or more links puts it
-between itself and a random neighbour (Bourassa, Holt: SWAN, 2003), so a graph of full peers takes newcomers
-in and stays random. In a `sparse` graph each peer makes half of its links itself, with peers of its view, and
-refuses nobody; a walk would end most often at peers that have many links.
+Peers are found by Newscast. In a `bounded` graph a peer has up to a number of links of its own. It asks the
+peer at which a random walk ends that begins at a peer of its view, because peers of one view know each other
+and links among them would make triangles. A full peer that is asked by one that lacks two or more links puts
+the newcomer between itself and a random neighbour (Bourassa, Holt: SWAN, 2003), so a graph of full peers
+takes newcomers in and stays random. In a `sparse` graph each peer makes half of its links itself, with peers
+of its view, and refuses nobody; a walk would end most often at peers that have many links.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RandomGraph(Membership):
         if self._bounded:
             low, high = parameters.degree - parameters.spread, parameters.degree + parameters.spread
             self.bound = draw.randint(low, high)
-            """The links that this peer seeks; in a bounded graph it takes no more."""
+            """The number of links that this peer seeks; in a bounded graph it takes no more."""
         else:
             self.bound = (parameters.degree + draw.randint(0, 1)) // 2
         self._walk = parameters.walk if self._bounded else 0
@@ -44,11 +44,11 @@ class RandomGraph(Membership):
         self._stale = parameters.silent_heartbeats * parameters.heartbeat
         self._timeout = parameters.request_timeout
         self._heard: dict[int, float] = {}
-        """The neighbours, and when each was last heard from (s of trial time)."""
+        """The time at which each neighbour was last heard from (s of trial time), by neighbour."""
         self._made: set[int] = set()
-        """The neighbours of links that this peer asked for."""
+        """The neighbours at links that this peer asked for."""
         self._asked: set[int] = set()
-        """Peers that have not yet answered a request for a link."""
+        """The peers that have not yet answered a request for a link."""
         self._profile = Profile(environment.peer, environment.session, 1)
         self._newscast = Newscast(
             environment.channel("newscast"),
@@ -94,11 +94,11 @@ class RandomGraph(Membership):
         return self._profile
 
     def _missing(self) -> int:
-        """The links that this peer lacks."""
+        """Return the number of links that this peer lacks."""
         return max(0, self.bound - len(self._heard if self._bounded else self._made))
 
     def _seek(self) -> None:
-        """Ask as many random peers as links are missing, but for those asked and not heard from yet."""
+        """Ask as many random peers as links are missing, apart from requests that wait for an answer."""
         missing = self._missing() - len(self._asked)
         if missing <= 0:
             return
@@ -107,7 +107,7 @@ class RandomGraph(Membership):
                 self._ask(peer, self._walk)
 
     def _ask(self, peer: int, steps: int) -> None:
-        """Ask for a link with the peer to which so many random steps lead from this one."""
+        """Ask for a link with the peer that this many random steps from `peer` lead to."""
         if peer == self.environment.peer:
             return
         self._asked.add(peer)
@@ -143,7 +143,7 @@ class RandomGraph(Membership):
         return LinkAnswer(True)
 
     def _make_room(self, newcomer: int) -> bool:
-        """Give up the link with a random neighbour, which is to link with the newcomer instead."""
+        """End the link with a random neighbour, which is to link with the newcomer instead."""
         neighbours = list(self._heard)
         if not neighbours:
             return False
@@ -159,7 +159,7 @@ class RandomGraph(Membership):
                 self._ask(move.peer, 0)
 
     def _beat(self) -> None:
-        """Tell the neighbours that this peer is there, and give up those that are silent."""
+        """Send heartbeats to the neighbours, and drop those that are silent."""
         oldest = self.environment.now - self._stale
         for peer in [peer for peer, heard in self._heard.items() if heard < oldest]:
             self._drop(peer)

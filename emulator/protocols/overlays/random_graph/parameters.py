@@ -1,4 +1,4 @@
-"""What the random graph can be told."""
+"""The parameters of the random graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.files.quantities import Duration
 
 
 class RandomGraphParameters(BaseModel):
-    """The graph and its upkeep; docs/systems/random-graph.md says where the times come from."""
+    """The graph and its maintenance; docs/systems/random-graph.md says where the times come from."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""Greedy routing on the ring: which neighbour is closest to a key."""
+"""Greedy routing on the ring, which finds the neighbour that is closest to a key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trellis.v1.overlay import Contact
 
 
 class GreedyRoutes:
-    """The ring cut into regions: what is closest to a neighbour goes to it."""
+    """The ring cut into regions: a key goes to the neighbour in whose region it lies."""
 
     def __init__(self, space: Ring, own: Contact) -> None:
         """`own` is the peer that routes."""
@@ -29,7 +29,7 @@ class GreedyRoutes:
         before = ring[-1].identifier
         for contact in ring:
             gap = (contact.identifier - before) & mask
-            # A key half-way between two belongs to the first; who is alone has the whole ring.
+            # A key half-way between two belongs to the first; a peer that is alone has the whole ring.
             regions.append(((before + gap // 2 + 1) & mask, contact))
             before = contact.identifier
         regions.sort(key=itemgetter(0))
@@ -37,7 +37,7 @@ class GreedyRoutes:
         self._closest = [contact for _, contact in regions]
 
     def next_hop(self, key: int) -> Contact | None:
-        """The closest neighbour, or None if no neighbour is closer than the peer itself."""
-        # Index -1, before the first border, is the region that goes over the end of the ring.
+        """Return the closest neighbour, or None if no neighbour is closer than the peer itself."""
+        # Index -1, before the first border, is the region that reaches over the end of the ring.
         closest = self._closest[bisect_right(self._starts, key) - 1]
         return None if closest is self._own else closest

@@ -1,7 +1,7 @@
-"""Vitis's Algorithm 4: which of the known peers become neighbours.
+"""Vitis's Algorithm 4, which selects neighbours among the known peers.
 
-Successor and predecessor on the ring, small-world links, and for the rest the peers with the
-highest utility.
+A peer selects its successor and predecessor on the ring, small-world links, and for the rest the peers with
+the highest utility.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ FRIEND: Final = "friend"
 
 
 class _Rated:
-    """The candidates by their places, and what they are chosen by."""
+    """The candidates by their places, with the values by which they are selected."""
 
     __slots__ = ("clockwise", "kept", "orders", "taken", "utilities")
 
     def __init__(self, kept: i64) -> None:
         self.kept = kept
-        """How many of the first are preferred, as neighbours of now, among equally useful ones."""
+        """The number of candidates, from the first on, that are neighbours now and are preferred among
+        equals."""
         self.clockwise = vec[i64]()
-        """The distances from the peer that selects, in units of `RING_UNITS`."""
+        """The clockwise distances from the peer that selects, in units of `RING_UNITS`."""
         self.utilities = vec[float]()
         self.orders = vec[i64]()
-        """Among those that are equal in all else, the least comes first."""
+        """The order among candidates that are equal in all else: the least number comes first."""
         self.taken = vec[i64]()
-        """1 for those that are neighbours already."""
+        """The flags of candidates that are selected already, 1 or 0."""
 
     def __len__(self) -> int:
         return len(self.orders)
@@ -54,11 +55,11 @@ class _Rated:
         return int(place)
 
     def left(self) -> list[i64]:
-        """The places of those that are not taken."""
+        """Return the places of candidates that are not selected yet."""
         return [place for place in range(len(self)) if not self.taken[place]]
 
     def outranks(self, one: i64, other: i64) -> bool:
-        """Whether `one` is rather a friend than the other."""
+        """Whether `one` makes a better friend than `other`."""
         if self.utilities[one] != self.utilities[other]:
             return self.utilities[one] > self.utilities[other]
         if (one < self.kept) != (other < self.kept):
@@ -66,7 +67,7 @@ class _Rated:
         return self.orders[one] < self.orders[other]
 
     def nearest(self, target: i64) -> i64:
-        """The one that is left and nearest to a point clockwise from here; -1 if none is left."""
+        """Return the unselected candidate nearest to a point clockwise from here; -1 if none is left."""
         best: i64 = -1
         distance = RING_UNITS
         place: i64
@@ -105,7 +106,7 @@ class NeighbourSelection:
         draw: str,
         rng: random.Random,
     ) -> None:
-        """`identifier` of the peer that selects; `draw` is one of the three ways."""
+        """`identifier` is that of the peer that selects; `draw` is one of the three ways."""
         self._small_world_links = small_world_links
         self._friends = size - 2 - small_world_links
         self._draw = draw
@@ -114,7 +115,10 @@ class NeighbourSelection:
         self._ratings = Ratings(space, identifier)
 
     def select(self, own: Profile, candidates: Sightings, kept: i64) -> dict[str, list[int]]:
-        """The places of the neighbours among the candidates, by kind. The first `kept` are neighbours now."""
+        """Return the places of the selected candidates by kind of link.
+
+        The first `kept` are neighbours now.
+        """
         chosen: dict[str, list[int]] = {SUCCESSOR: [], PREDECESSOR: [], SMALL_WORLD: [], FRIEND: []}
         if not len(candidates):
             return chosen
@@ -139,7 +143,7 @@ class NeighbourSelection:
     def _rate(self, own: Profile, candidates: Sightings, kept: i64) -> _Rated:
         ratings = self._ratings
         anew = self._draw == "anew"
-        # The order differs from peer to peer, or all would have the same few as friends.
+        # The order differs from peer to peer; otherwise all peers would choose the same few as friends.
         rated = _Rated(0 if anew else kept)
         for profile in candidates.profiles:
             row = ratings.row(own, profile)
@@ -148,7 +152,7 @@ class NeighbourSelection:
         return rated
 
     def _select_friends(self, rated: _Rated) -> list[int]:
-        """The peers of the highest utility (lines 11 to 15), the best first."""
+        """Return the peers of the highest utility (lines 11 to 15), the best first."""
         best = vec[i64]()
         candidate: i64
         for candidate in range(len(rated.taken)):
@@ -168,13 +172,13 @@ class NeighbourSelection:
         return [int(friend) for friend in best]
 
     def _select_small_world(self, rated: _Rated, gap: i64) -> list[int]:
-        """The small-world links (line 8); `gap` is 1/n of the ring."""
+        """Return the small-world links (line 8); `gap` is 1/n of the ring."""
         if self._draw == "candidates":
             return self._drawn_from_candidates(rated)
         if self._draw == "anew":
             self._places = self._random_places()
         selected: list[int] = []
-        # Floats, because compiled code rounds quotients of large whole numbers otherwise.
+        # These are floats because compiled code would round quotients of large whole numbers differently.
         least = float(gap)
         spread = math.log(float(RING_UNITS // 2) / least)
         for reach, is_clockwise in self._places:

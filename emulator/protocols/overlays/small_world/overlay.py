@@ -27,8 +27,8 @@ from emulator.protocols.overlays.small_world.parameters import SmallWorldParamet
 from trellis.v1.overlay import Contact, Goodbye, Profile, ProfileExchange
 
 _WORD_COUNTS: Final = 2.5
-"""Rounds of silence after which what a peer said last does not count: the link may exist in this peer's
-eyes only."""
+"""The rounds of silence after which the last word of a peer no longer counts: perhaps only this peer sees the
+link."""
 
 
 _PLACES: Final = PeerPositions()
@@ -53,7 +53,7 @@ class RidingSystem(Interface):
 
 
 class Link:
-    """A peer that this one exchanges profiles with."""
+    """A peer with which this one exchanges profiles."""
 
     __slots__ = ("heard", "peer", "profile", "said")
 
@@ -61,12 +61,12 @@ class Link:
         self.peer = profile.peer
         self.profile = profile
         self.heard = heard
-        """The time at which anybody last heard from the peer (s of trial time)."""
+        """The time at which any peer last heard from the peer (s of trial time)."""
         self.said: ProfileExchange | None = None
-        """Its last heartbeat, if it has sent one and has not been silent for too long since."""
+        """The peer's last heartbeat; None if it sent none, or has been silent for too long since."""
 
     def renew(self, profile: Profile, heard: float) -> None:
-        """Take over what is newer of what others tell."""
+        """Take over from what others tell the parts that are newer."""
         if heard > self.heard:
             self.heard = heard
         if profile is not self.profile and newer(profile, self.profile):
@@ -99,11 +99,11 @@ class SmallWorld(Overlay):
         self._version = 0
         self._heartbeats: dict[bool, ProfileExchange] = {}
         self.table: dict[int, Link] = {}
-        """The routing table, RT."""
+        """The routing table, the paper's RT."""
         self.incoming: dict[int, Link] = {}
-        """Peers that have this one in their table, or lately had or were in this one's."""
+        """The peers that have this one in their table, or that lately had it or were in this one's."""
         self.links_version = 0
-        """Changes whenever a link comes, goes, or says something new."""
+        """A count that grows whenever a link comes, goes, or says something new."""
         self._kinds: dict[str, list[int]] = {}
         self._silent: dict[int, float] = {}
         """The times at which peers turned out to be unreachable, or left."""
@@ -136,7 +136,7 @@ class SmallWorld(Overlay):
 
     @property
     def profile(self) -> Profile:
-        """This peer's description of itself, as others get it."""
+        """This peer's profile, as others get it."""
         profile = self._profile
         if profile is None:
             self._version += 1
@@ -188,7 +188,7 @@ class SmallWorld(Overlay):
         return known
 
     def links(self) -> list[Link]:
-        """Neighbours in both directions."""
+        """Return the neighbours in both directions."""
         return [*self.table.values(), *self.incoming.values()]
 
     def sample(self, count: int) -> Sequence[int]:
@@ -210,7 +210,7 @@ class SmallWorld(Overlay):
         return neighbours[:count]
 
     def _round(self) -> None:
-        """Algorithm 1, lines 6 and 7."""
+        """Run a round (Algorithm 1, lines 6 and 7)."""
         self._drop_stale()
         self._tman.exchange()
         if self._system is not None:
@@ -282,7 +282,7 @@ class SmallWorld(Overlay):
         self.environment.report_gone(sender)
 
     def _removed(self, link: Link) -> None:
-        """A link has left the table."""
+        """Note that a link has left the table."""
         self.links_version += 1
         self._rebuild_routes()
         self.tell_change(_contact(link), False)
@@ -297,7 +297,7 @@ class SmallWorld(Overlay):
         return self.profile
 
     def _select(self, told: Sightings) -> None:
-        """Algorithm 4 over all whom this peer knows of and those it was `told` of."""
+        """Select neighbours (Algorithm 4) among all known peers and those that this one was `told` of."""
         self._renew_neighbours(told)
         self._renew_neighbours(self._newscast.view())
         known = self._neighbours_seen()
@@ -323,7 +323,7 @@ class SmallWorld(Overlay):
             self._replace_table(selected)
 
     def _renew_neighbours(self, hearsay: Sightings) -> None:
-        """Take over what is newer of what others tell of this peer's neighbours."""
+        """Take over the newer part of what others tell of this peer's neighbours."""
         links = list(self.table.values())
         _PLACES.clear()
         place: i64
@@ -337,7 +337,7 @@ class SmallWorld(Overlay):
     def _add_candidates(self, candidates: Sightings, sightings: Sightings) -> None:
         """Keep the latest word of each peer that is not known to be silent.
 
-        Nobody comes back by word from before its silence.
+        Word from before its silence does not bring a peer back.
         """
         oldest = self.environment.now - self._stale
         own: i64 = self._own.peer
@@ -359,7 +359,7 @@ class SmallWorld(Overlay):
                 candidates.replace(known, sightings.profiles[int(place)], heard)
 
     def _link_to(self, candidates: Sightings, place: i64) -> Link:
-        """The link to a selected peer: the one that there is, or a new one."""
+        """Return the link to a selected peer: the present one, or a new one."""
         profile, heard = candidates.profiles[int(place)], candidates.heard[place]
         link = self.table.get(profile.peer)
         if link is None:
@@ -376,7 +376,7 @@ class SmallWorld(Overlay):
         for peer, link in former.items():
             if peer not in selected:
                 if link.said is not None:
-                    # It may still count on this link for a round; both sides let it fade alike.
+                    # The peer may still count on this link for a round; both sides let it fade alike.
                     self.incoming[peer] = link
                 self.tell_change(_contact(link), False)
         for peer, link in selected.items():

@@ -1,4 +1,4 @@
-"""What the small-world overlay can be told."""
+"""The parameters of the small-world overlay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.files.quantities import Duration
 
 
 class SmallWorldParameters(BaseModel):
-    """What all systems over this overlay share."""
+    """The parameters that all systems over this overlay share."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,4 +26,4 @@ class SmallWorldParameters(BaseModel):
 
 
 class SmallWorldRingParameters(SmallWorldParameters):
-    """All neighbours but the two on the ring are small-world links."""
+    """The parameters of the ring alone: all neighbours but the two on the ring are small-world links."""

@@ -1,4 +1,4 @@
-"""A peer's memory of the profiles of others: where they are on the ring, and how alike they are."""
+"""A peer's memory of how other peers rate: where they are on the ring, and how alike their interests are."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from trellis.v1.overlay import Profile
 
 _ROWS: Final = 128
 _BITS: Final = 62
-"""Bits of a distance that are kept, the highest ones: far fewer tell peers apart."""
+"""The highest bits of a distance, which are kept: far fewer tell peers apart."""
 
 
 class Ratings:
-    """A store of what follows from this peer's profile and those of others, computed when it is asked for.
+    """A store of values computed from this peer's profile and those of others, when they are asked for.
 
-    Most peers that an exchange tells of were told of in the last one too. A row is found by the peer's
-    number; peers that share a row take turns, and what is not remembered is computed again.
+    Most peers that an exchange tells of were in the last exchange too. A row is found by the peer's number;
+    peers that share a row replace each other, and what is not remembered is computed again.
     """
 
     def __init__(self, space: Ring, identifier: int) -> None:
-        """`identifier` of the peer that remembers."""
+        """`identifier` is that of the peer that remembers."""
         self._shift = space.bits - _BITS
         self._place = i64(identifier >> self._shift)
         self._own: Profile | None = None
@@ -34,7 +34,7 @@ class Ratings:
         self._orders = vec[i64]([i64(0)] * _ROWS)
 
     def row(self, own: Profile, other: Profile) -> i64:
-        """Find or compute the ratings of another peer; they stay in this row until the next call."""
+        """Find or compute the ratings of another peer. They stay in the returned row until the next call."""
         if own is not self._own:
             self._own = own
             self._rated = [None] * _ROWS
@@ -53,15 +53,15 @@ class Ratings:
         return row
 
     def utility(self, row: i64) -> float:
-        """Equation 1 of Vitis."""
+        """Return the utility by Equation 1 of Vitis."""
         return self._utilities[row]
 
     def clockwise(self, row: i64) -> i64:
-        """The distance from this peer clockwise to the other one, in units of 2^-62 of the ring."""
+        """Return the distance from this peer clockwise to the other one, in units of 2^-62 of the ring."""
         return self._clockwise[row]
 
     def order(self, row: i64) -> i64:
-        """A number that puts peers in an order that differs from peer to peer."""
+        """Return a number that orders peers, in a different order at each peer."""
         return self._orders[row]
 
 

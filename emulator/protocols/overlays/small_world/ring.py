@@ -11,7 +11,7 @@ from emulator.protocols.overlays.small_world.parameters import SmallWorldRingPar
 
 
 class SmallWorldRing(SmallWorld):
-    """One peer. What it tells of itself never changes while it is up."""
+    """One peer. Its profile never changes while it is up."""
 
     def __init__(self, environment: Environment, parameters: SmallWorldRingParameters) -> None:
         super().__init__(environment, parameters, small_world_links=parameters.routing_table - 2)

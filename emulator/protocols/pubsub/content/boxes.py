@@ -1,8 +1,8 @@
-"""Boxes with owners, and which of them cover a box, or lie in one.
+"""A set of boxes with owners that finds which boxes cover another box, or lie in it.
 
-Each attribute's domain is divided into cells. A row of bits tells for each cell which boxes begin there or
-behind it, and another one which end there or before it. Two rows for each attribute leave few boxes to
-compare.
+Each attribute's domain is divided into cells. For each cell, one row of bits tells which boxes begin there or
+behind it, and another row tells which boxes end there or before it. Two rows for each attribute leave few
+boxes to compare.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from mypy_extensions import i64
 from emulator.protocols.pubsub.content.space import Box
 
 CELLS: Final = 64
-"""Of an attribute's domain."""
+"""The number of cells of an attribute's domain."""
 BITS: Final = 63
-"""Of a word: with the sign no word would be the same when interpreted."""
+"""The bits used of a word. The sign bit is left out, or words would differ between interpreted and compiled
+code."""
 
 
 class Rows:
-    """Rows of bits, each as long as the number of words that is asked for."""
+    """Rows of bits that all have the same length, which grows by whole words."""
 
     __slots__ = ("_count", "width", "words")
 
     def __init__(self, count: int) -> None:
         self._count: i64 = count
         self.width: i64 = 1
-        """Words in a row."""
+        """The number of words in a row."""
         self.words = vec[i64]([i64(0)] * count)
-        """Row after row."""
+        """The words of all rows, row after row."""
 
     def widen(self, width: i64) -> None:
-        """Have so many words in each row."""
+        """Make each row this many words long, and keep its bits."""
         before, self.words = self.words, vec[i64]([i64(0)] * int(self._count * width))
         row: i64
         word: i64
@@ -45,7 +46,7 @@ class Rows:
         self.width = width
 
     def mark(self, first: i64, last: i64, slot: i64, there: bool) -> None:
-        """Set or clear one bit of the rows from `first` to `last`."""
+        """Set or clear the bit of one slot in the rows from `first` to `last`."""
         bit = _bit(slot)
         words, width = self.words, self.width
         place = first * width + slot // BITS
@@ -58,14 +59,14 @@ class Rows:
             place += width
 
     def narrow(self, found: vec[i64], row: i64) -> None:
-        """Leave in `found` what the row has too."""
+        """Keep in `found` only the bits that the row has too."""
         words, begin = self.words, row * self.width
         word: i64
         for word in range(self.width):
             found[word] = found[word] & words[begin + word]
 
     def exclude(self, found: vec[i64], row: i64) -> None:
-        """Leave in `found` what the row has not."""
+        """Clear in `found` the bits that the row has."""
         words, begin = self.words, row * self.width
         word: i64
         for word in range(self.width):
@@ -79,9 +80,9 @@ class Held:
 
     def __init__(self) -> None:
         self.slots: dict[Box, int] = {}
-        """Their places."""
+        """The slots of the boxes."""
         self.bits = vec[i64]()
-        """The same, as many words as it takes."""
+        """The same slots as bits, in as many words as they need."""
 
     def mark(self, slot: i64) -> None:
         while i64(len(self.bits)) <= slot // BITS:
@@ -93,7 +94,7 @@ class Held:
 
 
 class Boxes:
-    """Boxes, each once for an owner (a number)."""
+    """A set of pairs of a box and its owner, which is a number."""
 
     def __init__(self, region: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> None:
         """Most boxes will lie in `region`; `lows` and `highs` bound it where it has no end of its own."""
@@ -106,17 +107,17 @@ class Boxes:
             ]
         )
         self._begin = Rows(CELLS * len(self._lows))
-        """The boxes that begin in a cell or behind it."""
+        """For each cell, the boxes that begin in it or behind it."""
         self._end = Rows(CELLS * len(self._lows))
-        """The boxes that end in a cell or before it."""
+        """For each cell, the boxes that end in it or before it."""
         self._all = Held()
         self._found = vec[i64]([i64(0)])
-        """What is left of the boxes while they are narrowed down."""
+        """The bits of the boxes that are still candidates while a query narrows them down."""
         self._boxes: list[Box | None] = []
         self._owners: list[int] = []
         self._free: list[int] = []
         self._held: dict[int, Held] = {}
-        """By owner."""
+        """The boxes of each owner, by owner."""
 
     def __len__(self) -> int:
         return len(self._boxes) - len(self._free)
@@ -126,7 +127,7 @@ class Boxes:
         return held is not None and box in held.slots
 
     def owners_of(self, box: Box) -> list[int]:
-        """Those that have this very box."""
+        """Return the owners that have this very box."""
         return [owner for owner, held in self._held.items() if box in held.slots]
 
     def boxes_of(self, owner: int) -> list[Box]:
@@ -134,13 +135,13 @@ class Boxes:
         return [] if held is None else list(held.slots)
 
     def items(self) -> Iterator[tuple[Box, int]]:
-        """All boxes with their owners."""
+        """Yield all boxes with their owners."""
         for owner, held in self._held.items():
             for box in held.slots:
                 yield box, owner
 
     def add(self, box: Box, owner: int) -> bool:
-        """Whether it was not there yet."""
+        """Add a box of an owner. Returns whether it was new."""
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = Held()
@@ -163,7 +164,7 @@ class Boxes:
         return True
 
     def discard(self, box: Box, owner: int) -> bool:
-        """Whether it was there."""
+        """Remove a box of an owner. Returns whether it was there."""
         held = self._held.get(owner)
         slot = None if held is None else held.slots.pop(box, None)
         if held is None or slot is None:
@@ -178,7 +179,7 @@ class Boxes:
         return True
 
     def discard_all(self, owner: int) -> list[Box]:
-        """Remove what an owner has; what it was."""
+        """Remove all boxes of an owner and return them."""
         boxes = self.boxes_of(owner)
         for box in boxes:
             self.discard(box, owner)
@@ -205,7 +206,7 @@ class Boxes:
         return False
 
     def covered(self, box: Box, owner: int | None = None, but: int | None = None) -> list[tuple[Box, int]]:
-        """The boxes that this one covers, with their owners: one owner's, or those of all but one."""
+        """Return the boxes that this box covers, with their owners: of one owner, or of all but one."""
         held = self._all if owner is None else self._held.get(owner)
         if held is None:
             return []
@@ -226,7 +227,10 @@ class Boxes:
         return inside
 
     def volume(self, box: Box) -> float:
-        """The share of the region that a box takes, at most 1; sets count as what they span. To sort by."""
+        """Return the share of the region that a box takes, at most 1, as a key to sort by.
+
+        A set counts as its span.
+        """
         share = 1.0
         index: i64
         for index in range(len(self._lows)):
@@ -237,7 +241,7 @@ class Boxes:
         return share
 
     def _take(self, held: Held) -> None:
-        """Begin with the boxes of one owner."""
+        """Begin a query with the boxes of one owner as its candidates."""
         bits, found = held.bits, self._found
         word: i64
         for word in range(len(bits)):
@@ -246,7 +250,7 @@ class Boxes:
             found[word] = 0
 
     def _left(self) -> list[int]:
-        """The places of the boxes that are left."""
+        """Return the slots of the boxes that are still candidates."""
         places: list[int] = []
         found = self._found
         word: i64
@@ -275,15 +279,16 @@ class Boxes:
             self._mark_cells(box, index, first, last, slot, there)
 
     def _mark_cells(self, box: Box, index: i64, first: i64, last: i64, slot: i64, there: bool) -> None:
-        """The rows of one attribute, whose cells from `first` to `last` the box touches."""
+        """Mark a box in one attribute's rows; it touches the cells from `first` to `last`."""
         row = CELLS * index
-        # Nobody asks which begin in the first cell or behind it, or end in the last one or before it.
+        # No query reads the rows "begin in the first cell or behind it" and "end in the last cell or before
+        # it".
         self._begin.mark(row + 1, row + first, slot, there)
         self._end.mark(row + last, row + CELLS - 2, slot, there)
 
 
 def _bit(slot: i64) -> i64:
-    """The bit of a place in its word."""
+    """Return the bit of a slot in its word."""
     # The compiler takes a shifted literal for a number of 32 bits.
     bit: i64 = 1
     bit <<= slot % BITS
@@ -291,7 +296,7 @@ def _bit(slot: i64) -> i64:
 
 
 def places_in(bits: i64, word: i64, places: list[int]) -> None:
-    """Add the places of a word's bits, the lowest first."""
+    """Append the slots of a word's bits to `places`, the lowest first."""
     while bits:
         bit = bits & -bits
         bits ^= bit

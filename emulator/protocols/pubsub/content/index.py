@@ -1,8 +1,8 @@
-"""An index of boxes with owners by points: which of them hold one.
+"""An index that finds which of many boxes with owners hold a point.
 
-A row of bits tells for each cell of an attribute's domain which boxes touch it, and another one which hold
-all of it. The boxes that may hold a point have their bits in the cells of all its values; those that hold all
-these cells need no comparison.
+For each cell of an attribute's domain, one row of bits tells which boxes touch the cell, and another row
+tells which boxes hold all of it. A box that may hold a point has its bits in the cells of all the point's
+values; a box that holds all of these cells needs no comparison.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from emulator.protocols.pubsub.content.space import Box, Values
 
 
 class BoxIndex(Boxes):
-    """Boxes, each once for an owner (a number), that points are looked up in."""
+    """A set of pairs of a box and its owner (a number), in which points are looked up."""
 
     def __init__(self, region: Box, lows: tuple[float, ...], highs: tuple[float, ...]) -> None:
         """Most points will lie in `region`; `lows` and `highs` bound it where it has no end of its own."""
         super().__init__(region, lows, highs)
         self.compared = 0
-        """Boxes that a point was compared with one by one."""
+        """The number of boxes that points were compared with one by one."""
         self._touched = Rows(CELLS * len(lows))
         self._whole = Rows(CELLS * len(lows))
         self._sure = vec[i64]([i64(0)])
-        """Of those that are left, the ones that need no comparison."""
+        """The bits of those candidates that hold the point without a comparison."""
 
     def owners_matching(self, values: Values, but: int | None = None) -> list[int]:
-        """The owners of boxes that hold the point, without `but`."""
+        """Return the owners of boxes that hold the point, without the owner `but`."""
         self._look_up(values)
         return [
             owner
@@ -37,7 +37,7 @@ class BoxIndex(Boxes):
         ]
 
     def _look_up(self, values: Values) -> None:
-        """Find the boxes that may hold the point, and those that do without a look at them."""
+        """Find the boxes that may hold the point, and those that hold it without a comparison."""
         self._take(self._all)
         found, sure = self._found, self._sure
         word: i64
@@ -98,7 +98,8 @@ class BoxIndex(Boxes):
                 self._touched.mark(cell, cell, slot, there)
             return
         self._touched.mark(row + first, row + last, slot, there)
-        # Values of the cells at the ends may lie outside, unless the box reaches to the domain's end.
+        # A value in the first or last cell may lie outside of the box, unless the box reaches to the domain's
+        # end.
         begin = first if box.lows[index] <= self._lows[index] else first + 1
         end = last if box.highs[index] >= self._highs[index] else last - 1
         self._whole.mark(row + begin, row + end, slot, there)

@@ -1,4 +1,4 @@
-"""What the clients of one server want."""
+"""The interests of one server's clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from emulator.protocols.pubsub.content.space import Box, EventSpace, Values
 
 
 class Interests:
-    """Boxes by the numbers under which they were added."""
+    """The boxes that clients want, by the number that each got when it was added."""
 
     def __init__(self, space: EventSpace) -> None:
         self.boxes: dict[int, Box] = {}
@@ -15,14 +15,14 @@ class Interests:
         self._last = 0
 
     def add(self, box: Box) -> int:
-        """Somebody wants the box; the number of this interest."""
+        """Add a box that a client wants. Returns the number of this interest."""
         self._last += 1
         self.boxes[self._last] = box
         self._index.add(box, self._last)
         return self._last
 
     def remove(self, box: Box) -> int | None:
-        """Somebody wants it no more; the number of the interest that ends, None if there was none."""
+        """Remove an interest in the box. Returns its number, None if no client wanted the box."""
         number = next((number for number, held in self.boxes.items() if held == box), None)
         if number is not None:
             del self.boxes[number]
@@ -31,9 +31,9 @@ class Interests:
 
     @property
     def compared(self) -> int:
-        """Subscriptions that events were compared with."""
+        """The number of subscriptions that events were compared with."""
         return self._index.compared
 
     def want(self, values: Values) -> bool:
-        """Whether somebody here wants the event."""
+        """Whether a client of this server wants the event."""
         return bool(self._index.owners_matching(values))

@@ -1,11 +1,12 @@
-"""The links of one server on one tree: it has a parent, or is the root, and has children.
+"""The links of one server on one tree: to its parent, unless it is the root, and to its children.
 
 A child attaches to the first of its candidates that answers, and asks it from time to time whether it is
-still there. Candidates lie before a server in an order that all agree on, so there is no cycle, whoever
-fails. While servers do not agree yet, a parent's path to the root shows what would be one.
+still there. The candidates of a server lie before it in an order that all servers agree on, so there is no
+cycle, whichever servers fail. While servers do not agree yet, a parent's path to the root shows a child which
+link would close a cycle.
 
-A child that goes over to another parent has both for a short time, until all know what is wanted over the new
-link: no event is missed. Those that come over both are routed once.
+A child that changes its parent keeps both for a short time, until the new one knows what is wanted over its
+link, so no event is missed. A server routes an event that comes over both links once.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from emulator.contract.protocol import Environment, Message, Timer
 from trellis.v1.filters import TreeAnswer, TreeAttachment, TreeBeat, TreeDetachment
 
 _SILENT_BEATS: Final = 3.5
-"""Beats after which a child that says nothing is given up."""
+"""A child that says nothing for this many beats is given up."""
 _BEATS_TO_IMPROVE: Final = 5
-"""Beats after which a server asks its best candidate again, if another one is its parent."""
+"""A server whose parent is not its best candidate asks that candidate again after this many beats."""
 _LONGEST: Final = 100
-"""Servers of a path that are told."""
+"""The most servers of a path that are told."""
 _OVERLAP: Final = 5.0
-"""Beats for which a parent is kept after another one took its place: the new one may lose its own."""
+"""The beats for which the former parent is kept, because the new one may still lose its own parent."""
 _MOST_MISSES: Final = 3
-"""Beats in a row without an answer after which a parent is given up."""
+"""A parent that does not answer this many beats in a row is given up."""
 
 
 class TreeLinks:
-    """Parent and children."""
+    """The parent and the children of one server on one tree."""
 
     def __init__(
         self,
@@ -50,16 +51,16 @@ class TreeLinks:
         self._beat = beat
         self.parent: int | None = None
         self.children: dict[int, float] = {}
-        """When each was last heard of."""
+        """The trial time in seconds at which each child was last heard from, by child."""
         self.claims_root = False
-        """Whether this server is the root by what it knows, though others may not know yet."""
+        """Whether this server takes itself for the root, which others may not know yet."""
         self.closing = False
-        """Whether this server is about to leave: nobody attaches to it any more."""
+        """Whether this server is about to leave, so that no other server may attach to it."""
         self._formers: dict[int, Timer] = {}
-        """Parents before, while they are kept."""
+        """The former parents that are still kept, with the timers that end their links."""
         self._stopped = False
         self._path: list[int] = []
-        """From the parent's parent to the root, as the parent told."""
+        """The path from the parent's parent to the root, as the parent told it."""
         self._candidates: list[int] = []
         self._trying: int | None = None
         self._request: Timer | None = None
@@ -74,20 +75,20 @@ class TreeLinks:
 
     @property
     def attached(self) -> bool:
-        """Whether this is the root or has a parent."""
+        """Whether this server is the root or has a parent."""
         return self.parent is not None or not self._candidates
 
     @property
     def path(self) -> list[int]:
-        """From the parent to the root, as far as it is known."""
+        """The path from the parent to the root, as far as this server knows it."""
         return [] if self.parent is None else [self.parent, *self._path][:_LONGEST]
 
     def aim(self, candidates: Sequence[int], hope: float = 0.0) -> None:
-        """Be the child of one of these, the first if it is there; be the root if there are none.
+        """Become a child of the first of these candidates that answers; become the root if there are none.
 
-        A parent that is among them is kept; another one, until a candidate has taken this server. For `hope`
-        seconds only the first is asked: servers that start together need not change their parents when all
-        are there.
+        A parent that is among the candidates is kept; another parent is kept until a candidate has accepted
+        this server. For `hope` seconds only the first candidate is asked, so that servers that start together
+        need not change their parents when all are up.
         """
         self._hopes_until = self._environment.now + hope
         self._candidates = list(candidates)
@@ -98,7 +99,7 @@ class TreeLinks:
         self._seek()
 
     def switch(self, parent: int) -> None:
-        """Be the child of this candidate instead."""
+        """Become a child of this candidate instead."""
         self._candidates = [parent, *(other for other in self._candidates if other != parent)]
         if self.parent is None:
             self._stop_trying()
@@ -107,7 +108,7 @@ class TreeLinks:
             self._improve(parent)
 
     def stop(self, graceful: bool) -> None:
-        """Be on the tree no more."""
+        """Leave the tree."""
         self._stopped = True
         self._timer.cancel()
         self._stop_trying()
@@ -118,7 +119,7 @@ class TreeLinks:
                 self._environment.send(neighbour, TreeDetachment(*self._table))
 
     def lose(self, peer: int) -> None:
-        """The peer is gone, or says that it is no neighbour."""
+        """Drop the links to a peer that is gone, or that says it is no neighbour."""
         if self.children.pop(peer, None) is not None:
             self._closed(peer)
         if self._forget_former(peer):
@@ -129,7 +130,7 @@ class TreeLinks:
             self._seek()
 
     def on_attachment(self, child: int) -> TreeAnswer:
-        """A peer asks to be a child."""
+        """Answer a peer that asks to be a child."""
         if self.closing:
             return TreeAnswer(False)
         if child in self.path:
@@ -142,7 +143,7 @@ class TreeLinks:
         return TreeAnswer(True, self.path)
 
     def on_beat(self, child: int) -> TreeAnswer:
-        """A child asks whether it is one."""
+        """Answer a child that asks whether it is one."""
         if child not in self.children:
             return TreeAnswer(False)
         self.children[child] = self._environment.now
@@ -176,7 +177,8 @@ class TreeLinks:
         self._trying = self._request = None
         self._misses = 0
         self._forget_former(candidate)
-        # The link to a former child stays, so it must not end when that one sends no beats.
+        # The link to a former child becomes the link to the parent, so it must not end when no beats come
+        # from there.
         self.children.pop(candidate, None)
         self._change_parent(candidate)
         self._opened(candidate)
@@ -189,14 +191,14 @@ class TreeLinks:
             self._request = None
 
     def _change_parent(self, parent: int | None) -> None:
-        """Have another parent, or none; the one before is kept a little longer."""
+        """Take another parent, or none. The former parent is kept a little longer."""
         before, self.parent = self.parent, parent
         if before is not None and before != parent:
             leave = partial(self._leave_former, before)
             self._formers[before] = self._environment.set_timer(_OVERLAP * self._beat, leave)
 
     def _leave_parent(self) -> None:
-        """Have none, at once."""
+        """Leave the parent at once and have none."""
         parent = self.parent
         if parent is not None:
             self._change_parent(None)
@@ -208,7 +210,7 @@ class TreeLinks:
         self._environment.send(former, TreeDetachment(*self._table))
 
     def _forget_former(self, peer: int) -> bool:
-        """It is no former parent any more; whether it was one."""
+        """Forget a former parent. Returns whether the peer was one."""
         timer = self._formers.pop(peer, None)
         if timer is not None:
             timer.cancel()
@@ -233,7 +235,7 @@ class TreeLinks:
             )
 
     def _improve(self, better: int) -> None:
-        """Go over to the best candidate, if it is there by now."""
+        """Attach to the best candidate if it is up by now."""
 
         def answered(answer: Message) -> None:
             assert isinstance(answer, TreeAnswer)
@@ -263,7 +265,7 @@ class TreeLinks:
             self._request = self._environment.set_timer(self._patience, self._seek)
 
     def _missed(self, parent: int) -> None:
-        """A single beat may be lost; that a peer is down is told by `lose`."""
+        """Note that a parent did not answer a beat, which may be lost; `lose` tells when a peer is down."""
         self._misses += 1
         if self._misses >= _MOST_MISSES and parent == self.parent:
             self.lose(parent)

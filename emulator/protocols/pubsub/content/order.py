@@ -1,4 +1,4 @@
-"""The parents that a server may have on a tree that was laid out, so that repair makes no cycle."""
+"""The candidates for a server's parent on a tree that was laid out, chosen so that repair makes no cycle."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Final
 
 _STAND_INS: Final = 8
-"""Servers at the top of the tree that take the root's place if all of a server's ancestors are down."""
+"""The servers at the top of the tree that replace the root for a server whose ancestors are all down."""
 ROOT: Final = -1
 
 
 def candidates(parents: Mapping[int, int], server: int) -> list[int]:
-    """The parents that a server may have, the best first: its ancestors, then the first of the tree.
+    """Return the candidates for a server's parent, the best first: its ancestors, then the top of the tree.
 
-    All lie before it in the order of the tree's levels, so that whoever fails, there is never a cycle. A
-    server that was not laid out on the tree comes after all others.
+    All of them lie before the server in the order of the tree's levels, so there is never a cycle, whichever
+    servers fail. A server that was not laid out on the tree comes after all others.
     """
     found: list[int] = []
     at = parents.get(server, ROOT)
@@ -30,7 +30,7 @@ def candidates(parents: Mapping[int, int], server: int) -> list[int]:
 
 
 def _first(parents: Mapping[int, int]) -> list[int]:
-    """The first servers in the order of the tree's levels."""
+    """Return the first servers in the order of the tree's levels."""
     order = [server for server, parent in parents.items() if parent == ROOT]
     place = 0
     while place < len(order) < _STAND_INS:

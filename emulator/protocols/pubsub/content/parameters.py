@@ -1,4 +1,4 @@
-"""What can be chosen of all systems that route by content between servers."""
+"""The parameters of all systems that route by content between servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.files.quantities import Duration
 
 
 class ContentParameters(BaseModel):
-    """The event space."""
+    """The parameters of the event space."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,7 +27,7 @@ class ContentParameters(BaseModel):
 
 
 class FilterParameters(ContentParameters):
-    """Filter-based routing on trees."""
+    """The parameters of filter-based routing on trees."""
 
     beat: Duration = Field(1.0, gt=0, description="period in which a server asks its parent whether it is up")
     patience: Duration = Field(1.0, gt=0, description="silence after which a request is made again; open")

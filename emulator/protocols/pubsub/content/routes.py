@@ -1,9 +1,9 @@
 """The routing table of one server on one tree, with covering (Siena, Carzaniga et al., TOCS 2001, section 4).
 
-A neighbour is told the boxes that are wanted on this side of the link: what the server's own subscribers and
-its other neighbours want, without the boxes that another one of these covers. When a covering box is taken
-back, those that only it covered are told (un-covering). The neighbour drops what a new box covers by itself,
-so nobody tells it to.
+A server tells each neighbour the boxes that are wanted on its own side of the link: those of its own
+subscribers and of its other neighbours, without the boxes that another one of these covers. When a covering
+box is withdrawn, the server tells the boxes that only this one covered (un-covering). A neighbour that gets a
+new box drops the boxes that it covers by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from emulator.protocols.pubsub.content.space import Box, Values
 
 
 class FilterRoutes:
-    """Who wants what, and what neighbours are told of it."""
+    """The boxes that neighbours and subscribers want, and those that neighbours were told."""
 
     def __init__(
         self,
@@ -25,19 +25,22 @@ class FilterRoutes:
         highs: tuple[float, ...],
         tell: Callable[[int, Box, bool], None],
     ) -> None:
-        """Boxes lie in `region`. `tell(neighbour, box, there)` hears of each change of what it is told."""
+        """Boxes lie in `region`.
+
+        `tell(neighbour, box, there)` is called for each box that a neighbour is to hear of.
+        """
         self.table = BoxIndex(region, lows, highs)
-        """What each neighbour has told."""
+        """The boxes that each neighbour wants, as it has told."""
         self.own = BoxIndex(region, lows, highs)
-        """What the subscribers here want, by their numbers."""
+        """The boxes that subscribers at this server want, by the subscribers' numbers."""
         self.neighbours: dict[int, None] = {}
         self._told = Boxes(region, lows, highs)
         self._tell = tell
 
     def open(self, neighbour: int) -> None:
-        """Tell the neighbour all from the start, over a new link or one that was there.
+        """Tell the neighbour all boxes from the start, over a new link or an old one.
 
-        What it has told holds until it tells anew: no event goes astray meanwhile.
+        What the neighbour has told holds until it tells anew, so no event goes astray meanwhile.
         """
         self._told.discard_all(neighbour)
         self.neighbours[neighbour] = None
@@ -47,7 +50,7 @@ class FilterRoutes:
             self._offer(neighbour, box)
 
     def close(self, neighbour: int) -> None:
-        """The link is gone, and all that came over it."""
+        """Forget a link that is gone, and all that came over it."""
         if neighbour in self.neighbours:
             del self.neighbours[neighbour]
             self._told.discard_all(neighbour)
@@ -59,7 +62,7 @@ class FilterRoutes:
             self._withdrawn(box, neighbour)
 
     def add(self, neighbour: int, box: Box) -> None:
-        """The neighbour wants `box`, which takes the place of those that it covers."""
+        """Note that the neighbour wants `box`, which replaces the boxes that it covers."""
         for covered, _ in self.table.covered(box, neighbour):
             if covered != box:
                 self.table.discard(covered, neighbour)
@@ -67,26 +70,26 @@ class FilterRoutes:
             self._offer_to_all(box, neighbour)
 
     def remove(self, neighbour: int, box: Box) -> None:
-        """The neighbour wants `box` no more."""
+        """Note that the neighbour no longer wants `box`."""
         if self.table.discard(box, neighbour):
             self._withdrawn(box, neighbour)
 
     def add_own(self, subscriber: int, box: Box) -> None:
-        """A subscriber here wants `box`."""
+        """Note that a subscriber here wants `box`."""
         if self.own.add(box, subscriber):
             self._offer_to_all(box, None)
 
     def remove_own(self, subscriber: int, box: Box) -> None:
-        """A subscriber here wants `box` no more."""
+        """Note that a subscriber here no longer wants `box`."""
         if self.own.discard(box, subscriber):
             self._withdrawn(box, None)
 
     def next_hops(self, values: Values, sender: int | None) -> list[int]:
-        """The neighbours that an event goes on to."""
+        """Return the neighbours that an event goes on to."""
         return self.table.owners_matching(values, sender)
 
     def told(self, neighbour: int) -> list[Box]:
-        """All that the neighbour is told."""
+        """Return all boxes that the neighbour was told."""
         return self._told.boxes_of(neighbour)
 
     def _offer_to_all(self, box: Box, come_from: int | None) -> None:
@@ -95,7 +98,7 @@ class FilterRoutes:
                 self._offer(neighbour, box)
 
     def _offer(self, neighbour: int, box: Box) -> None:
-        """Tell the neighbour unless it knows a box that covers this one (covering)."""
+        """Tell the neighbour of `box`, unless it knows a box that covers this one (covering)."""
         if self._told.any_covers(box, neighbour):
             return
         for covered, _ in self._told.covered(box, neighbour):
@@ -104,7 +107,7 @@ class FilterRoutes:
         self._tell(neighbour, box, True)
 
     def _withdrawn(self, box: Box, come_from: int | None) -> None:
-        """Take `box` back from those who were told it for this reason alone, and uncover what it covered."""
+        """Withdraw `box` where nothing else asks for it, and uncover what it covered."""
         holders = self.table.owners_of(box)
         if self.own.owners_of(box):
             return
@@ -121,6 +124,6 @@ class FilterRoutes:
                 self._offer(neighbour, found)
 
     def _largest_first(self, boxes: Iterable[Box]) -> list[Box]:
-        """Each once; equally large ones as they come, so that every run has the same order."""
+        """Return each box once, the largest first; equal volumes are ordered by bounds."""
         keys = {box: (self._told.volume(box), box.lows, box.highs) for box in boxes}
         return sorted(keys, key=keys.__getitem__, reverse=True)

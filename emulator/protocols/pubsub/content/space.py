@@ -1,7 +1,7 @@
-"""The event space: attributes in an order that everybody knows, and boxes of it.
+"""The event space: attributes in an order that all peers know, and boxes in this space.
 
-A box is a conjunction: for each attribute a closed range or a set of values. An attribute that an event does
-not have has the value -inf there, which no subscription that names the attribute asks for; one that does not
+A box is a conjunction: for each attribute a closed range or a set of values. An event has the value -inf for
+an attribute that it lacks. A subscription that names the attribute never asks for -inf; one that does not
 name it asks for any value, -inf included. So every event is a point, and boxes can be cut at any place.
 """
 
@@ -23,7 +23,7 @@ Values = Sequence[float]
 
 
 class Box:
-    """Equal boxes are equal keys. Nobody changes one."""
+    """An immutable box in the event space. Equal boxes are equal keys."""
 
     __slots__ = ("_hash", "highs", "lows", "message", "sets")
 
@@ -33,7 +33,7 @@ class Box:
         highs: tuple[float, ...],
         sets: tuple[frozenset[float] | None, ...] | None = None,
     ) -> None:
-        """`lows` and `highs` are those of the sets too; `sets` is None if there is none.
+        """`lows` and `highs` bound the sets too; `sets` is None if the box has no set.
 
         A set of one value is kept as a range, so that boxes that hold the same points are equal.
         """
@@ -45,7 +45,7 @@ class Box:
         self.highs = highs
         self.sets = sets
         self.message: Filter | None = None
-        """What carries it, once it has been sent or received."""
+        """The message that carries the box, once it has been sent or received."""
         self._hash = hash((lows, highs, sets))
 
     def __hash__(self) -> int:
@@ -76,7 +76,7 @@ class Box:
         return True
 
     def covers(self, other: Box) -> bool:
-        """Whether all that is in the other one is in this one."""
+        """Whether all points of the other box are in this one."""
         lows, highs, other_lows, other_highs = self.lows, self.highs, other.lows, other.highs
         for index in range(len(lows)):
             if other_lows[index] < lows[index] or other_highs[index] > highs[index]:
@@ -90,7 +90,7 @@ class Box:
                 continue
             others = other.sets[index] if other.sets is not None else None
             if others is None:
-                # A range has more values than a set, unless it is a single one.
+                # A range has more values than a set, unless it is a single value.
                 if other.lows[index] != other.highs[index] or other.lows[index] not in members:
                     return False
             elif not others <= members:
@@ -98,7 +98,7 @@ class Box:
         return True
 
     def clip(self, zone: Box) -> Box | None:
-        """The part of this box inside a box without sets, or None if there is none."""
+        """Return the part of this box inside a box without sets, or None if there is none."""
         lows = tuple([max(a, b) for a, b in zip(self.lows, zone.lows, strict=True)])
         highs = tuple([min(a, b) for a, b in zip(self.highs, zone.highs, strict=True)])
         for index in range(len(lows)):
@@ -135,7 +135,7 @@ class EventSpace:
 
     @staticmethod
     def of(domains: Mapping[str, tuple[float, float]]) -> EventSpace:
-        """A space in the order of the names, so that all peers number the attributes alike."""
+        """Return a space in the order of the names, so that all peers number the attributes alike."""
         return _space(tuple([(name, *domains[name]) for name in sorted(domains)]))
 
     @property
@@ -144,7 +144,7 @@ class EventSpace:
         return Box((-math.inf,) * len(self.names), (math.inf,) * len(self.names))
 
     def box(self, interest: Interest) -> Box:
-        """The box of a subscription.
+        """Return the box of a subscription.
 
         Raises TypeError for a topic, ValueError for an attribute that the space does not have or that is
         asked for twice, and for an empty range or set.
@@ -166,7 +166,10 @@ class EventSpace:
         return Box(tuple(lows), tuple(highs), tuple(sets) if interest.sets else None)
 
     def place(self, event: Event) -> PlacedEvent:
-        """The event as messages carry it. Raises TypeError for a topic, ValueError for other attributes."""
+        """Return the event as messages carry it.
+
+        Raises TypeError for a topic, ValueError for other attributes.
+        """
         if event.topic is not None:
             raise TypeError("this system matches events by their attributes; the event has a topic")
         values = [ABSENT] * len(self.names)
@@ -175,7 +178,7 @@ class EventSpace:
         return PlacedEvent(event.number, event.publisher, values, event.payload)
 
     def event(self, placed: PlacedEvent, hops: int) -> Event:
-        """The event as the application gets it."""
+        """Return the event as the application gets it."""
         named = zip(self.names, placed.values, strict=True)
         attributes = {name: value for name, value in named if value != ABSENT}
         return Event(placed.event, placed.publisher, None, attributes, placed.payload, hops)
@@ -193,13 +196,14 @@ def _space(domains: tuple[tuple[str, float, float], ...]) -> EventSpace:
 
 
 _filters: Final[dict[Box, Filter]] = {}
-"""Equal boxes share one message, whichever peers of this host made them."""
+"""The messages of boxes. Equal boxes share one message, whichever peers of this host made them."""
 _boxes: Final[dict[int, Box]] = {}
-"""By the identity of the message, which the box keeps: peers of one host pass messages on by reference."""
+"""The boxes by the identity of their message, which the box keeps. Peers of one host pass messages by
+reference."""
 
 
 def filter_of(box: Box) -> Filter:
-    """The box as messages carry it."""
+    """Return the message that carries the box."""
     found = box.message
     if found is None:
         found = _filters.get(box)
@@ -215,7 +219,7 @@ def filter_of(box: Box) -> Filter:
 
 
 def box_of(message: Filter) -> Box:
-    """The box that a message carries."""
+    """Return the box that a message carries."""
     found = _boxes.get(id(message))
     if found is None:
         sets: tuple[frozenset[float] | None, ...] | None = None

@@ -1,7 +1,7 @@
-"""Changes of a set of boxes on their way to one peer: in order, none lost, none twice.
+"""Reliable streams of changes of a set of boxes to one peer: in order, without loss or repetition.
 
-One update is on its way at a time, and is sent again until it is answered. What changes meanwhile waits and
-is summed up.
+One update is on its way at a time, and is sent again until the peer answers it. Changes that happen meanwhile
+wait and are summed up.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from emulator.protocols.pubsub.content.space import Box, box_of, filter_of
 from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 _MOST: Final = 1000
-"""Boxes in one update."""
+"""The most boxes in one update."""
 
 
 class BoxStream:
-    """The way to one peer, for one table there."""
+    """The stream of changes to one table of one peer."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class BoxStream:
         self.begin()
 
     def begin(self) -> None:
-        """Send something soon, if only that there is nothing."""
+        """Send an update soon, even if there is no change to tell."""
         if not self._waiting and self._on_its_way is None and not self._ended:
             self._waiting = True
             self._environment.set_timer(self._gathering, self._send)
 
     def end(self) -> None:
-        """Send nothing more."""
+        """Send nothing any more."""
         self._ended = True
 
     @property
     def settled(self) -> bool:
-        """Whether the peer knows all."""
+        """Whether the peer has acknowledged all changes."""
         return not self._pending and not self._waiting and self._on_its_way is None
 
     def _send(self) -> None:
@@ -104,7 +104,7 @@ class BoxStream:
 
 
 class Inflow:
-    """What came from one peer for one table."""
+    """The receiver's end of the streams from one peer to one table."""
 
     __slots__ = ("_next", "_number")
 
@@ -114,7 +114,7 @@ class Inflow:
 
     @property
     def heard(self) -> bool:
-        """Whether anything came by the latest stream."""
+        """Whether any update came by the latest stream."""
         return self._next > 0
 
     def take(
@@ -124,7 +124,7 @@ class Inflow:
         add: Callable[[Box], None],
         remove: Callable[[Box], None],
     ) -> bool:
-        """Apply an update unless it came before; false if those before it are not known here."""
+        """Apply an update unless it came before. Returns False if updates before it are missing here."""
         if update.stream < self._number:
             return True
         if update.stream > self._number:

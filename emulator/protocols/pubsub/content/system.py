@@ -1,4 +1,4 @@
-"""What all systems that route by content between servers tell of themselves alike."""
+"""What the systems that route by content between servers declare alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def content_system(
     layout: str,
     misfits: str = "",
 ) -> System:
-    """A system for servers that know the attributes of its parameters, as `System`."""
+    """Return the `System` of servers that know the attributes in its parameters."""
     return System(name, title, paper, parameters, create, "content", _attributes, layout, misfits)
 
 

@@ -1,6 +1,6 @@
 """Filter-based routing on trees: the part of a server that all of its trees share.
 
-A tree is named by (epoch, tree). Siena has one; Kyra has several, drawn anew in each epoch.
+A tree is named by (epoch, tree). Siena has one tree; Kyra has several, drawn anew in each epoch.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from trellis.v1.filters import (
 )
 
 _GATHERING: Final = 0.1
-"""Seconds that a change of what a neighbour is told waits for others."""
+"""The seconds for which a change waits for others before a neighbour is told."""
 Table = tuple[int, int]
 
 
 class Streams:
-    """Numbers for streams, which grow with each session of the peer, and what all of them need."""
+    """Makes the streams of one server, with numbers that grow with each session of the peer."""
 
     def __init__(self, environment: Environment, patience: float) -> None:
         self._environment = environment
@@ -39,7 +39,7 @@ class Streams:
         self._last = environment.session << 24
 
     def to(self, peer: int, table: Table, refused: Callable[[], None]) -> BoxStream:
-        """A new stream, which replaces earlier ones to the same table."""
+        """Return a new stream, which replaces earlier ones to the same table."""
         self._last += 1
         return BoxStream(self._environment, peer, table, self._last, refused, _GATHERING, self._patience)
 
@@ -65,7 +65,7 @@ class FilterTree:
         self.links = TreeLinks(environment, table, self._opened, self._closed, beat, patience)
 
     def on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
-        """A neighbour tells what it wants."""
+        """Answer a neighbour that tells what it wants."""
         inflow = self._inflow.get(sender)
         if inflow is None:
             return FilterAnswer(False)
@@ -76,7 +76,7 @@ class FilterTree:
         return FilterAnswer(known)
 
     def stop(self, graceful: bool) -> None:
-        """Be on the tree no more."""
+        """Leave the tree."""
         self.links.stop(graceful)
         for stream in self._outflow.values():
             stream.end()
@@ -126,7 +126,7 @@ class FilterTrees:
         patience: float,
         arrived: Callable[[FilterTree, PlacedEvent, int, int], None],
     ) -> None:
-        """`arrived(tree, event, hops, sender)` hears of each event that comes over a tree."""
+        """`arrived(tree, event, hops, sender)` is called for each event that comes over a tree."""
         self._environment = environment
         self._space = space
         self._beat = beat
@@ -135,7 +135,7 @@ class FilterTrees:
         self.streams = Streams(environment, patience)
         self.trees: dict[Table, FilterTree] = {}
         self.searches = 0
-        """Events that were looked up in a table."""
+        """The number of events that were looked up in a table."""
         self._compared = 0
         environment.serve(TreeAttachment, self._on_attachment)
         environment.serve(TreeBeat, self._on_beat)
@@ -143,35 +143,35 @@ class FilterTrees:
         environment.handle(TreeEvent, self._on_event)
 
     def join(self, table: Table, region: Box) -> FilterTree:
-        """Be on a tree for the events in `region`."""
+        """Join a tree for the events in `region`."""
         tree = self.trees[table] = FilterTree(
             self._environment, table, region, self._space, self.streams, self._beat, self._patience
         )
         return tree
 
     def leave(self, table: Table) -> None:
-        """Be on the tree no more."""
+        """Leave a tree."""
         tree = self.trees.pop(table)
         tree.stop(graceful=True)
         self._compared += tree.routes.table.compared + tree.routes.own.compared
 
     def stop(self, graceful: bool) -> None:
-        """Be on no tree any more."""
+        """Leave all trees."""
         for tree in self.trees.values():
             tree.stop(graceful)
 
     def lose(self, peer: int) -> None:
-        """The peer is gone."""
+        """Drop the links to a peer that is gone."""
         for tree in list(self.trees.values()):
             tree.links.lose(peer)
 
     def search(self, tree: FilterTree, values: Values, sender: int | None) -> tuple[list[int], list[int]]:
-        """Match an event: the neighbours that it goes on to, and the subscribers here."""
+        """Match an event: return the neighbours that it goes on to, and the subscribers here."""
         self.searches += 1
         return tree.routes.next_hops(values, sender), tree.routes.own.owners_matching(values)
 
     def forward(self, tree: FilterTree, event: PlacedEvent, hops: int, neighbours: list[int]) -> None:
-        """Send an event on that has travelled `hops`."""
+        """Send an event that has travelled `hops` on to these neighbours."""
         if neighbours:
             epoch, number = tree.table
             message = TreeEvent(event, epoch, number, hops + 1)
@@ -179,12 +179,12 @@ class FilterTrees:
                 self._environment.send(neighbour, message)
 
     def on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
-        """A neighbour on a tree tells what it wants."""
+        """Answer a neighbour on a tree that tells what it wants."""
         tree = self.trees.get((update.epoch, update.tree))
         return FilterAnswer(False) if tree is None else tree.on_update(sender, update)
 
     def parents(self) -> dict[str, list[int]]:
-        """The links to parents, by kind: one kind for each tree."""
+        """Return the links to parents by kind, which is one kind for each tree."""
         found = {}
         for (epoch, number), tree in self.trees.items():
             if tree.links.parent is not None:
@@ -193,7 +193,7 @@ class FilterTrees:
 
     @property
     def compared(self) -> int:
-        """Subscriptions that events were compared with."""
+        """The number of subscriptions that events were compared with."""
         trees = self.trees.values()
         return self._compared + sum(t.routes.table.compared + t.routes.own.compared for t in trees)
 

@@ -1,4 +1,5 @@
-"""Zones of equal event rate, by k-d splits (Kyra, III.B, where the text ends: the rule is ours).
+"""Zones of equal event rate, drawn by k-d splits (Kyra, III.B; the paper leaves the rule open, so it is
+ours).
 
 A box is split in two at the value that divides the events as the numbers of zones on both sides do, on one
 attribute after the other. The zones are numbered from left to right, so neighbours in number are often
@@ -15,14 +16,14 @@ from emulator.protocols.pubsub.content.space import Box, EventSpace, Values
 
 
 def draw_zones(space: EventSpace, count: int, events: Sequence[Values] = ()) -> list[Box]:
-    """`count` boxes that part the whole space. Without events, all values of the domains are alike."""
+    """Return `count` boxes that partition the whole space. Without events, all values are equally likely."""
     found: list[Box] = []
     _split(space, space.whole, list(events), count, 0, found)
     return found
 
 
 def zone_of(zones: Sequence[Box], values: Values) -> int:
-    """The number of the zone that an event is in. Raises ValueError if the zones do not part the space."""
+    """Return the number of the zone that an event is in. Raises ValueError if no zone holds the event."""
     for number, zone in enumerate(zones):
         if zone.has(values):
             return number
@@ -30,7 +31,7 @@ def zone_of(zones: Sequence[Box], values: Values) -> int:
 
 
 def imbalance(zones: Sequence[Box], events: Sequence[Values]) -> float:
-    """The events of the fullest zone over the mean; 1 is the best possible."""
+    """Return the events of the fullest zone over the mean of all zones; 1 is the best possible."""
     counts = [0] * len(zones)
     for values in events:
         counts[zone_of(zones, values)] += 1
@@ -55,12 +56,12 @@ def _split(
                 space, above, [e for e in events if e[index] >= cut], count - left, level + turn + 1, found
             )
             return
-    # A single point is left: one zone has it, the others are empty parts of nothing.
+    # The box is a single point: one zone gets it, and the other zones are empty.
     found += [box] * count
 
 
 def _cut(space: EventSpace, box: Box, events: list[Values], index: int, share: float) -> float | None:
-    """The value from which on events are in the upper part, or None if the box cannot be cut there."""
+    """Return the value from which on events are in the upper part, or None if the box cannot be cut there."""
     low, high = max(box.lows[index], space.lows[index]), min(box.highs[index], space.highs[index])
     if not low < high:
         return None
@@ -68,18 +69,18 @@ def _cut(space: EventSpace, box: Box, events: list[Values], index: int, share: f
     if not inside:
         return low + (high - low) * share
     wanted = share * len(inside)
-    # The value in the middle, or the next one, divides the events best where many have the same.
+    # Where many events have the same value, the middle value or the next one divides them best.
     middle = inside[min(int(wanted), len(inside) - 1)]
     places = [place for place in (bisect_left(inside, middle), bisect_right(inside, middle)) if place]
     places = [place for place in places if place < len(inside)]
     if not places:
-        # All events have one value here.
+        # All events have the same value here.
         return (low + middle) / 2 if middle > low else (middle + high) / 2
     return inside[min(places, key=lambda place: abs(place - wanted))]
 
 
 def _halves(box: Box, index: int, cut: float) -> tuple[Box, Box]:
-    """The parts below `cut` and from there on."""
+    """Return the part of the box below `cut` and the part from there on."""
     highs, lows = list(box.highs), list(box.lows)
     highs[index] = math.nextafter(cut, -math.inf)
     lows[index] = cut

@@ -1,4 +1,4 @@
-"""What can be chosen of multicast groups."""
+"""The parameters of multicast groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.protocols.pubsub.content.parameters import ContentParameters
 
 
 class GroupLayout(BaseModel):
-    """Groups with their trees."""
+    """The groups and their trees, laid out before the start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -20,7 +20,7 @@ class GroupLayout(BaseModel):
 
 
 class GroupParameters(ContentParameters):
-    """Of the paper's clustering algorithms this is Forgy k-means."""
+    """The parameters of the Forgy k-means clustering, one of the paper's algorithms."""
 
     groups: int = Field(20, ge=1, le=1000, description="k")
     cells: int = Field(
@@ -30,7 +30,7 @@ class GroupParameters(ContentParameters):
 
     @property
     def cells_each(self) -> int:
-        """Cells of each attribute's domain."""
+        """The number of cells of each attribute's domain."""
         each = 1
         while (each + 1) ** len(self.attributes) <= self.cells:
             each += 1

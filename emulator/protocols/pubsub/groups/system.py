@@ -22,14 +22,15 @@ class Groups(PubSub):
         self.space = EventSpace.of(parameters.attributes)
         self._parameters = parameters
         self._links: list[list[int]] = []
-        """Neighbours on the tree of each group."""
+        """The neighbours on the tree of each group."""
         self._interests = Interests(self.space)
         self._searches = 0
-        """Events whose group was looked up, or that were matched with what is wanted here."""
+        """The number of searches: events whose group was looked up, or that were matched with the clients'
+        interests."""
         environment.handle(GroupEvent, self._on_event)
 
     def start(self, contacts: Sequence[int]) -> None:
-        """Raises ValueError if no groups were laid out."""
+        """Start the server. Raises ValueError if no groups were laid out."""
         layout, me = self._parameters.layout, self.environment.peer
         if layout is None:
             raise ValueError("no multicast groups were laid out")
@@ -40,7 +41,7 @@ class Groups(PubSub):
             self._links.append(links)
 
     def stop(self, graceful: bool) -> None:
-        """Others go on sending here: the groups are static."""
+        """Stop without telling anybody: the groups are static, so others go on sending here."""
 
     def subscribe(self, interest: Interest) -> None:
         self._interests.add(self.space.box(interest))
@@ -89,7 +90,7 @@ class Groups(PubSub):
 
 
 def cell_of(space: EventSpace, each: int, values: Values) -> int:
-    """The number of the cell that an event is in, with `each` cells of every attribute."""
+    """Return the number of the cell that an event is in, with `each` cells of every attribute."""
     cell = 0
     for value, low, high in zip(values, space.lows, space.highs, strict=True):
         cell = cell * each + part_of(value, low, high, each)
@@ -97,7 +98,7 @@ def cell_of(space: EventSpace, each: int, values: Values) -> int:
 
 
 def part_of(value: float, low: float, high: float, each: int) -> int:
-    """Which of `each` equal parts of a domain has a value; those outside belong to the first or the last."""
+    """Return which of `each` equal parts of a domain has a value; outside it is the first or last."""
     return 0 if value <= low else min(int((value - low) * each / (high - low)), each - 1)
 
 

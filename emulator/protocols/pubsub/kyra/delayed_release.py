@@ -1,4 +1,4 @@
-"""What a server needs no more, and keeps a little longer because others count on it still."""
+"""Delayed release of what a server no longer needs while other servers may still rely on it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from typing import Final
 from emulator.contract.protocol import Environment, Timer
 
 LINGERING: Final = 10.0
-"""Seconds: within them a new holder is on its tree, and those below the old one have found other parents."""
+"""The seconds of delay: within them a new holder joins its tree, and children of the old one find new
+parents."""
 
 
 class DelayedRelease:
-    """Things that end some time after they were given up, unless they are wanted again."""
+    """Things that end some time after they were given up, unless they are wanted again before."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._timers: dict[Hashable, Timer] = {}
 
     def give_up(self, key: Hashable, end: Callable[[], None]) -> None:
-        """Call `end()` later, if this is the first that is heard of it."""
+        """Call `end()` after the delay, unless this key is waiting for its end already."""
         if key not in self._timers:
             self._timers[key] = self._environment.set_timer(LINGERING, partial(self._end, key, end))
 
     def keep(self, key: Hashable) -> bool:
-        """It is wanted again; whether it had been given up."""
+        """Keep what this key names, because it is wanted again. Returns whether it had been given up."""
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.cancel()
         return timer is not None
 
     def stop(self) -> None:
-        """Nothing ends any more."""
+        """Cancel all releases."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()

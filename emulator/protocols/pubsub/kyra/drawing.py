@@ -1,4 +1,4 @@
-"""When the first leader draws zones: once cliques have formed, and anew when they no longer fit."""
+"""The drawing of zones by the first leader: once cliques have formed, and again when zones no longer fit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from emulator.protocols.pubsub.kyra.epoch import STEP, Epoch
 from emulator.protocols.pubsub.kyra.parameters import KyraParameters
 
 SAMPLES: Final = 4096
-"""Events that are judged by, the latest ones."""
+"""The most events that are kept to judge zones by, the latest ones."""
 _PER_ZONE: Final = 10
-"""Events a zone that are needed for that."""
+"""The events a zone that a judgement of the balance needs."""
 _CHANCE: Final = 3.0
-"""Standard deviations of a zone's events that chance alone may put into it, or leave out of it."""
+"""The standard deviations of a zone's number of events that are put down to chance."""
 _QUIET: Final = 20.0
-"""Seconds without a change of any clique after which cliques have formed. Meanwhile a leader asks a peer that
-the bootstrap service names: one that knows few of many cliques learns of the others."""
+"""Cliques count as formed after this many seconds without a change of any clique. Meanwhile a leader asks a
+peer that the bootstrap service names, so that a leader that knows few of many cliques learns of the others.
+"""
 
 
 class Drawing:
-    """One server's part in it, whenever it is the first leader."""
+    """The decision of one server when to draw zones, which counts while it is the first leader."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class Drawing:
         cliques: Cliques,
         newest: Callable[[], Epoch | None],
     ) -> None:
-        """`newest()` is the epoch that was drawn last."""
+        """`newest()` returns the epoch that was drawn last."""
         self._environment = environment
         self._parameters = parameters
         self._space = space
@@ -44,11 +45,11 @@ class Drawing:
         self._changed = environment.now
 
     def note_change(self) -> None:
-        """A clique is another one than before."""
+        """Note that a clique has changed."""
         self._changed = self._environment.now
 
     def judge(self, seen: Sequence[Values]) -> Epoch | None:
-        """The next epoch if it is time for one, by the events that were seen since the last judgement."""
+        """Return the next epoch if it is time for one. `seen` are the events since the last call."""
         self._judged = [*self._judged, *seen][-SAMPLES:]
         now, newest = self._environment.now, self._newest()
         if newest is None:
@@ -63,11 +64,11 @@ class Drawing:
         return None
 
     def _has_grown(self, newest: Epoch) -> bool:
-        """Whether cliques have grown, and some of their members would have no zone."""
+        """Whether cliques have grown so much that some of their members would have no zone."""
         return self._parameters.trees is None and self._largest > self._parameters.balance * len(newest.zones)
 
     def _is_off_balance(self, newest: Epoch) -> bool:
-        """Whether one zone's load is too far above the mean, by more than chance explains."""
+        """Whether one zone's load is farther above the mean than chance explains."""
         if len(self._judged) < _PER_ZONE * len(newest.zones):
             return False
         mean = len(self._judged) / len(newest.zones)
@@ -77,12 +78,12 @@ class Drawing:
 
     @property
     def _largest(self) -> int:
-        """The members of the largest clique that is known."""
+        """The number of members of the largest clique that is known."""
         records = self._cliques.directory.records.values()
         return max((len(record.members) for record in records), default=1)
 
     def _draw(self, last: int) -> Epoch:
-        """The zones of the epoch after the one with the number `last`."""
+        """Draw the zones of the epoch that follows the one with the number `last`."""
         largest = self._largest
         trees = self._parameters.trees or largest
         parts = -(-largest // trees)

@@ -1,6 +1,7 @@
-"""One epoch at one server: its pieces of the event space, its trees, and moved subscriptions.
+"""The state of one epoch at one server: pieces of the event space, trees, and moved subscriptions.
 
-While one epoch follows another, both are there, and each event is routed by the one that it was published in.
+While one epoch follows another, a server has both, and each event is routed by the epoch in which it was
+published.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from emulator.protocols.pubsub.kyra.tree_membership import TreeMembership
 from emulator.protocols.pubsub.kyra.zone_assignment import ZoneAssignment
 
 _PREPARATION: Final = 9.0
-"""Seconds after which a server routes the events in a piece, whatever it has heard by then."""
+"""A server routes the events in a new piece after this many seconds, even if it has not heard from all by
+then."""
 
 
 class EpochState:
     """One epoch at one server."""
 
     def __init__(self, server: ServerContext, epoch: Epoch, layout: KyraLayout | None) -> None:
-        """With a `layout`, trees are the ones that it tells, if it does."""
+        """With a `layout`, the trees are those that it gives, if it gives any."""
         self._server = server
         self.epoch = epoch
         self.zones = ZoneAssignment(server.peer, epoch)
@@ -35,17 +37,17 @@ class EpochState:
         self.proxy = Proxy(server, self.zones, self.trees)
         self._view: View | None = None
         self._unprepared: dict[int, float] = {}
-        """Pieces for which an event waits, and since when."""
+        """The pieces for which an event waits, with the trial time in seconds since when."""
 
     def holder(self, values: Values) -> int | None:
-        """The server of this clique that has the zone of an event; None while this server is in no clique."""
+        """Return the server of this clique with the zone of an event; None while there is no clique."""
         number = self.zones.number_of(values)
         return None if number is None else self.zones.pieces[number].holder
 
     def prepared(self, values: Values) -> FilterTree | None:
-        """The tree of an event whose zone this server has, as soon as it knows who wants the event.
+        """Return the tree of an event whose zone this server has, once this server knows who wants the event.
 
-        After `_PREPARATION` it is told anyway.
+        After `_PREPARATION` seconds it returns the tree anyway; before, None.
         """
         number = self.zones.number_of(values)
         if number is None:
@@ -61,7 +63,7 @@ class EpochState:
         return tree if self._server.environment.now - since > _PREPARATION else None
 
     def update(self, view: View | None) -> None:
-        """The clique may have other members or shares."""
+        """Take in that the clique may have other members or shares."""
         if view is self._view:
             return
         self._view = view
@@ -79,15 +81,15 @@ class EpochState:
         self.movement.begin_all(now)
 
     def add(self, interest: int, box: Box) -> None:
-        """A subscription came."""
+        """Add a subscription of this server."""
         self.movement.add(interest, box)
 
     def remove(self, interest: int) -> None:
-        """A subscription went."""
+        """Remove a subscription of this server."""
         self.movement.remove(interest)
 
     def stop(self) -> None:
-        """The epoch is over."""
+        """End the epoch at this server."""
         self.movement.stop()
         self.proxy.stop()
         self.trees.stop()

@@ -1,9 +1,9 @@
-"""How a server finds its place on a tree that grows: it attaches to the nearest member nearer to the root.
+"""The growth of a tree: a server attaches to the nearest member that is nearer to the root than itself.
 
-Members agree on the root: the first in an order of their numbers when the tree begins or its root is gone,
-and then the one that most of them have. Every server measures how far it is from the root, and asks the
-others how far they are, each until it knows; so each has its parent before it in one order, and there is no
-cycle.
+Members agree on the root. When the tree begins or its root is gone, they take the first member in a fixed
+order; later they take the root that most members have. Every server measures its distance from the root and
+asks the other members for theirs. A parent always comes before its child in the order of these distances, so
+there is no cycle.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from trellis.v1.kyra import KyraDistance, KyraProbe
 
 _LOOKS = (0.3, 1.0, 2.0, 4.0)
-"""Seconds after a change of the members at which a server looks for a parent."""
+"""The seconds after a change of the members at which a server looks for a parent."""
 _LATER: Final = 10.0
-"""Seconds after which a server that has its place looks for newcomers."""
+"""The seconds after which a server that has its place looks for new members."""
 _MOST: Final = 64
-"""Members that are asked in one look."""
+"""The most members that a server asks in one look."""
 _KEPT: Final = 6
-"""Candidates for the parent."""
+"""The most candidates for the parent."""
 
 
 class Growth:
-    """One server's search on one tree."""
+    """The search of one server for its parent on one tree."""
 
     def __init__(self, server: ServerContext, table: tuple[int, int], links: TreeLinks) -> None:
         self._environment = server.environment
@@ -42,23 +42,28 @@ class Growth:
         self._members: list[int] = []
         self.root = server.peer
         self._settled = False
-        """Whether others agree on the root, so that newcomers do not change it."""
+        """Whether most members agree on the root, so that new members do not change it."""
         self._round = 0
         self._distances: dict[int, int] = {}
-        """From roots. They stay as they were first measured: the order of the members must not change."""
+        """The distances from roots, by root. They stay as first measured, so that the order of members never
+        changes."""
         self._heard: dict[int, KyraDistance] = {}
-        """What other members told last in this search."""
+        """The last answers of other members in this search, by member."""
         self._searching = False
-        """Whether another look is to come."""
+        """Whether this server will look for a parent again in this search."""
         self._will_look = False
         self._new = True
-        """Whether it has not looked for a parent yet, because most members have told nothing."""
+        """Whether this server has yet to choose a parent, because most members have not answered."""
         self._leaving = False
         self._stopped = False
 
     @property
     def placed(self) -> bool:
-        """Whether most agree on the root, and this server has a way to it, or is it by the words of all."""
+        """Whether this server has its place: most members agree on the root, and its path leads there.
+
+        If it is the root itself, it has a neighbour and all members that answered take it for the root. A
+        lone member always has its place.
+        """
         if len(self._members) > 1 and not self._settled:
             return False
         if self.root == self._environment.peer:
@@ -68,7 +73,11 @@ class Growth:
         return bool(path) and path[-1] == self.root
 
     def leave(self) -> list[int]:
-        """Be nobody's parent or root any more, but go where the others go: those whom this concerns."""
+        """Prepare to leave the tree: be neither parent nor root any more. Returns the members that this
+        concerns.
+
+        Until it leaves, the server follows the root that the other members choose.
+        """
         self._leaving = True
         self._settled = False
         self._links.closing = True
@@ -76,27 +85,27 @@ class Growth:
         return sorted({*self._members, *self._links.neighbours} - {self._environment.peer})
 
     def stop(self) -> None:
-        """Look for no parent any more."""
+        """Stop looking for a parent."""
         self._stopped = True
 
     def lose(self, peer: int) -> None:
-        """The peer cannot be reached."""
+        """Note that the peer cannot be reached."""
         self._pass_over(peer)
         if self.root == peer:
             self.look_anew()
 
     def on_leaving(self, peer: int) -> None:
-        """Another member will not be on the tree any more."""
+        """Note that another member is about to leave the tree."""
         known = self._is_down(peer)
         self._pass_over(peer)
         if not known and peer in (self.root, self._links.parent):
             self.look_anew()
 
     def update(self, members: Sequence[int]) -> None:
-        """The members of the tree, this server among them.
+        """Take in the members of the tree, this server among them.
 
-        With root and parent in their places there is no hurry: newcomers find those who were there, and a
-        search that is under way will ask them.
+        If root and parent are in their places there is no hurry: new members find those that were there, and
+        a search that is under way will ask them.
         """
         if list(members) == self._members:
             return
@@ -112,7 +121,7 @@ class Growth:
             self._environment.set_timer(_LATER, self._look_at_newcomers)
 
     def look_anew(self) -> None:
-        """Something changed: find root and parent again."""
+        """Begin a new search for root and parent, because something changed."""
         me = self._environment.peer
         if self._leaving and self._there() == [me]:
             return
@@ -135,17 +144,17 @@ class Growth:
         self._look(self._round, True)
 
     def _there(self) -> list[int]:
-        """The members that are up, as far as is known."""
+        """Return the members that are up, as far as this server knows."""
         me = self._environment.peer
         others = [peer for peer in self._members if peer != me and not self._is_down(peer)]
         return others if self._leaving and others else [me, *others]
 
     def _first(self) -> int:
-        """The root if nobody had one yet."""
+        """Return the root that the order of members gives, for when no member has a root yet."""
         return min(self._there(), key=partial(_rank, self._table))
 
     def _pass_over(self, peer: int) -> None:
-        """It is not there, or not on the tree."""
+        """Note that the peer is down, or not on the tree."""
         self._down.add((*self._table, peer))
         self._heard.pop(peer, None)
 
@@ -153,14 +162,14 @@ class Growth:
         return (*self._table, peer) in self._down
 
     def on_probe(self) -> KyraDistance:
-        """Another member asks."""
+        """Answer another member that asks for this server's distance."""
         distance = self._distance()
         return KyraDistance(
             not self._leaving, self.root, distance or 0, distance is not None, self._leaving, self._settled
         )
 
     def _distance(self) -> int | None:
-        """From the root, in units; None if it is not known."""
+        """Return the distance from the root in units, None if it is not known."""
         if self.root == self._environment.peer:
             return 0
         if self.root not in self._distances and self.root in self._measuring.rtts:
@@ -191,7 +200,7 @@ class Growth:
         self._environment.set_timer(self._patience / 2, partial(self._choose, round, last))
 
     def _give_up_root(self) -> None:
-        """It did not answer: let another one be the root."""
+        """Give up a root that did not answer, so that another member becomes the root."""
         self._pass_over(self.root)
         self.look_anew()
 
@@ -209,16 +218,16 @@ class Growth:
             if peer == self.root and last:
                 self._give_up_root()
             return
-        # Those who leave know better than newcomers what is the root.
+        # A member that is leaving knows better than new members which server is the root.
         self._heard[peer] = answer
 
     def _knows(self, peer: int) -> bool:
-        """Whether the member has told how far it is from the root."""
+        """Whether the member has told its distance from the same root."""
         told = self._heard.get(peer)
         return told is not None and told.member and told.root == self.root and told.known
 
     def _others(self) -> list[int]:
-        """The members that take another server for the root, the nearest first."""
+        """Return the members that take another server for the root, the nearest first."""
         others = [peer for peer, told in self._heard.items() if told.member and told.root != self.root]
         return sorted(others, key=lambda peer: self._measuring.rtts.get(peer, math.inf))
 
@@ -227,17 +236,18 @@ class Growth:
         if round != self._round or distance is None or self._stopped or self._follow_others():
             return
         if self._new and not last and 2 * len(self._heard) < len(self._members) - 1:
-            # Each parent that is left again costs both sides all that they told.
+            # Changing a parent costs both sides all that they told each other, so wait for more answers.
             return
         self._new = False
         others = self._others()
         if last and others:
-            # Not all agree on the root yet: see what becomes of it.
+            # Not all agree on the root yet: look again later.
             self._environment.set_timer(_LOOKS[-1], partial(self._look, round, True))
         elif last:
             self._searching = False
         if self._links.claims_root:
-            # Until most know, this server is where the others are. Then they come to it; some may be below.
+            # Until most members know the root, it attaches to others itself. Then they come to it, perhaps as
+            # its children.
             self._links.aim([] if self._settled else others[:_KEPT])
             return
         own = distance, self._environment.peer
@@ -255,7 +265,7 @@ class Growth:
             self._links.switch(near[0])
 
     def _follow_others(self) -> bool:
-        """Take the root that most members have; whether that is another one than before."""
+        """Take the root that most members have. Returns whether it is another one than before."""
         told_roots: dict[int, int] = {}
         for told in self._heard.values():
             told_roots[told.root] = told_roots.get(told.root, 0) + (2 if told.settled else 1)
@@ -273,7 +283,7 @@ class Growth:
 
 
 def _rank(table: tuple[int, int], peer: int) -> tuple[int, int]:
-    """An order of servers that is another one for each tree."""
+    """Return the rank of a server in an order that differs from tree to tree."""
     mixed = (peer * 0x9E3779B1 + table[0] * 0x85EBCA77 + table[1] * 0xC2B2AE3D) & 0xFFFFFFFF
     mixed ^= mixed >> 15
     mixed = (mixed * 0x2C1B3C6D) & 0xFFFFFFFF

@@ -1,6 +1,7 @@
-"""Subscription movement: what is wanted here goes to the servers of the clique that have the zones.
+"""Subscription movement: a server moves its subscriptions to the servers of the clique that have the zones.
 
-A subscription is clipped to each piece first, and what others of the same server cover there stays untold.
+A subscription is clipped to each piece first. A subscription that another one of the same server covers in a
+piece is not told there.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from emulator.protocols.pubsub.kyra.tree_membership import TreeMembership
 from emulator.protocols.pubsub.kyra.zone_assignment import Holder, ZoneAssignment
 
 PIECES: Final = 1 << 20
-"""Updates for a piece are for the table (epoch, this + the piece's number)."""
+"""An update for a piece names the table (epoch, PIECES + the piece's number)."""
 _AGAIN: Final = 1.0
-"""Seconds after which subscriptions are offered again to a server that did not know that it has the piece."""
+"""Subscriptions are offered again after this many seconds to a server that did not know that it has the
+piece."""
 
 
 class _Feed:
-    """The subscriptions here in one piece, at the server that has it. They are few: it looks at each."""
+    """This server's subscriptions in one piece, at the server that has it.
+
+    They are few and searched one by one.
+    """
 
     def __init__(
         self, piece: Piece, holder: Holder, tell: Callable[[Box, bool], None], stream: BoxStream | None
@@ -33,11 +38,11 @@ class _Feed:
         self.piece = piece
         self.holder = holder
         self.told: dict[Box, None] = {}
-        """None of them covers another one."""
+        """The boxes that the holder was told; none of them covers another one."""
         self.stream = stream
         self._tell = tell
         self._wanted: dict[int, Box] = {}
-        """By interest."""
+        """The boxes that this server wants in the piece, by interest."""
 
     def add(self, interest: int, box: Box) -> None:
         clipped = box.clip(self.piece.box)
@@ -54,11 +59,11 @@ class _Feed:
                 self._offer(box)
 
     def _offer(self, box: Box) -> None:
-        """Tell the holder unless it knows a box that covers this one."""
+        """Tell the holder of the box, unless the holder knows a box that covers it."""
         if any(known.covers(box) for known in self.told):
             return
         for covered in [known for known in self.told if box.covers(known)]:
-            # The holder drops them by itself.
+            # The holder drops covered boxes by itself.
             del self.told[covered]
         self.told[box] = None
         self._tell(box, True)
@@ -76,34 +81,34 @@ class Movement:
         self._trees = trees
         self._released_later = DelayedRelease(server.environment)
         self._feeds: dict[int, _Feed] = {}
-        """By piece."""
+        """The subscriptions in each piece, by the piece's number."""
         self._old_feeds: dict[int, _Feed] = {}
-        """What this server wants itself in pieces that it had until a moment ago."""
+        """This server's own subscriptions in pieces that it had until a moment ago, by the piece's number."""
 
     def add(self, interest: int, box: Box) -> None:
-        """A subscription came."""
+        """Add a subscription."""
         for feed in self._feeds.values():
             feed.add(interest, box)
 
     def remove(self, interest: int) -> None:
-        """A subscription went."""
+        """Remove a subscription."""
         for feed in self._feeds.values():
             feed.remove(interest)
 
     def end_others(self, holders: Mapping[int, Holder]) -> None:
-        """Move nothing any more to servers that are not these holders of the pieces."""
+        """Stop moving subscriptions to servers that are no longer the holders of their pieces."""
         for number in list(self._feeds):
             if self._feeds[number].holder != holders.get(number):
                 self._end(number)
 
     def begin_all(self, holders: Mapping[int, Holder]) -> None:
-        """Move what is wanted to the holders to whom it was not moved yet."""
+        """Start moving subscriptions to holders to which they were not moved yet."""
         for number, holder in holders.items():
             if number not in self._feeds:
                 self._begin(number, holder)
 
     def had(self, values: Values) -> FilterTree | None:
-        """The tree of an event whose piece this server had until a moment ago, if it is still there."""
+        """Return the tree of an event whose piece this server had until a moment ago, None without one."""
         for feed in self._old_feeds.values():
             if feed.piece.box.has(values):
                 return self._trees.tree(feed.piece.tree)
@@ -111,11 +116,11 @@ class Movement:
 
     @property
     def settled(self) -> bool:
-        """Whether the holders know all."""
+        """Whether the holders of all pieces know all subscriptions."""
         return all(feed.stream is None or feed.stream.settled for feed in self._feeds.values())
 
     def stop(self) -> None:
-        """The epoch is over."""
+        """End the movement, because the epoch is over."""
         self._released_later.stop()
         for feed in self._feeds.values():
             if feed.stream is not None:
@@ -139,11 +144,11 @@ class Movement:
         for interest, box in self._server.interests.boxes.items():
             feed.add(interest, box)
         if stream is not None:
-            # The holder waits for word of each mate, even of those who want nothing there.
+            # The holder waits until each mate has told something, even a mate that wants nothing there.
             stream.begin()
 
     def _end(self, number: int) -> None:
-        """Another server has the piece, or nobody; if this one had it, it goes on a little longer."""
+        """Stop telling a piece's holder. A piece that this server had itself goes on a little longer."""
         feed = self._feeds.pop(number)
         if feed.stream is not None:
             feed.stream.end()
@@ -159,7 +164,7 @@ class Movement:
                 tree.routes.remove_own(feed.piece.holder, box)
 
     def _refused(self, number: int) -> None:
-        """The other server does not know yet, or not any more, that the piece is its own."""
+        """Offer again later: the other server does not know yet, or no longer, that it has the piece."""
         again = partial(self._offer_again, number, self._feeds.get(number))
         self._server.environment.set_timer(_AGAIN, again)
 
@@ -170,7 +175,7 @@ class Movement:
 
 
 def _tell_own(tree: FilterTree, me: int, box: Box, there: bool) -> None:
-    """This server has the piece itself."""
+    """Tell a change to this server's own tree, because it has the piece itself."""
     if there:
         for covered, _ in tree.routes.own.covered(box, me):
             if covered != box:

@@ -1,4 +1,4 @@
-"""What can be chosen of Kyra. The paper names no value."""
+"""The parameters of Kyra. The paper names no values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.pubsub.content.parameters import FilterParameters
 
 Bounds = list[tuple[float, float]]
-"""Of a box: (low, high) for each attribute, in the order of their names. A domain's end means no end."""
+"""The bounds of a box: (low, high) for each attribute in the order of names. A domain's end means no end."""
 
 
 class KyraLayout(BaseModel):
-    """What is laid out before the start, instead of found by the servers."""
+    """What is laid out before the start, instead of being found by the servers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,7 +27,7 @@ class KyraLayout(BaseModel):
 
 
 class KyraParameters(FilterParameters):
-    """Defaults are the setting of docs/systems/kyra.md."""
+    """The parameters of Kyra. Their defaults are the setting of docs/systems/kyra.md."""
 
     cliques: CliqueParameters = Field(CliqueParameters(), description="parameters of the clique overlay")
     trees: int | None = Field(

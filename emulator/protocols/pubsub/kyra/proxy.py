@@ -1,4 +1,4 @@
-"""The subscriptions of other servers that this one is the proxy of: they lie in its pieces."""
+"""The subscriptions that a server holds as a proxy for other servers, because they lie in its pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trellis.v1.filters import FilterAnswer, FilterUpdate
 
 
 class Proxy:
-    """What mates have moved here in one epoch."""
+    """The subscriptions that the clique's other servers have moved here in one epoch."""
 
     def __init__(self, server: ServerContext, zones: ZoneAssignment, trees: TreeMembership) -> None:
         self._server = server
@@ -23,10 +23,11 @@ class Proxy:
         self._trees = trees
         self._released_later = DelayedRelease(server.environment)
         self._moved: dict[tuple[int, int], tuple[Inflow, dict[Box, None]]] = {}
-        """By mate and piece, in the order in which they came: every run has the same."""
+        """The moved subscriptions by mate and piece, in the order in which they came, which is alike in every
+        run."""
 
     def on_update(self, mate: int, update: FilterUpdate) -> FilterAnswer:
-        """A mate moves its subscriptions in a piece here."""
+        """Take in the subscriptions in a piece that a mate moves here."""
         number = update.tree - PIECES
         held = self._zones.holder(number) == self._server.peer
         tree = self._trees.tree(self._zones.tree_of(number)) if held else None
@@ -52,7 +53,7 @@ class Proxy:
         return FilterAnswer(inflow.take(update, clear, add, remove))
 
     def sort(self) -> None:
-        """What came from servers that left the clique, or is in others' pieces, goes on a little longer."""
+        """Give up after a while what came from former members, or lies in pieces of other servers."""
         for mate, number in self._moved:
             if mate in self._zones.mates and self._zones.holder(number) == self._server.peer:
                 self._released_later.keep((mate, number))
@@ -66,11 +67,11 @@ class Proxy:
 
     @property
     def entries(self) -> int:
-        """Subscriptions that this server is the proxy of."""
+        """The number of subscriptions for which this server is the proxy."""
         return sum(len(boxes) for _, boxes in self._moved.values())
 
     def stop(self) -> None:
-        """The epoch is over."""
+        """Cancel all releases, because the epoch is over."""
         self._released_later.stop()
 
     def _end(self, mate: int, number: int) -> None:

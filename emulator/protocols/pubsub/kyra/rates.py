@@ -1,7 +1,7 @@
-"""How the first leader learns where events fall, and all others of the zones that it draws.
+"""Event rates: how the first leader learns where events fall, and others learn of the zones that it draws.
 
 Each server tells its leader the values of events that were published there, and leaders tell the first leader
-of all. The answer brings the newest epoch to those who do not know it.
+of all. The answer brings the newest epoch to servers that do not know it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trellis.v1.kyra import KyraEpochNews, KyraRates
 
 
 class Rates:
-    """One server's part in it."""
+    """The part of one server in the exchange of rates and zones."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Rates:
         newest: Callable[[], Epoch | None],
         begin: Callable[[Epoch], None],
     ) -> None:
-        """`newest()` is the epoch that was drawn last; `begin(epoch)` hears of a newer one."""
+        """`newest()` returns the epoch that was drawn last; `begin(epoch)` is called for a newer one."""
         self._environment = environment
         self._parameters = parameters
         self._space = space
@@ -37,7 +37,7 @@ class Rates:
         self._newest = newest
         self._begin = begin
         self._seen: list[Values] = []
-        """Published here, or told by others and not yet told on."""
+        """The events that were published here or told by others, and that were not told on yet."""
         self._drawing = Drawing(environment, parameters, space, cliques, newest)
         environment.serve(KyraRates, self._on_rates)
         environment.handle(KyraEpochNews, self._on_news)
@@ -48,16 +48,16 @@ class Rates:
             self._environment.every(self._parameters.report, self.report)
 
     def note(self, values: Values) -> None:
-        """An event was published here."""
+        """Note an event that was published here."""
         if self._parameters.zones == "rates" and len(self._seen) < SAMPLES:
             self._seen.append(values)
 
     def note_change(self) -> None:
-        """A clique is another one than before."""
+        """Note that a clique has changed."""
         self._drawing.note_change()
 
     def report(self) -> None:
-        """Tell whoever is next, or judge."""
+        """Tell the next leader of the events, or judge the zones as the first leader."""
         view = self._cliques.view
         if view is None:
             return
@@ -76,7 +76,7 @@ class Rates:
                 self.spread(drawn)
 
     def spread(self, epoch: Epoch) -> None:
-        """A leader passes news on: to its mates, and the one that drew the epoch to the other leaders."""
+        """Spread an epoch as a leader: to the mates, and to the other leaders if this server drew it."""
         me, view = self._environment.peer, self._cliques.view
         if view is None or view.leader != me:
             return
@@ -121,6 +121,6 @@ class Rates:
         epoch = self._newest()
         known = 0 if epoch is None else epoch.number
         if rates.epoch > known:
-            # Two drew zones before they knew of each other: ask for those that are newer.
+            # Two leaders drew zones before they knew of each other: ask for the newer ones.
             self._ask(sender, [])
         return KyraEpochNews(None if epoch is None or known <= rates.epoch else epoch.message())

@@ -1,4 +1,4 @@
-"""What all epochs at one server share."""
+"""The context that all epochs at one server share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from emulator.protocols.pubsub.content.trees import FilterTrees
 from emulator.protocols.pubsub.shared.recent import Recent
 
 _DOWN: Final = 20.0
-"""Seconds for which a server that was unreachable is not asked to be a root."""
+"""A server that was unreachable is not taken for a root for this many seconds."""
 
 
 class ServerContext:
-    """One server: its world, its clients, and the trees that it is on."""
+    """One server: its environment, its clients, and the trees that it is on."""
 
     def __init__(
         self,
@@ -35,4 +35,4 @@ class ServerContext:
         self.patience = patience
         self.interests = Interests(space)
         self.down = Recent(environment, _DOWN)
-        """Servers that are known to be down, or not to be on a tree: (epoch, tree, peer)."""
+        """The servers that are known to be down, or not to be on a tree, as (epoch, tree, peer)."""

@@ -1,4 +1,4 @@
-"""The last part of an event's way: from the proxy to the servers of its clique that want it."""
+"""The last part of an event's path: from the proxy to the servers of its clique that want it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from emulator.protocols.overlays.cliques.view import View
 
 
 def ways(view: View, start: int, targets: Sequence[int]) -> dict[int, list[int]]:
-    """The targets that `start` sends to itself, each with those that it is to send on to.
+    """Return the targets that `start` sends to itself, each with the targets that it is to send on to.
 
     They are the links of the spanning tree over these servers, by the round trips in the view (Prim's
-    algorithm). Those of which no round trip is known are reached straight from `start`.
+    algorithm). Targets without a known round trip are reached straight from `start`.
     """
     first: dict[int, int] = {start: start}
     outside = [target for target in targets if target != start]

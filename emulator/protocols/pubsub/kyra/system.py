@@ -1,4 +1,4 @@
-"""Kyra at one server, which stands for its clients."""
+"""Kyra at one server, which acts for its clients."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
 from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraLeaving, KyraProbe, KyraZoneEvent
 
 _GATHERING: Final = 0.3
-"""Seconds that a change of cliques waits for others."""
+"""The seconds for which a change of cliques waits for others."""
 _WAIT: Final = 0.5
 _WAITS: Final = 40
-"""How long an event waits for a clique and zones, and how often."""
+"""A publication checks this many times, `_WAIT` seconds apart, whether there are a clique and zones."""
 _PREPARING: Final = 0.2
-"""Seconds between two looks whether this server is ready for the events of a zone that it got."""
+"""The seconds between two checks whether this server is ready for the events of a zone that it got."""
 _TURNS: Final = 4
-"""Servers in a row that pass an event on at once, because its zone is another one's."""
+"""The most servers in a row that pass an event on at once, because another server has its zone."""
 
 
 class Kyra(PubSub):
@@ -50,7 +50,7 @@ class Kyra(PubSub):
             environment, self.space, self.trees, self.cliques.measuring, parameters.patience
         )
         self.epochs: list[EpochState] = []
-        """The oldest epoch first."""
+        """The epochs at this server, the oldest first."""
         self._rates = Rates(environment, parameters, self.space, self.cliques, self._newest, self._begin)
         self._seen = Recent(environment, parameters.memory)
         self._delivered = Recent(environment, parameters.memory)
@@ -141,7 +141,7 @@ class Kyra(PubSub):
         return self.epochs[-1].epoch if self.epochs else None
 
     def _begin(self, epoch: Epoch) -> None:
-        """Prepare for an epoch; the ones before end some time after it has begun."""
+        """Prepare for an epoch. The epochs before it end some time after it has begun."""
         state = EpochState(self._server, epoch, self._parameters.layout if epoch.number == 1 else None)
         self.epochs.append(state)
         for record in self.cliques.directory.records.values():
@@ -159,7 +159,7 @@ class Kyra(PubSub):
         return next((state for state in self.epochs if state.epoch.number == epoch), None)
 
     def _active(self) -> EpochState | None:
-        """The newest epoch that has begun."""
+        """Return the newest epoch that has begun, None before the first."""
         now = self.environment.now
         return next((state for state in reversed(self.epochs) if state.epoch.begins <= now), None)
 
@@ -186,7 +186,7 @@ class Kyra(PubSub):
             self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
 
     def _to_zone(self, state: EpochState, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
-        """Route the event if its zone is here, when this server is prepared; else send it to the holder."""
+        """Route the event if its zone is here and this server is prepared; else send it to the holder."""
         me, holder, had = self.environment.peer, state.holder(event.values), state.movement.had(event.values)
         if holder == me:
             tree = state.prepared(event.values)
@@ -196,7 +196,7 @@ class Kyra(PubSub):
                 again = partial(self._to_zone, state, event, hops, 0, sender)
                 self.environment.set_timer(_PREPARING, again)
         elif had is not None and holder in (None, sender):
-            # The new holder does not know yet that it is one.
+            # The new holder does not know yet that it has the zone.
             self._route(had, event, hops, None)
         elif holder is not None and turns < _TURNS:
             self.environment.send(holder, KyraZoneEvent(event, state.epoch.number, hops + 1, turns))
@@ -216,7 +216,7 @@ class Kyra(PubSub):
         self._route(tree, event, hops, sender)
 
     def _route(self, tree: FilterTree, event: PlacedEvent, hops: int, sender: int | None) -> None:
-        """On along the tree, and to the servers of this clique that want the event."""
+        """Send the event on along the tree, and to the servers of this clique that want it."""
         if not self._seen.add((event.event, tree.table)):
             return
         neighbours, originals = self.trees.search(tree, event.values, sender)
@@ -245,7 +245,7 @@ class Kyra(PubSub):
         self._spread(message.event, message.hops, message.others)
 
     def _deliver(self, event: PlacedEvent, hops: int) -> None:
-        """Hand it over if somebody here wants it, once."""
+        """Deliver an event once to the clients here, if one of them wants it."""
         if self._server.interests.want(event.values) and self._delivered.add(event.event):
             self.environment.deliver(self.space.event(event, hops))
 

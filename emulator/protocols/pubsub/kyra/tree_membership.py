@@ -1,4 +1,4 @@
-"""A server's places on the trees of one epoch: it joins those for its pieces, and leaves the others."""
+"""The trees of one epoch that a server is on: it joins those for its pieces, and leaves the others."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from trellis.v1.cliques import CliqueRecord
 from trellis.v1.kyra import KyraLeaving
 
 _HOPE: Final = 12.0
-"""Seconds for which a server waits for its parent on a tree that was laid out to start too."""
+"""The seconds for which a server waits for its parent on a tree that was laid out to start too."""
 
 
 class TreeMembership:
     """The trees of one epoch, as one server sees them."""
 
     def __init__(self, server: ServerContext, epoch: Epoch, laid_out: list[dict[int, int]] | None) -> None:
-        """With `laid_out`, the parents on each tree are these and are not searched for."""
+        """With `laid_out`, the parents on each tree are given and are not searched for."""
         self._server = server
         self._epoch = epoch
         self._laid_out = laid_out
         self._released_later = DelayedRelease(server.environment)
         self.growths: dict[int, Growth] = {}
         self._leaving: dict[int, Growth] = {}
-        """Of trees on which this server stays a little longer, so that those who are there stay connected."""
+        """The places on trees that this server is leaving; it stays a while so that the others stay
+        connected."""
         self._holders: dict[int, list[int]] = {}
-        """Of each clique, by its leader: the server of each zone."""
+        """The server of each zone in each clique, by the clique's leader."""
         self._changed: set[int] = set()
-        """Trees of this server that have other members than it knows."""
+        """The trees of this server whose members have changed since it last looked."""
 
     def tree(self, number: int) -> FilterTree | None:
         return self._server.trees.trees.get((self._epoch.number, number))
 
     def growth(self, number: int) -> Growth | None:
-        """This server's place on a tree, which it may be about to leave."""
+        """Return this server's place on a tree, which it may be about to leave."""
         return self.growths.get(number) or self._leaving.get(number)
 
     def note_clique(self, before: CliqueRecord | None, now: CliqueRecord | None) -> None:
-        """Another clique, or this server's own, came, went or changed."""
+        """Take in that a clique, perhaps this server's own, came, went or changed."""
         had = [] if before is None else self._holders.pop(before.leader, [])
         has = [] if now is None else self._epoch.holders(now.members, now.ends)
         if now is not None:
@@ -55,7 +56,7 @@ class TreeMembership:
                 self._changed.add(tree)
 
     def grow(self) -> None:
-        """Have the trees know their members as they are now."""
+        """Tell the trees their present members."""
         if self._laid_out is not None:
             return
         changed, self._changed = self._changed, set()
@@ -67,25 +68,25 @@ class TreeMembership:
                 growth.update(sorted(members))
 
     def lose(self, peer: int) -> None:
-        """A server cannot be reached."""
+        """Note that a server cannot be reached."""
         for growth in (*self.growths.values(), *self._leaving.values()):
             growth.lose(peer)
 
     def on_leaving(self, number: int, peer: int) -> None:
-        """Another server on a tree says that it leaves it."""
+        """Note that another server is about to leave a tree."""
         growth = self.growth(number)
         if growth is not None:
             growth.on_leaving(peer)
 
     def take(self, held: Collection[int]) -> None:
-        """Be on these trees, and on no other for much longer."""
+        """Join these trees, and give up all others."""
         for tree in sorted(held):
             self._join(tree)
         for tree in [tree for tree in self.growths if tree not in held]:
             self._give_up(tree)
 
     def is_ready(self, number: int) -> bool:
-        """Whether this server has a way to the root, and knows what its neighbours want."""
+        """Whether this server has a path to the root, and knows what its neighbours want."""
         tree, growth = self.tree(number), self.growths.get(number)
         if tree is None or growth is None or not tree.informed:
             return False
@@ -98,7 +99,7 @@ class TreeMembership:
         return all(tree is not None and tree.settled for tree in trees)
 
     def stop(self) -> None:
-        """The epoch is over."""
+        """Leave all trees, because the epoch is over."""
         self._released_later.stop()
         for growth in (*self.growths.values(), *self._leaving.values()):
             growth.stop()
@@ -126,7 +127,7 @@ class TreeMembership:
             joined.links.aim(candidates(self._laid_out[tree], self._server.peer), _HOPE)
 
     def _give_up(self, tree: int) -> None:
-        """Leave it when others have found their places."""
+        """Give up a tree: this server leaves it after other servers have found their places."""
         growth = self._leaving[tree] = self.growths.pop(tree)
         for peer in growth.leave():
             self._server.environment.send(peer, KyraLeaving(self._epoch.number, tree))

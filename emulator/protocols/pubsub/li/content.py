@@ -1,4 +1,4 @@
-"""An event as messages carry it, and as a peer looks at it."""
+"""An event as messages carry it, and laid out as a peer matches it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.protocols.pubsub.li.space import Schema, TargetArea
 from trellis.v1.content import EventContent
 
 _REMEMBERED: Final = 256
-"""Events whose contents are kept laid out."""
+"""The number of events whose laid-out contents are kept."""
 
 
 class Content:
@@ -41,7 +41,7 @@ class Content:
             for attribute, value in zip(schema.attributes, self._values, strict=True)
         ]
         self.targets: list[TargetArea | None] = []
-        """None for an absent attribute that matches nothing."""
+        """The target area for each attribute, None for an absent attribute that matches nothing."""
         for attribute, value in zip(schema.attributes, self._clipped, strict=True):
             cut = (cut_off or 1.0) * attribute.width
             if value is not None:
@@ -54,8 +54,8 @@ class Content:
     def matching(self, attribute: int, entries: Iterable[Entry]) -> list[Entry]:
         """Choose the subscriptions in the tree of `attribute` that are to get this event.
 
-        Points lie in the domain, and so does the value that they are compared with; the subscriber
-        compares again.
+        Values are clipped to the domain like the points they are compared with; the subscriber compares
+        again, unclipped.
         """
         point = self._clipped[attribute]
         values = self._values
@@ -73,7 +73,7 @@ class Content:
         return found
 
     def event(self, hops: int) -> Event:
-        """The event as the application gets it."""
+        """Return the event as the application gets it."""
         message = self.message
         return Event(message.event, message.publisher, None, self.attributes, message.payload, hops)
 
@@ -90,11 +90,11 @@ def encode(event: Event, schema: Schema) -> EventContent:
 
 
 _laid_out: Final[dict[int, Content]] = {}
-"""The contents by the identity of their message, which each content keeps."""
+"""The laid-out contents by the identity of their message, which each content keeps."""
 
 
 def lay_out(message: EventContent, schema: Schema, cut_off: float, absent_matches: bool) -> Content:
-    """The content of a message; the same object for the same message, which peers pass on by reference."""
+    """Return the content of a message, one object for each message, as peers pass it by reference."""
     content = _laid_out.get(id(message))
     if content is None or content.schema is not schema or content.cut_off != cut_off:
         if len(_laid_out) >= _REMEMBERED:

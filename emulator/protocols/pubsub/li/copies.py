@@ -1,8 +1,10 @@
-"""A tree node is at the k peers nearest to its key, and the nearest answers for it (section 3.6).
+"""The copies of tree nodes: a node is at the k peers nearest to its key, and the nearest answers (section
+3.6).
 
-Whoever changes a node sends the change to the others that hold it. A peer compares what it holds with one
-other in each period, and at once when a neighbour comes or goes, so that what was lost is made good. A peer
-that has just joined holds back what it is asked until it has compared with its neighbours.
+A peer that changes a node sends the change to the other peers that hold it. In each period, a peer compares
+what it holds with one other peer, and it does so at once when a neighbour comes or goes, so that lost
+messages are made good. A peer that has just joined holds back requests until it has compared with its
+neighbours.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from emulator.protocols.pubsub.li.placement import Placement
 from trellis.v1.content import Comparison, ComparisonReply, NodeState, NodeUpdate
 
 _HELD: Final = 1024
-"""Messages that a joining peer holds back."""
+"""The most messages that a joining peer holds back."""
 
 
 class Copies:
@@ -33,7 +35,7 @@ class Copies:
         merge: Callable[[NodeState], None],
         settled: Callable[[], None],
     ) -> None:
-        """`merge` adds a state to what is here of the node; `settled` is called when this peer may answer."""
+        """`merge` adds a state to this peer's node; `settled` is called when this peer may answer."""
         self._environment = environment
         self._placement = placement
         self._parameters = parameters
@@ -48,7 +50,7 @@ class Copies:
         environment.serve(Comparison, self._answer)
 
     def begin(self) -> None:
-        """Fetch this peer's nodes from those beside it, and what these lack from all other neighbours."""
+        """Fetch this peer's nodes from its two nearest neighbours, and then from all others."""
         self._environment.every(self._parameters.comparison, self._compare_with_one)
         self._placement.look_around()
         beside = self._placement.beside()
@@ -74,7 +76,7 @@ class Copies:
                 self._environment.send(peer, update)
 
     def compare(self, peer: int, then: Callable[[], None] | None = None) -> None:
-        """Exchange what differs with a peer; `then` is called at the end, whether or not it answered."""
+        """Exchange what differs with a peer; `then` is called at the end, even if the peer did not answer."""
         self._placement.look_around()
         is_partner = self._placement.is_partner
         listed = {name: node.digest for name, node in self._nodes.items() if is_partner(peer, name)}
@@ -95,12 +97,12 @@ class Copies:
         self._environment.request(peer, comparison, timeout, replied, then or _do_nothing)
 
     def compare_with_all(self) -> None:
-        """Exchange what differs with everybody who shares nodes with this peer: somebody has left."""
+        """Exchange what differs with every peer that shares nodes with this one, because a peer has left."""
         for peer in self._partners(self._nodes):
             self.compare(peer)
 
     def compare_with(self, newcomers: Iterable[int]) -> None:
-        """Exchange what differs with newcomers, and give away what is not this peer's to hold any more."""
+        """Exchange what differs with new neighbours, and give away what this peer is no longer to hold."""
         self._placement.look_around()
         holders, peer = self._placement.holders, self._environment.peer
         others = self._partners([name for name in self._nodes if peer not in holders(name)])
@@ -108,7 +110,7 @@ class Copies:
             self.compare(other)
 
     def leave(self) -> None:
-        """Give every node to the peer that is the nearest after this one, without waiting for answers."""
+        """Give every node to the next nearest peer, without waiting for answers."""
         self._placement.look_around()
         if self._placement.neighbours:
             for name, node in self._nodes.items():
@@ -116,7 +118,7 @@ class Copies:
                 self._environment.send(heir, NodeUpdate([node.state()]))
 
     def _partners(self, names: Iterable[Name]) -> list[int]:
-        """Everybody who compares one of these nodes with this peer."""
+        """Return every peer that compares one of these nodes with this one."""
         self._placement.look_around()
         partners: dict[int, None] = {}
         for name in names:
@@ -125,7 +127,7 @@ class Copies:
         return list(partners)
 
     def _fetch(self, contacts: Sequence[Contact], then: Callable[[], None]) -> None:
-        """Compare with all of them, then make the call."""
+        """Compare with all of these peers, then make the call."""
         self._awaited = {contact.peer for contact in contacts}
         if not contacts:
             then()
@@ -194,9 +196,9 @@ class Copies:
             if node is not None and node.digest == listed[name]:
                 holders = self._placement.holders(name)
                 if self._environment.peer not in holders and holders[0] == peer:
-                    # The nearest peer holds all that is here.
+                    # The nearest peer holds all that this peer has of the node.
                     del self._nodes[name]
 
 
 def _do_nothing() -> None:
-    """The next comparison will do."""
+    """Do nothing; the next comparison will mend what this one missed."""

@@ -12,7 +12,7 @@ from emulator.protocols.pubsub.shared.recent import Recent
 from trellis.v1.content import EventContent, EventDelivery, EventDeliveryAck
 
 _TRIES: Final = 4
-"""Sends of an event to a subscriber that does not answer."""
+"""The most sends of an event to a subscriber that does not answer."""
 
 
 class Deliveries:
@@ -35,7 +35,7 @@ class Deliveries:
         self._patience = parameters.patience
         self._unwanted = unwanted
         self._silent = Recent(environment, parameters.renewal)
-        """Subscribers that did not answer lately."""
+        """The subscribers that did not answer lately."""
 
     def deliver(self, subscriber: int, content: EventContent, sids: list[int], hops: int) -> None:
         """Send the event, which has travelled `hops`, for these of the subscriber's subscriptions."""

@@ -1,4 +1,7 @@
-"""Direct messages of a peer's parts. What a peer sends to itself is handled here and crosses no link."""
+"""Messages between the parts of peers.
+
+A message of a peer to itself is handled at once and crosses no link.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,17 @@ class Post:
         self._answers: dict[type[Message], Callable[[int, Message], Message | None]] = {}
 
     def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
-        """As `Environment.handle`."""
+        """Handle messages of a kind, as `Environment.handle` does."""
         self._environment.handle(kind, handler)
         self._handlers[kind] = handler  # type: ignore[assignment]
 
     def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
-        """As `Environment.serve`."""
+        """Answer requests of a kind, as `Environment.serve` does."""
         self._environment.serve(kind, answer)
         self._answers[kind] = answer  # type: ignore[assignment]
 
     def send(self, peer: int, message: Message) -> None:
-        """As `Environment.send`."""
+        """Send a message, as `Environment.send` does."""
         if peer == self.peer:
             self._handlers[type(message)](peer, message)
         else:
@@ -43,7 +46,7 @@ class Post:
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
-        """As `Environment.request`."""
+        """Send a request, as `Environment.request` does."""
         if peer != self.peer:
             return self._environment.request(peer, message, timeout, replied, failed)
 

@@ -8,11 +8,11 @@ from emulator.protocols.pubsub.li.space import Area, Attribute, TargetArea, halv
 
 
 class LeafNodeRoutingTable:
-    """A node's knowledge of its descendants.
+    """The leaves below one tree node that this node knows.
 
-    It is kept as the set of nodes that were split: a node that was not, below one that was, is a leaf.
-    The tree only grows, so what is missing here makes a way longer but never wrong, and updates may come
-    in any order and more than once.
+    The table is kept as the set of nodes that were split: a node that was not split below one that was is a
+    leaf. The tree only grows, so an entry that is missing makes a path longer but never wrong, and updates
+    may come in any order and more than once.
     """
 
     def __init__(self, attribute: Attribute, position: int) -> None:
@@ -24,7 +24,7 @@ class LeafNodeRoutingTable:
         self.splits: set[int] = set()
 
     def update(self, splits: Iterable[int]) -> None:
-        """These nodes were split, and so were all between them and this one."""
+        """Note that these nodes were split, and so were all nodes between them and this one."""
         for split in splits:
             if is_below(split, self._position):
                 while split not in self.splits and split >= self._position:
@@ -32,7 +32,7 @@ class LeafNodeRoutingTable:
                     split >>= 1
 
     def leaf_of(self, x: float, y: float) -> int:
-        """The leaf known here that covers the point."""
+        """Return the leaf known here that covers the point."""
         position, level, area = self._position, self._level, self._area
         while position in self.splits:
             lower, upper = halves(area, level)
@@ -42,11 +42,11 @@ class LeafNodeRoutingTable:
         return position
 
     def leaves_overlapping(self, target: TargetArea) -> list[int]:
-        """The leaves known here that may hold what an event matches."""
+        """Return the leaves known here that may hold subscriptions that an event matches."""
         return [position for position, _ in self._leaves(target)]
 
     def records(self) -> dict[str, Area]:
-        """The table as the thesis prints it (table 3.1): identifiers of leaves with their areas."""
+        """Return the table as the thesis prints it (table 3.1): identifiers of leaves with their areas."""
         return {self._of_attribute.identifier(position): area for position, area in self._leaves(None)}
 
     def _leaves(self, target: TargetArea | None) -> Iterator[tuple[int, Area]]:

@@ -1,8 +1,8 @@
 """A node of a 2d-tree, as each of the peers nearest to its key holds it (sections 3.2.2 and 3.6).
 
-What two peers hold of a node can be added up in any order and more than once: a node that was split stays so,
-the table of leaves only grows, and of two versions of a subscription the later one stays. Messages between
-those peers may therefore be late, repeated or lost; comparing heals what a lost one left out.
+What two peers hold of a node can be merged in any order and more than once: a split node stays split, the
+table of leaves only grows, and of two versions of a subscription the later one stays. Messages between those
+peers may therefore be late, repeated or lost; a later comparison makes a lost one good.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from trellis.v1.content import NodeState, SubscriptionObject
 
 Name = tuple[int, int]
-"""(attribute, position) of a tree node."""
+"""The name of a tree node: (attribute, position)."""
 Identity = tuple[int, int, int]
-"""(subscriber, sid, piece) of a subscription object."""
+"""The identity of a subscription object: (subscriber, sid, piece)."""
 
 _DIGEST: Final = 0xFFFFFFFF
 
 
 def version_of(subscription: SubscriptionObject) -> int:
-    """Orders the versions of a subscription, which its subscriber alone makes."""
+    """Return the key that orders the versions of a subscription, which only its subscriber makes."""
     return 2 * subscription.until + subscription.withdrawn
 
 
 def with_end(subscription: SubscriptionObject, until: int, withdrawn: bool) -> SubscriptionObject:
-    """Another version of the same subscription."""
+    """Return another version of the same subscription."""
     return SubscriptionObject(
         subscription.subscriber,
         subscription.sid,
@@ -56,13 +56,13 @@ class Entry:
         self.digest = hash((*self.identity, self.version)) & _DIGEST
         self.low = message.lows[0]
         self.high = message.highs[0]
-        """The point (low, high)."""
+        """The point (low, high) of the range over the base attribute."""
         self.others = list(zip(message.attributes[1:], message.lows[1:], message.highs[1:], strict=True))
-        """(attribute, low, high) of the ranges over other attributes."""
+        """The ranges over other attributes, as (attribute, low, high)."""
 
 
 class TreeNode:
-    """A leaf with its subscriptions, or an inner node; with what it knows of the leaves below it."""
+    """A leaf with its subscriptions, or an inner node, with what it knows of the leaves below it."""
 
     __slots__ = (
         "_first_end",
@@ -78,22 +78,23 @@ class TreeNode:
     )
 
     def __init__(self, schema: Schema, name: Name, probed: RecentNumbers) -> None:
-        """An empty leaf."""
+        """Make an empty leaf."""
         self.probed = probed
-        """The events that it was probed for lately."""
+        """The events for which the node was probed lately."""
         self.attribute, self.position = name
         self.table = LeafNodeRoutingTable(schema.attributes[self.attribute], self.position)
         self.inner = False
-        """Whether its halves have taken over all that it held."""
+        """Whether this is an inner node, whose halves have taken over all that it held."""
         self.entries: dict[Identity, Entry] = {}
-        """Empty in an inner node. Withdrawn ones stay until they end."""
+        """The subscriptions of a leaf, also withdrawn ones until they end. An inner node has none."""
         self._first_end = math.inf
-        """No entry ends before."""
+        """The trial time in seconds before which no entry ends."""
         self.sum = 0
         self.transfer = 0
         """The number of the last transfer to the halves, if this peer has begun one."""
         self.awaited: set[int] = set()
-        """The halves that have not acknowledged it. Until then the node answers for its area itself."""
+        """The halves that have not acknowledged the transfer. Until then the node answers for its area
+        itself."""
 
     @property
     def name(self) -> Name:
@@ -105,16 +106,19 @@ class TreeNode:
 
     @property
     def split(self) -> bool:
-        """Whether its halves exist, or are about to."""
+        """Whether the node's halves exist, or are about to."""
         return self.position in self.table.splits
 
     @property
     def digest(self) -> int:
-        """Equal for equal subscriptions and positions. The table changes too often to be compared."""
+        """A number that is equal for equal subscriptions and positions.
+
+        The table changes too often to be part of it.
+        """
         return (self.sum + 2 * self.inner + self.split) & _DIGEST
 
     def put(self, message: SubscriptionObject) -> Entry | None:
-        """Take a version of a subscription in, unless it or a later one is here; None then."""
+        """Store a version of a subscription. Returns None if it or a later version is stored already."""
         former = self.entries.get((message.subscriber, message.sid, message.piece))
         if former is not None:
             if former.version >= version_of(message):
@@ -128,11 +132,11 @@ class TreeNode:
         return entry
 
     def live(self) -> list[Entry]:
-        """The subscriptions that were not withdrawn."""
+        """Return the subscriptions that were not withdrawn."""
         return [entry for entry in self.entries.values() if not entry.message.withdrawn]
 
     def forget_ended(self, now: float) -> None:
-        """Take out what was not renewed in time."""
+        """Remove the subscriptions that were not renewed in time."""
         if now < self._first_end:
             return
         for identity in [i for i, entry in self.entries.items() if entry.message.until <= now]:
@@ -141,7 +145,7 @@ class TreeNode:
         self._first_end = float(min(ends)) if ends else math.inf
 
     def turn_inner(self) -> None:
-        """The halves hold everything now."""
+        """Become an inner node: the halves hold everything now."""
         self.table.update([self.position])
         self.inner = True
         self.entries = {}
@@ -149,11 +153,11 @@ class TreeNode:
         self.awaited.clear()
 
     def state(self) -> NodeState:
-        """The whole node with its table, for another peer."""
+        """Return the whole node with its table, for another peer."""
         subscriptions = [entry.message for entry in self.entries.values()]
         return NodeState(*self.name, self.inner, subscriptions, sorted(self.table.splits))
 
     def change(self, entries: Iterable[Entry]) -> NodeState:
-        """The node's position and these entries alone, for peers that hold the rest."""
+        """Return the node's position and these entries alone, for peers that hold the rest."""
         splits = [self.position] if self.split else []
         return NodeState(*self.name, self.inner, [entry.message for entry in entries], splits)

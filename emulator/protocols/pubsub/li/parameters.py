@@ -1,4 +1,4 @@
-"""What can be chosen of Li's system. The thesis names no value where the description says "open"."""
+"""The parameters of Li's system. The thesis names no value where the description says "open"."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _THESIS_SCHEMA: Final = {
     "Attr3": (0.0, 3_000.0),
     "Attr4": (0.0, 200.0),
 }
-"""Table 4.2."""
+"""The attributes of the thesis with their domains (table 4.2)."""
 
 
 class LiParameters(BaseModel):
-    """Defaults are those of chapter 4 where it names one."""
+    """The parameters of Li's system. Defaults are those of chapter 4 where it names one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -101,7 +101,7 @@ class LiParameters(BaseModel):
 
 
 def over(overlay: type[BaseModel]) -> type[LiParameters]:
-    """The parameters of Li's system on an overlay that has these parameters, all with defaults."""
+    """Return the parameters of Li's system on an overlay that has these parameters, all with defaults."""
     return create_model(
         f"Li{overlay.__name__}",
         __base__=LiParameters,

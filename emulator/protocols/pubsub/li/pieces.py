@@ -51,7 +51,7 @@ def subscription_objects(
 def widened(
     point: Range, attribute: Attribute, share: float, deepest_level: int, draw: random.Random
 ) -> Range:
-    """The range, made a little longer if its point is a corner that splitting cannot pull apart.
+    """Return the range, or a little longer one if its point is a corner of areas that splitting makes.
 
     Each end moves out by a random length of up to `share` of the domain, and stays in the domain.
     """
@@ -66,10 +66,10 @@ def widened(
 def cut(
     point: Range, attribute: Attribute, cut_off: float, piece: Sequence[float], draw: random.Random
 ) -> list[Range]:
-    """The ranges whose points lie below the cut-off line y = x + c and which together are the range.
+    """Cut a range into ranges whose points lie below the cut-off line y = x + c, c being `cut_off`.
 
-    A range that is not longer than c stays whole; a longer one is laid out in pieces of one random length h
-    and a rest, as in figure 3.4. No cut-off line if `cut_off` is 0.
+    A range that is not longer than c stays whole; a longer one is cut into pieces of one random length h and
+    a rest, as in figure 3.4. There is no cut-off line if `cut_off` is 0.
     """
     low, high = point
     longest = cut_off * attribute.width
@@ -86,7 +86,7 @@ def cut(
 
 
 def matches(ranges: Mapping[str, Range], values: Mapping[str, float], absent_matches: bool) -> bool:
-    """Whether an event with these values is what a subscription with these ranges asks for."""
+    """Whether a subscription with these ranges asks for an event with these values."""
     for name, (low, high) in ranges.items():
         value = values.get(name)
         if value is None:

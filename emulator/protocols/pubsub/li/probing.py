@@ -12,15 +12,15 @@ from emulator.protocols.pubsub.li.space import ROOT, Area, Attribute, TargetArea
 def leaf_probe(
     attribute: Attribute, x: float, y: float, parameters: LiParameters, draw: random.Random
 ) -> int:
-    """The node at a random level whose area covers the point (program 3.2, lines 11 to 44)."""
+    """Return the node at a random level whose area covers the point (program 3.2, lines 11 to 44)."""
     return attribute.position_of(x, y, draw.randint(parameters.min_level, parameters.max_level))
 
 
 def region_probe(target: TargetArea, parameters: LiParameters, draw: random.Random) -> list[int]:
-    """Nodes from minl to maxl whose areas together cover the target and do not overlap (program 3.3).
+    """Return nodes from minl to maxl whose areas together cover the target and do not overlap (program 3.3).
 
-    Breadth first from the root: a node that overlaps the target is taken with probability p from minl on,
-    and surely at maxl; the halves of one that is not taken are considered instead.
+    The choice goes breadth first from the root. A node that overlaps the target is taken with probability p
+    from level minl on, and always at maxl; if it is not taken, its halves are considered instead.
     """
     attribute = target.attribute
     everything: Area = (attribute.low, attribute.high, attribute.low, attribute.high)

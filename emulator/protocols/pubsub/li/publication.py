@@ -1,7 +1,7 @@
 """Publishing: probing for leaves and matching there (sections 3.4.1 and 3.4.2).
 
-Probes go by the overlay's routing. A multicast probe is taken out of it at each peer on its way, and goes on
-in as many parts as its nodes' identifiers have different next digits.
+The overlay routes probes. Each peer on the way takes a multicast probe out of the routing and sends it on in
+as many parts as its nodes' identifiers have different next digits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from emulator.protocols.pubsub.li.tree import Tree
 from trellis.v1.content import EventContent, ProbePub, ProbePubMulticast
 
 _MOST_HOPS: Final = 100
-"""Ends what would go round for ever between peers that disagree."""
+"""A probe ends after this many hops, for peers that disagree might pass it round for ever."""
 
 
 class Publication:
@@ -43,9 +43,9 @@ class Publication:
         self._deliveries = deliveries
         self._absent_matches = parameters.absent == "match"
         self.searches = 0
-        """Events that were looked up in the subscriptions of a leaf."""
+        """The number of events that were looked up in the subscriptions of a leaf."""
         self.compared = 0
-        """Subscriptions that events were compared with there."""
+        """The number of subscriptions that events were compared with there."""
 
     def publish(self, event: Event) -> None:
         """Probe in the space of each attribute. Raises ValueError if the event does not fit the schema."""
@@ -87,7 +87,7 @@ class Publication:
         self._answer(probe.content, [(probe.attribute, probe.position)], hops)
 
     def lay_out(self, message: EventContent) -> Content:
-        """The event in a message, laid out for probing and matching."""
+        """Return the event in a message, laid out for probing and matching."""
         return lay_out(message, self._schema, self._parameters.cut_off, self._absent_matches)
 
     def _is_home(self, name: Name) -> bool:
@@ -145,9 +145,9 @@ class Publication:
             self._overlay.route(self._schema.key(*name), ProbePub(message, *name, hops))
 
     def _send_groups(self, message: EventContent, names: Sequence[Name], prefix: int, hops: int) -> None:
-        """Route a message for each group whose identifiers share one digit more than `prefix`.
+        """Route a message for each group of nodes whose identifiers share one digit more than `prefix`.
 
-        It goes towards a random one of the group.
+        Each message goes towards a random node of its group.
         """
         bits = self._overlay.digit_bits
         shift = max(0, self._overlay.space.bits - bits * (prefix + 1))

@@ -19,16 +19,16 @@ ROOT: Final = 1
 _REMEMBERED_KEYS: Final = 1 << 15
 
 Area = tuple[float, float, float, float]
-"""x from, x to, y from, y to. Half open, but for the upper ends of the domain."""
+"""An area as (x from, x to, y from, y to): half open, except at the upper ends of the domain."""
 
 
 def level_of(position: int) -> int:
-    """The depth of a node, 0 for the root."""
+    """Return the depth of a node, 0 for the root."""
     return position.bit_length() - 1
 
 
 def ancestor(position: int, level: int) -> int:
-    """The node above `position` (or itself) at a level that is not below its own."""
+    """Return the node above `position` (or itself) at a level that is not below its own."""
     return position >> (level_of(position) - level)
 
 
@@ -51,22 +51,22 @@ class Attribute:
         return self.high - self.low
 
     def clip(self, value: float) -> float:
-        """The nearest value of the domain. Order is kept, so what matches still matches."""
+        """Return the nearest value of the domain. Clipping keeps the order, so what matches still matches."""
         return min(max(value, self.low), self.high)
 
     def identifier(self, position: int) -> str:
-        """The node's unique name: the attribute's, then 0 for each lower and 1 for each upper half."""
+        """Return the node's unique name: the attribute's, then 0 for each lower and 1 for each upper half."""
         return self.name + bin(position)[3:]
 
     def area(self, position: int) -> Area:
-        """The area that the node covers."""
+        """Return the area that the node covers."""
         area = (self.low, self.high, self.low, self.high)
         for level in range(level_of(position)):
             area = halves(area, level)[position >> (level_of(position) - level - 1) & 1]
         return area
 
     def position_of(self, x: float, y: float, level: int) -> int:
-        """The node of `level` whose area covers the point (program 3.2, lines 14 to 44)."""
+        """Return the node of `level` whose area covers the point (program 3.2, lines 14 to 44)."""
         position = ROOT
         x_from, x_to, y_from, y_to = self.low, self.high, self.low, self.high
         for depth in range(level):
@@ -89,7 +89,7 @@ class Attribute:
 
 
 def halves(area: Area, level: int) -> tuple[Area, Area]:
-    """The areas of the lower and the upper half of a node of `level` (program 3.1, lines 17 to 41)."""
+    """Return the areas of the lower and the upper half of a node of `level` (program 3.1, lines 17 to 41)."""
     x_from, x_to, y_from, y_to = area
     if level % 2 == 0:
         middle = (x_from + x_to) / 2
@@ -100,11 +100,10 @@ def halves(area: Area, level: int) -> tuple[Area, Area]:
 
 @dataclass(frozen=True, slots=True)
 class TargetArea:
-    """The area in which the points of ranges lie that an event may match: x <= `x_most`, y >= `y_least`.
+    """The area of the points that ranges which an event may match have: x <= `x_most`, y >= `y_least`.
 
-    Of these the points above the cut-off line, y - x > `cut`, are left out (section 3.5). For a value v
-    both bounds are v; for an absent attribute that matches everything they are the domain's ends
-    (section 3.4.1).
+    Points above the cut-off line, y - x > `cut`, are left out (section 3.5). For a value v both bounds are v;
+    for an absent attribute that matches everything they are the domain's ends (section 3.4.1).
     """
 
     attribute: Attribute
@@ -124,7 +123,7 @@ class TargetArea:
 
 
 class Schema:
-    """The attributes that everybody knows, and the identifiers of their trees' nodes."""
+    """The attributes that all peers know, and the identifiers of their trees' nodes."""
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
         self.attributes = tuple(attributes)
@@ -133,17 +132,20 @@ class Schema:
 
     @staticmethod
     def of(domains: Mapping[str, tuple[float, float]]) -> Schema:
-        """A schema in the order of the names, so that all peers number the attributes alike."""
+        """Return a schema in the order of the names, so that all peers number the attributes alike."""
         return _schema(tuple(Attribute(name, *domains[name]) for name in sorted(domains)))
 
     def index(self, name: str) -> int:
-        """The number of an attribute in messages. Raises ValueError for one that is not in the schema."""
+        """Return the number of an attribute in messages.
+
+        Raises ValueError for one that is not in the schema.
+        """
         if name not in self._index:
             raise ValueError(f"the schema has no attribute {name}; it has {', '.join(self._index)}")
         return self._index[name]
 
     def key(self, attribute: int, position: int) -> int:
-        """hash(identifier) of a tree node: the peer closest to it stores the node (section 3.2.1)."""
+        """Return hash(identifier) of a tree node; the peer closest to it stores the node (section 3.2.1)."""
         keys = self._keys[attribute]
         key = keys.get(position)
         if key is None:

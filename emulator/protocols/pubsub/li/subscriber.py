@@ -1,7 +1,7 @@
-"""A peer's own subscriptions: installing, renewing and taking them back (sections 3.3 and 3.3.1).
+"""A peer's own subscriptions: installing, renewing and withdrawing them (sections 3.3 and 3.3.1).
 
-A stored subscription ends unless its subscriber renews it. So what all copies have lost comes back with the
-next renewal, and what a peer leaves behind that crashes is gone after three periods.
+A stored subscription ends unless its subscriber renews it. So a subscription that all copies have lost comes
+back with the next renewal, and the subscriptions of a peer that crashes are gone after three periods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from emulator.protocols.pubsub.li.space import Schema
 from trellis.v1.content import InsertSub, InsertSubAck, ProbeSub, ProbeSubAck, SubscriptionObject
 
 _RENEWALS: Final = 3
-"""A subscription ends when it was not renewed for so many periods."""
+"""A subscription ends when it was not renewed for this many periods."""
 
 
 class _Piece:
@@ -31,9 +31,9 @@ class _Piece:
     def __init__(self, object: SubscriptionObject) -> None:
         self.object = object
         self.leaf: tuple[int, int] | None = None
-        """The peer and the position that it was stored at, or is to be."""
+        """The leaf that the object is stored at or is to be stored at, as (peer, position)."""
         self.pending = True
-        """Whether its last version is not known to be stored."""
+        """Whether the object's last version is not known to be stored."""
         self.timer: Timer | None = None
 
 
@@ -59,14 +59,14 @@ class Subscriber:
         # The numbers are new ones, should the peer have been up before.
         self._last_sid = environment.session << 16
         self._interests: dict[int, RangeInterest] = {}
-        """By sid."""
+        """The subscriptions of this peer by subscription identifier (sid)."""
         self._pieces: dict[tuple[int, int], _Piece] = {}
-        """By sid and piece; withdrawn ones until that is acknowledged."""
+        """The stored objects by sid and piece, also withdrawn ones until the withdrawal is acknowledged."""
         post.handle(ProbeSubAck, self._on_probe_ack)
 
     @property
     def pending(self) -> int:
-        """Pieces that are not known to be installed or withdrawn yet."""
+        """The number of objects that are not known to be installed or withdrawn yet."""
         return sum(piece.pending for piece in self._pieces.values())
 
     def start(self) -> None:
@@ -75,7 +75,7 @@ class Subscriber:
         self._environment.every(self._parameters.renewal, self._renew)
 
     def begin(self) -> None:
-        """Install what was asked for before the start: the overlay is ready."""
+        """Install what was asked for before the start, now that the overlay is ready."""
         self._begun = True
         for piece in list(self._pieces.values()):
             if piece.timer is None:
@@ -117,7 +117,7 @@ class Subscriber:
         return False
 
     def not_held(self, sids: Iterable[int]) -> list[int]:
-        """The sids of which there is no subscription here."""
+        """Return the sids of which this peer has no subscription."""
         return [sid for sid in sids if sid not in self._interests]
 
     def leave(self) -> None:
@@ -136,7 +136,7 @@ class Subscriber:
                 self._install(piece)
 
     def _change(self, piece: _Piece, withdrawn: bool) -> None:
-        """Make a new version of the piece."""
+        """Make a new version of the object."""
         until = math.ceil(self._environment.now + _RENEWALS * self._parameters.renewal)
         piece.object = with_end(piece.object, until, withdrawn)
         piece.pending = True
@@ -147,7 +147,7 @@ class Subscriber:
             piece.timer = None
 
     def _install(self, piece: _Piece, hops: int = 0) -> None:
-        """Send the last version to the leaf, or look for the leaf; again and again until it is stored."""
+        """Send the object's last version to its leaf, or look for the leaf, until it is stored."""
         self._stop(piece)
         if not self._begun:
             self._wait(piece, self._parameters.settling)
@@ -169,7 +169,7 @@ class Subscriber:
         piece.timer = self._environment.set_timer(seconds, lambda: self._install(piece))
 
     def _look_again(self, piece: _Piece) -> None:
-        """The leaf's home is silent, or another peer is the home by now."""
+        """Look for the leaf again: its home does not answer, or another peer is the home by now."""
         piece.leaf = None
         self._install(piece)
 

@@ -1,4 +1,4 @@
-"""Li's system at one peer: its parts, and who gets which message."""
+"""Li's system at one peer: its parts, and which part gets which message."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from trellis.v1.content import (
 )
 
 _PATIENCE: Final = 20
-"""Waits of a publication for the overlay."""
+"""A publication waits this many times for the overlay."""
 
 
 class Li(PubSub):
-    """One peer."""
+    """One peer of Li's system."""
 
     def __init__(self, environment: Environment, parameters: LiParameters, overlay: Overlay) -> None:
         """Raises ValueError if the identifiers of `overlay` have no digits."""
@@ -133,7 +133,7 @@ class Li(PubSub):
             self.environment.set_timer(self._parameters.settling, self._compare)
 
     def _compare(self) -> None:
-        """A newcomer may lack what it is to hold; after a departure another peer holds what the one held."""
+        """Compare copies: a newcomer may lack nodes, and after a departure the next peer may."""
         if not self.tree.copies.settled:
             self.environment.set_timer(self._parameters.settling, self._compare)
             return
@@ -172,7 +172,7 @@ class Li(PubSub):
             self.tree.on_table_request(message, origin)
 
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> EventDeliveryAck:
-        """Hand an event to the application, unless only a widened range matched or it came before."""
+        """Deliver an event, unless only a widened range matched or the event came before."""
         assert delivery.content is not None
         content = self._publication.lay_out(delivery.content)
         matches = self.subscriber.matching(delivery.sids, content.attributes)
@@ -190,7 +190,7 @@ def _ranges(interest: Interest) -> RangeInterest:
 
 
 def li_over(kind: OverlayKind) -> System:
-    """The system on this kind of overlay."""
+    """Return Li's system on this kind of overlay."""
 
     def create(environment: Environment, parameters: LiParameters) -> Li:
         return Li(environment, parameters, kind.create(environment.channel("overlay"), parameters.overlay))

@@ -1,7 +1,7 @@
-"""The tree nodes at one peer: storing, splitting and what follows from it (sections 3.2.2 and 3.3).
+"""The tree nodes at one peer: how they store subscriptions and split (sections 3.2.2 and 3.3).
 
-A leaf that splits answers for its area until both halves have acknowledged what was transferred to them;
-only then it becomes an inner node. So an event finds every subscription wherever its probe arrives.
+A leaf that splits answers for its area until both halves have acknowledged the transfer; only then it becomes
+an inner node. So an event finds every subscription wherever its probe arrives.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ class Tree:
         self._schema = schema
         self._parameters = parameters
         self.capacity = environment.random.randint(*parameters.capacity)
-        """Subscriptions that a leaf here holds before it splits."""
+        """The number of subscriptions that a leaf here holds before it splits."""
         self.nodes: dict[Name, TreeNode] = {}
         self.placement = Placement(overlay, schema, environment.peer, parameters.replicas)
         self.copies = Copies(environment, self.placement, parameters, self.nodes, self.merge, settled)
-        # An answer to an earlier session may not pass for one to this.
+        # An answer to an earlier session must not pass for one to this session.
         self._last_transfer = environment.session << 16
         post.serve(InsertSub, self._on_insert)
         post.handle(TransferSubAck, self._on_transfer_ack)
         post.handle(LeafUpdate, lambda _, update: self.on_leaf_update(update))
 
     def on_probe(self, probe: ProbeSub, hops: int) -> None:
-        """Tell the subscriber of the leaf, or probe on (program 3.2, lines 55 to 70).
+        """Tell the subscriber which leaf it is looking for, or probe on (program 3.2, lines 55 to 70).
 
-        `hops` is what the probe travelled in all.
+        `hops` is the number of hops that the probe has travelled in all.
         """
         found = self._locate((probe.attribute, probe.position), probe.low, probe.high, probe.known)
         if isinstance(found, TreeNode):
@@ -83,18 +83,18 @@ class Tree:
         self._route((probe.attribute, found), onward)
 
     def on_transfer(self, transfer: TransferSub, origin: int) -> None:
-        """Take in subscriptions of a leaf that splits; its half need not exist yet."""
+        """Take in subscriptions of a leaf that splits. The half that they are for need not exist yet."""
         name = transfer.attribute, transfer.position
         self._accept(self.nodes.get(name) or self._create(name), transfer.subscriptions)
         if transfer.number:
             self._post.send(origin, TransferSubAck(*name, transfer.number))
 
     def on_leaf_update(self, update: LeafUpdate) -> None:
-        """Learn of nodes below this one that are leaves no more, and tell the parent, up to the root."""
+        """Take in that nodes below this one are no longer leaves, and tell the parent, up to the root."""
         name = update.attribute, update.position
         node = self.nodes.get(name)
         if node is None:
-            # It must have been split, since its halves exist: all peers that held it have lost it.
+            # The node must have been split, since its halves exist: all peers that held it have lost it.
             node = self._create(name)
             node.turn_inner()
             self.copies.tell(node)
@@ -107,17 +107,17 @@ class Tree:
             self._transfer(node)
 
     def on_table_request(self, request: TableRequest, origin: int) -> None:
-        """Tell a new home of an inner node next to this one of the leaves below it."""
+        """Tell the new home of an inner node next to this one of the leaves below that node."""
         node = self.nodes.get((request.attribute, request.position))
         if node is not None:
             splits = sorted(split for split in node.table.splits if is_below(split, request.below))
             self._post.send(origin, LeafUpdate(request.attribute, request.below, splits))
 
     def take_over(self) -> None:
-        """Do what the home of a node does where that is this peer now: a neighbour has gone.
+        """Take over as the home of nodes whose home has gone.
 
-        An inner node's new home asks the parent for its table (section 3.6); the root has no parent and its
-        home asks the halves. A leaf's new home goes on with its splitting.
+        An inner node's new home asks the parent for its table (section 3.6); the root has no parent, so its
+        home asks the halves. A leaf's new home continues the leaf's split.
         """
         for node in list(self.nodes.values()):
             if not node.split or not self.placement.is_home(node.name):
@@ -132,7 +132,7 @@ class Tree:
                     self._route(name, TableRequest(*name, position))
 
     def merge(self, state: NodeState) -> None:
-        """Add what another peer holds of a node to what is here."""
+        """Merge what another peer holds of a node into what this peer has."""
         name = state.attribute, state.position
         node = self.nodes.get(name)
         if node is None:
@@ -154,7 +154,7 @@ class Tree:
                 self._transfer(node)
 
     def withdraw(self, subscriber: int, sids: Iterable[int]) -> None:
-        """Take out subscriptions that their subscriber says it does not have."""
+        """Remove subscriptions that their subscriber says it does not have."""
         unwanted = set(sids)
         for node in self.nodes.values():
             found = [
@@ -184,10 +184,10 @@ class Tree:
         return InsertSubAck(stored)
 
     def _locate(self, name: Name, x: float, y: float, known: bool) -> TreeNode | int:
-        """The leaf here that covers the point, or else the position at which to go on looking.
+        """Return the leaf here that covers the point, or the position at which to go on looking.
 
-        A node that does not exist is too deep: half its level is the next guess (section 3.3). One that
-        does not exist although a table names it (`known`) was lost, and begins anew; so does the root.
+        A node that does not exist is too deep; half its level is the next guess (section 3.3). A node that
+        does not exist although a table names it (`known`) was lost and begins anew; so does the root.
         """
         node = self.nodes.get(name)
         if node is None:
@@ -223,21 +223,21 @@ class Tree:
             self._transfer(node)
 
     def _put(self, node: TreeNode, subscriptions: Iterable[SubscriptionObject]) -> list[Entry]:
-        """Store in a leaf; those that are new or newer there."""
+        """Store subscriptions in a leaf. Returns the entries that are new or newer there."""
         now = self._environment.now
         entries = [node.put(subscription) for subscription in subscriptions if subscription.until > now]
         return [entry for entry in entries if entry is not None]
 
     def _divisible(self, leaf: TreeNode) -> bool:
-        """Splitting ends at a level, and does not pull equal points apart."""
+        """Whether a leaf can split: it is not at the deepest level, and its points are not all equal."""
         live = leaf.live()
         points = {(entry.low, entry.high) for entry in live}
         return len(live) > self.capacity and leaf.level < self._parameters.deepest_level and len(points) > 1
 
     def _transfer(self, leaf: TreeNode) -> None:
-        """Send each half its part, even if it is empty, so that it exists (program 3.1).
+        """Send each half its part, even an empty one, so that the half exists (program 3.1).
 
-        A change while the halves are awaited sends everything anew, and so does silence.
+        If the leaf changes while the halves are awaited, or if they do not answer, everything is sent again.
         """
         _, upper = halves(self._schema.attributes[leaf.attribute].area(leaf.position), leaf.level)
         parts: tuple[list[SubscriptionObject], list[SubscriptionObject]] = ([], [])
@@ -272,7 +272,7 @@ class Tree:
             self._tell_parent(leaf, sorted(leaf.table.splits))
 
     def _pass_down(self, node: TreeNode, subscriptions: Iterable[SubscriptionObject]) -> None:
-        """Send what is for leaves below an inner node there."""
+        """Send on subscriptions that are for leaves below an inner node."""
         below: dict[int, list[SubscriptionObject]] = {}
         for subscription in subscriptions:
             leaf = node.table.leaf_of(subscription.lows[0], subscription.highs[0])

@@ -6,9 +6,10 @@ from emulator.protocols.pubsub.shared.home_publishing import NOBODY
 
 
 class Branch:
-    """Parent, children and the interval of the ring that the greedy paths over this peer lead to.
+    """The parent and children of one peer in one topic's tree, and the peer's interval of the ring.
 
-    A path from the home leads over this peer to exactly those who stand from this peer on up to `end`.
+    The interval reaches from this peer to `end`: the greedy paths from the home over this peer lead exactly
+    there.
     """
 
     __slots__ = ("children", "end", "home", "is_home", "parent")
@@ -16,13 +17,13 @@ class Branch:
     def __init__(self) -> None:
         self.parent = NOBODY
         self.home = NOBODY
-        """The peer that the tree begins at, as far as it is known here."""
+        """The peer at which the tree begins, as far as this peer knows."""
         self.is_home = False
         self.end = 0
         self.children: dict[int, int] = {}
-        """The children, with the end of the interval that each was told."""
+        """The end of the interval that each child was told, by child."""
 
     @property
     def attached(self) -> bool:
-        """Whether this peer has a parent or needs none."""
+        """Whether this peer has a parent or, as the home, needs none."""
         return self.is_home or self.parent != NOBODY

@@ -11,33 +11,33 @@ from trellis.v1.magnet import TreePart
 
 
 class Branches:
-    """Branches by topic, links by neighbour."""
+    """The branches of one peer by topic, and its links by neighbour."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self.by_topic: dict[int, Branch] = {}
         self.links = LinkTable(environment, MagnetLink)
         self.lost_since: dict[int, float] = {}
-        """By topic: since when nothing may have come from a parent that is lost (s of trial time)."""
+        """The time by topic when a lost parent was last heard from; later events may be missed (s)."""
         self.astray: dict[int, dict[int, float]] = {}
-        """By topic: children that no greedy path leads to from here, and until when a way is sought (s)."""
+        """The children off all greedy paths by topic, each with the time until which a path is sought (s)."""
 
     def clear(self) -> None:
-        """Be in no tree."""
+        """Forget all trees."""
         self.by_topic.clear()
         self.links.by_peer.clear()
         self.lost_since.clear()
         self.astray.clear()
 
     def at(self, topic: int) -> Branch:
-        """This peer's place in the topic's tree, a new one if there is none."""
+        """Return this peer's branch of the topic's tree, a new one if there is none."""
         branch = self.by_topic.get(topic)
         if branch is None:
             branch = self.by_topic[topic] = Branch()
         return branch
 
     def begin_child(self, topic: int, child: Contact, end: int) -> None:
-        """Have a child on a greedy path, whose interval reaches to `end`."""
+        """Add a child on a greedy path, whose interval reaches to `end`."""
         link = self.links.begin_child(child.peer, topic)
         link.identifier = child.identifier
         link.unnamed &= ~(1 << topic)
@@ -45,13 +45,13 @@ class Branches:
         self.end_astray(topic, child.peer)
 
     def end_child(self, topic: int, child: int) -> None:
-        """Do without this child, if it is one."""
+        """Remove this child, if it is one."""
         if self.links.end_child(child, topic):
             del self.by_topic[topic].children[child]
             self.end_astray(topic, child)
 
     def end_astray(self, topic: int, child: int) -> None:
-        """Count the child as one that a greedy path leads to, or as none."""
+        """Note that the child is on a greedy path again, or is no child any more."""
         astray = self.astray.get(topic)
         if astray is not None:
             astray.pop(child, None)
@@ -59,12 +59,12 @@ class Branches:
                 del self.astray[topic]
 
     def begin_parent(self, topic: int, parent: int) -> None:
-        """Have a parent."""
+        """Set the parent."""
         self.by_topic[topic].parent = parent
         self.links.begin_parent(parent, topic)
 
     def end_parent(self, topic: int, tell: bool = False) -> None:
-        """Do without the parent, if there is one; `tell` it so."""
+        """Remove the parent, if there is one; with `tell`, it hears of it."""
         branch = self.by_topic[topic]
         parent = branch.parent
         if parent == NOBODY:

@@ -1,6 +1,7 @@
-"""The intervals of the ring that a tree's greedy paths over its peers lead to.
+"""The intervals of the ring to which a tree's greedy paths over its peers lead.
 
-The Magnet paper knows none; with them, trees are exactly the union of greedy paths: docs/systems/magnet.md.
+The Magnet paper has no intervals. With them, trees are exactly the union of greedy paths: see
+docs/systems/magnet.md.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from emulator.protocols.pubsub.magnet.branch import Branch
 
 
 class Intervals:
-    """Those of one peer's branches. A peer's interval begins at its own place."""
+    """The intervals of one peer's branches. A peer's interval begins at its own place."""
 
     def __init__(self, ring: Oscar) -> None:
         self._ring = ring
@@ -21,7 +22,7 @@ class Intervals:
         return 0 < self._offset(identifier) < self._reach(branch)
 
     def end_for(self, branch: Branch, child: Contact) -> int | None:
-        """The end of the interval of this child; None if no greedy path of the tree leads over it."""
+        """Return the end of the interval of this child; None if no greedy path of the tree leads over it."""
         end = self._ring.end_of(child)
         if end is None:
             return None
@@ -34,7 +35,7 @@ class Intervals:
         return end
 
     def _reach(self, branch: Branch) -> int:
-        """The length of this peer's interval: the whole ring at the home."""
+        """Return the length of this peer's interval, which is the whole ring at the home."""
         return self._ring.space.size if branch.is_home else self._offset(branch.end)
 
     def _offset(self, identifier: int) -> int:

@@ -7,25 +7,28 @@ from trellis.v1.magnet import RingTreeHeartbeat, TreeBound
 
 
 class MagnetLink(TreeLink):
-    """This peer's side. The other's identifier is the one that it had when it became a child."""
+    """This peer's side of a link.
+
+    The other peer's identifier is the one that it had when it became a child.
+    """
 
     def __init__(self, now: float) -> None:
         super().__init__(now)
         self.unnamed = 0
-        """Topics of `below` that the other's last heartbeat did not name."""
+        """The topics of `below` that the other peer's last heartbeat did not name."""
         self._beat: RingTreeHeartbeat | None = None
 
     def change(self) -> None:
-        """Note that the link has changed: heartbeats are to be composed and read anew."""
+        """Note that the link has changed, so that heartbeats are composed and read anew."""
         self._beat = self._last = None
 
     def end_child(self, topic: int) -> None:
-        """Have the other no more for a child in the topic's tree."""
+        """Remove the other peer as a child in the topic's tree."""
         super().end_child(topic)
         self.unnamed &= ~(1 << topic)
 
     def beat(self, bounds: dict[int, int]) -> RingTreeHeartbeat:
-        """Compose what this peer tells the other; `bounds` has the topics by the end of the interval."""
+        """Compose this peer's heartbeat to the other; `bounds` has the topics by their interval's end."""
         beat = self._beat
         if beat is None:
             told = [TreeBound(topics, end) for end, topics in bounds.items()]
@@ -34,5 +37,5 @@ class MagnetLink(TreeLink):
 
     @property
     def composed(self) -> bool:
-        """Whether the heartbeat says the same as the last one."""
+        """Whether the next heartbeat says the same as the last one."""
         return self._beat is not None

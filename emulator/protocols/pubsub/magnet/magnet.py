@@ -36,11 +36,11 @@ from trellis.v1.pubsub import EventData
 
 _PAPER: Final = "Girdzijauskas, Chockler, Vigfusson, Tock, Melamed: Magnet, DEBS 2010"
 _LOOK: Final = 1.0
-"""Seconds between two looks at whether the peer is to take a place."""
+"""The seconds between two checks whether the peer is to take a place."""
 
 
 class Magnet(PubSub):
-    """One peer."""
+    """One peer of Magnet."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Magnet(PubSub):
         self._asked_at = 0.0
         """The time at which the peer began to wait for views (s)."""
         self._changes = 0
-        """Interests that changed since the peer took its place."""
+        """The number of interests that changed since the peer took its place."""
         environment.handle(EventData, self._on_event)
 
     def start(self, contacts: Sequence[int]) -> None:
@@ -154,7 +154,7 @@ class Magnet(PubSub):
         }
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """What goes to a topic's home goes on."""
+        """Let what goes to a topic's home go on."""
         return True
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
@@ -165,11 +165,11 @@ class Magnet(PubSub):
             self._publishing.be_home(message, hops)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """Give up, without waiting for the next heartbeat, what the neighbour is the home of now."""
+        """Give up at once the topics whose home is the neighbour now."""
         self.trees.upkeep.check_homes()
 
     def _look(self) -> None:
-        """Take a place when the views are there; join the trees from it."""
+        """Take a place when the views have come, and join the trees from there."""
         if self._joins_due:
             self._joins_due = False
             for topic in list(self._rates):
@@ -188,14 +188,14 @@ class Magnet(PubSub):
             self._seat.take(self._contacts)
 
     def _settled(self) -> None:
-        """Tell the new place, and come to the trees from it."""
+        """Tell others the new place, and join the trees from there."""
         self.trees.leave(graceful=True)
         self._profile = None
         self.membership.tell(self._describe())
         self._joins_due = True
 
     def _change(self) -> None:
-        """Note that the interests are others now."""
+        """Note that the peer's interests have changed."""
         if self._changes == 0:
             self._asked_at = self.environment.now
         self._changes += 1
@@ -203,7 +203,7 @@ class Magnet(PubSub):
         self.membership.tell(self._describe() if self.ring.ready else None)
 
     def _describe(self) -> Profile:
-        """This peer's interests and place, as others get them."""
+        """Return this peer's interests and place, as others get them."""
         profile = self._profile
         if profile is None:
             self._version += 1
@@ -220,7 +220,7 @@ class Magnet(PubSub):
         return utility(self._describe(), other)
 
     def _home_in_tree(self, topic: int) -> int:
-        """The topic's home, as its tree tells a peer that is in it."""
+        """Return the topic's home, as its tree tells a peer that is in it."""
         branch = self.trees.branches.get(topic)
         if branch is None:
             return NOBODY
@@ -236,7 +236,7 @@ class Magnet(PubSub):
 
 
 def over(kind: OverlayKind) -> System:
-    """The system that is Magnet with a control overlay of this kind."""
+    """Return the system that is Magnet with a control overlay of this kind."""
 
     def create(environment: Environment, parameters: Any) -> Application:
         return Magnet(environment, parameters, lambda part: kind.create(part, parameters.control))

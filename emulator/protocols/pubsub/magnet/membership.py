@@ -1,8 +1,8 @@
 """Interest-aware membership: a sample of the interests of each topic's subscribers (Magnet, section 3.4).
 
 The subscribers of a topic, and the peers between them and its home, form a tree over the control overlay,
-made and kept as Scribe's. In a round, samples go up the tree layer by layer, cut to k interests by a uniform
-choice; the home sends what it has at the end down to all.
+made and kept as Scribe's trees. In a round, samples go up the tree layer by layer, each cut to k interests by
+a uniform choice; at the end, the home sends its sample down to all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from trellis.v1.overlay import Profile
 from trellis.v1.scribe import TreeJoin
 
 _LAYER: Final = 1.0
-"""Seconds between two looks at what parents or new children do not have yet: as long a layer's turn takes."""
+"""The seconds between two checks for samples that parents or new children lack; one layer takes this long."""
 
 
 class InterestMembership:
-    """One peer's part in it."""
+    """The part of one peer in the membership service."""
 
     def __init__(
         self,
@@ -34,25 +34,25 @@ class InterestMembership:
         period: float,
         wanted: Collection[int],
     ) -> None:
-        """`samples` is k, `period` the length of a round (s), `wanted` the topics of this peer's own."""
+        """`samples` is k, `period` the length of a round (s), `wanted` this peer's own topics."""
         self._environment = environment
         self._samples = samples
         self._period = period
         self._wanted = wanted
         self._own: Profile | None = None
         self._below: dict[int, dict[int, InterestSample]] = {}
-        """By topic and child: what the child sent last."""
+        """The sample that each child sent last, by topic and child."""
         self._changed: set[int] = set()
-        """Topics whose sample is to be taken anew when it is sent next."""
+        """The topics whose sample is taken anew before it is sent next."""
         self._sample: dict[int, InterestSample] = {}
         self._sent_up: dict[int, tuple[int, InterestSample]] = {}
-        """By topic: the parent and what it was sent last."""
+        """The parent of each topic, and the sample that it was sent last."""
         self._sent_down: dict[int, dict[int, InterestSample]] = {}
-        """By child and topic: the view that it was sent last."""
+        """The view that each child was sent last, by child and topic."""
         self.views: dict[int, InterestSample] = {}
-        """By topic, as the home told them last; one object for all peers of a host."""
+        """The views by topic, as the home told them last; all peers of a host share one object."""
         self.sent = 0
-        """Samples and views that this peer has sent."""
+        """The number of samples and views that this peer has sent."""
         self._trees = Trees(environment, control, parameters, wanted)
         self._seen_changes = -1
         control.carry(self, TreeJoin)
@@ -75,14 +75,14 @@ class InterestMembership:
         self._changed.add(topic)
 
     def leave(self, topic: int) -> None:
-        """Do without the view of a topic that is not wanted any more."""
+        """Drop the view of a topic that is no longer wanted."""
         self.views.pop(topic, None)
         self._sent_up.pop(topic, None)
         self._changed.add(topic)
         self._trees.prune([topic])
 
     def tell(self, own: Profile | None) -> None:
-        """Take this for the peer's interests and place; None while it has no place."""
+        """Set the peer's own interests and place; None while it has no place."""
         self._own = own
         self._changed.update(self._wanted)
 
@@ -91,7 +91,7 @@ class InterestMembership:
         return all(topic in self.views for topic in topics)
 
     def known(self) -> dict[int, Profile]:
-        """The other peers in all views of this peer's topics: view(p). A peer is not in its own view."""
+        """Return the other peers in all views of this peer's topics, the paper's view(p)."""
         found: dict[int, Profile] = {}
         for topic in self._wanted:
             view = self.views.get(topic)
@@ -102,7 +102,7 @@ class InterestMembership:
         return found
 
     def subscriber(self, topic: int) -> int:
-        """A random other subscriber of the topic in its view, or NOBODY."""
+        """Return a random other subscriber of the topic in its view, or NOBODY."""
         view = self.views.get(topic)
         if view is None:
             return NOBODY
@@ -111,7 +111,7 @@ class InterestMembership:
         return others[self._environment.random.randrange(len(others))] if others else NOBODY
 
     def on_unreachable(self, peer: int) -> None:
-        """Do without `peer`; the control overlay was told before."""
+        """Drop `peer` from the trees; the control overlay was told before."""
         self._trees.on_unreachable(peer)
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
@@ -120,18 +120,18 @@ class InterestMembership:
         return self._trees.forward(message, next_hop)
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
-        """Be the home of a topic."""
+        """Act as the home of a topic (the control overlay's upcall)."""
         assert isinstance(message, TreeJoin)
         self._changed.add(message.topic)
         self._trees.deliver(message)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """A neighbour in the control overlay came or went."""
+        """Note that a neighbour in the control overlay came or went."""
         if joined:
             self._trees.neighbour_joined(contact)
 
     def _round(self) -> None:
-        """End a round at the home: what has come up is the view now, and goes down."""
+        """End a round at the home: the samples that have come up are the view now, which goes down."""
         self._forget_others()
         homes = sorted(self._trees.roots)
         for topic in homes:
@@ -139,7 +139,7 @@ class InterestMembership:
         self._hand_down(homes)
 
     def _look(self) -> None:
-        """Send up what has changed below, and all where a neighbour in trees is new, which gets the views."""
+        """Send parents the samples that changed and, after a change of trees, whatever neighbours lack."""
         trees = self._trees
         if trees.changes == self._seen_changes:
             self._pass_up(self._changed)
@@ -153,7 +153,7 @@ class InterestMembership:
         self._hand_down(trees.children)
 
     def _pass_up(self, topics: Iterable[int]) -> None:
-        """Send the samples of these topics to the parents that do not have them, a message to each."""
+        """Send the samples of these topics to parents that lack them, in one message to each parent."""
         up: dict[int, list[InterestSample]] = {}
         for topic in sorted(topics):
             parent = self._trees.parents.get(topic, NOBODY)
@@ -168,7 +168,7 @@ class InterestMembership:
             self._environment.send(parent, InterestsUp(samples))
 
     def _renewed(self, topic: int) -> InterestSample:
-        """The sample of this peer and those below it, taken anew if any of them has changed."""
+        """Return the sample of this peer and those below it, taken anew if any of them has changed."""
         sample = self._sample.get(topic)
         if sample is None or topic in self._changed:
             self._changed.discard(topic)
@@ -176,7 +176,7 @@ class InterestMembership:
         return sample
 
     def _forget_others(self) -> None:
-        """Drop what was said of topics, or by children, that are no more."""
+        """Drop the samples of trees that this peer has left, and of former children."""
         trees = self._trees
         topics = trees.topics()
         for topic in [topic for topic in self._below if topic not in topics]:
@@ -194,7 +194,7 @@ class InterestMembership:
             self.views.pop(topic, None)
 
     def _take_sample(self, topic: int, children: Iterable[int]) -> InterestSample:
-        """The interests from below and this peer's own; k of them if they are more."""
+        """Return the interests from below and this peer's own, cut to k by a uniform choice."""
         found: dict[int, Profile] = {}
         of = self._below.get(topic, {})
         for child in sorted(children):
@@ -211,7 +211,7 @@ class InterestMembership:
         return InterestSample(topic, interests)
 
     def _hand_down(self, topics: Iterable[int]) -> None:
-        """Send the views of these topics to the children that do not have them, a message to each."""
+        """Send the views of these topics to children that lack them, in one message to each child."""
         down: dict[int, list[InterestSample]] = {}
         for topic in topics:
             view = self.views.get(topic)

@@ -1,4 +1,4 @@
-"""What Magnet can be told, over whichever control overlay."""
+"""The parameters of Magnet, over any control overlay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from emulator.protocols.pubsub.scribe.parameters import ScribeParameters
 
 
 class MagnetParameters(BaseModel):
-    """The paper gives no times; docs/systems/magnet.md says where these come from."""
+    """The parameters of Magnet.
+
+    The paper gives no times; docs/systems/magnet.md says where these come from.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +54,7 @@ class MagnetParameters(BaseModel):
     )
 
     def of_membership(self) -> ScribeParameters:
-        """The same care for the trees of the membership service, which are Scribe's."""
+        """Return Scribe's parameters for the trees of the membership service, with the same times."""
         return ScribeParameters.model_construct(
             heartbeat=self.heartbeat,
             silent_heartbeats=self.silent_heartbeats,
@@ -60,7 +63,7 @@ class MagnetParameters(BaseModel):
 
 
 def parameters_over(control: type[BaseModel]) -> type[MagnetParameters]:
-    """The parameters of Magnet with a control overlay that has these parameters, all with defaults."""
+    """Return the parameters of Magnet with a control overlay that has these parameters, all with defaults."""
     return create_model(
         f"Magnet{control.__name__}",
         __base__=MagnetParameters,

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Magnet (section 3.2): where on the interest ring a peer stands."""
+"""Algorithm 1 of Magnet (section 3.2): the place of a peer on the interest ring."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trellis.v1.overlay import Profile
 def most_similar(
     own: Profile, view: Mapping[int, Profile], excluded: Collection[int], rng: random.Random
 ) -> Profile | None:
-    """The peer in the view with the most similar interests, a random one of equals; None in an empty view.
+    """Return the peer in the view with the most similar interests, a random one of equals; None without any.
 
-    Similarity is what two share by what either has, by number or by rates as the profiles tell (section 2.1).
-    `excluded` are peers that did not answer.
+    Similarity is what two peers share over what either of them has, by number or by rates as the profiles
+    tell (section 2.1). `excluded` are peers that did not answer.
     """
     best: list[Profile] = []
     highest = -1.0

@@ -1,4 +1,4 @@
-"""A peer's way to its place on the interest ring, the first time and whenever it takes another one."""
+"""A peer's place on the interest ring: how it takes its first place and each later one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from emulator.protocols.pubsub.magnet.placement import most_similar
 from trellis.v1.overlay import Profile
 
 _AGAIN: Final = 1.0
-"""Seconds after which a peer that found no place at the hash of its name looks for one again."""
+"""The seconds after which a peer that found no place at the hash of its name looks for one again."""
 
 
 class Seat:
-    """Algorithm 1, run again without those that do not answer."""
+    """Runs Algorithm 1, and runs it again without peers that do not answer."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Seat:
         profile: Callable[[], Profile],
         settled: Callable[[], None],
     ) -> None:
-        """`settled` is called each time that the peer stands at another place."""
+        """`settled` is called each time that the peer has taken another place."""
         self._environment = environment
         self._ring = ring
         self._membership = membership
@@ -35,27 +35,28 @@ class Seat:
         self._settled = settled
         self.under_way = False
         self.taken = 0
-        """Places that this peer has had."""
+        """The number of places that this peer has had."""
         self._excluded: set[int] = set()
         self._contacts: Sequence[int] = ()
 
     def take(self, contacts: Sequence[int]) -> None:
-        """Go behind the most similar peer; with an empty view, to the hash of this peer's name.
+        """Take the place behind the most similar peer or, with an empty view, at the hash of this peer's
+        name.
 
-        `contacts` are asked in the second case. A peer stays where it is if the most similar one is its
-        predecessor, or if it knows nobody.
+        `contacts` are asked in the second case. A peer stays where it is if the most similar peer is its
+        predecessor, or if it knows no other peer.
         """
         self._excluded.clear()
         self._contacts = contacts
         self._try()
 
     def take_hashed(self, contacts: Sequence[int]) -> None:
-        """Go to the hash of this peer's name, and nowhere else."""
+        """Take the place at the hash of this peer's name, whatever the views say."""
         self._settle_at_hash(contacts, None)
 
     def _settle_at_hash(self, contacts: Sequence[int], failed: Callable[[], None] | None) -> None:
         self.under_way = True
-        # The first bits of the wider identifier are the hash: the place is as uniform as in a hashed ring.
+        # The first bits of the wider identifier are the hash, so the place is as uniform as in a hashed ring.
         place = hash_of_peer(self._environment.peer) << (self._ring.space.bits - BITS)
         self._ring.settle_at(place, contacts, self._arrived, failed)
 
@@ -75,7 +76,7 @@ class Seat:
         self._ring.settle_behind(similar.peer, self._arrived, lambda: self._exclude(similar.peer))
 
     def _try_later(self) -> None:
-        """Run the algorithm once more: by then there may be views, and contacts that are on the ring."""
+        """Run the algorithm again later: by then there may be views, and contacts that are on the ring."""
         self._environment.set_timer(
             _AGAIN,
             lambda: self._environment.find_contacts(lambda found: self.take(found or self._contacts)),

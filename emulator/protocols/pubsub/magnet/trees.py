@@ -1,6 +1,7 @@
 """The distribution trees: Algorithm 2 of Magnet (section 3.3).
 
-The tree of a topic is made of the greedy paths on the interest ring from the topic's home to its subscribers.
+The tree of a topic consists of the greedy paths on the interest ring from the topic's home to its
+subscribers.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from emulator.protocols.pubsub.shared.home_publishing import NOBODY
 from trellis.v1.magnet import TreePart, TreePath, TreeSearch
 
 _MOST_HOPS: Final = 200
-"""A search that has gone this far runs in a circle: trees are being mended."""
+"""A search that has gone this many hops runs in a circle, because trees are being mended."""
 
 
 class PathTrees:
-    """One peer's part: it joins and leaves trees, and events go down them."""
+    """The trees of one peer: it joins and leaves them, and sends events down."""
 
     def __init__(
         self,
@@ -39,8 +40,8 @@ class PathTrees:
     ) -> None:
         """`wanted` are the topics that the peer subscribes to, as they change.
 
-        `known` names a random other subscriber of a topic that is in its tree, or NOBODY.
-        `has` says whether the event of this number was here.
+        `known` returns a random other subscriber of a topic that is in its tree, or NOBODY. `has` says
+        whether this peer has had the event of a number.
         """
         self._environment = environment
         self._ring = ring
@@ -54,11 +55,11 @@ class PathTrees:
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
         self._join_timeout = parameters.join_timeout
         self.sent = 0
-        """Messages of joins that this peer has sent."""
+        """The number of messages of joins that this peer has sent."""
         self._pending: dict[int, Timer] = {}
-        """Joins under way, with their repetition."""
+        """The timers that repeat the joins under way, by topic."""
         self._asked: dict[int, int] = {}
-        """The subscriber that was asked first."""
+        """The subscriber that each join asked first, by topic."""
         self._tree = Branches(environment)
         self.branches = self._tree.by_topic
         self.kept = KeptEvents()
@@ -83,7 +84,8 @@ class PathTrees:
     def leave(self, graceful: bool) -> None:
         """Leave all trees, to come back from another place or not at all.
 
-        What passed here stays: who becomes a home before it has a place has events for the children to come.
+        The kept events stay, because a peer that becomes a home before it has a place gives them to later
+        children.
         """
         if graceful:
             for peer, link in self._tree.links.by_peer.items():
@@ -95,17 +97,17 @@ class PathTrees:
         self._tree.clear()
 
     def join(self, topic: int) -> None:
-        """Become a part of the topic's tree, or stay it; who is a relay already sends nothing."""
+        """Join the topic's tree. A peer that is in the tree already, as a relay, sends nothing."""
         branch = self.branches.get(topic)
         if (branch is None or not branch.attached) and topic not in self._pending:
             self._ask(topic, first=True)
 
     def rejoin(self, topic: int) -> None:
-        """Ask for a way to this peer in the tree, as if for the first time."""
+        """Search for a path to this peer in the tree, as if for the first time."""
         self._ask(topic, first=True)
 
     def prune(self, topics: Iterable[int]) -> None:
-        """Leave the trees in which nobody needs this peer."""
+        """Leave the trees in which neither this peer nor a child needs it."""
         left: dict[int, int] = {}
         for topic in topics:
             branch = self.branches.get(topic)
@@ -122,19 +124,19 @@ class PathTrees:
             self._environment.send(parent, TreePart(those, 0))
 
     def on_unreachable(self, peer: int) -> None:
-        """Do without this peer, and ask another one where it was asked."""
+        """Drop this peer, and ask another one where this one was asked."""
         self.upkeep.give_up(peer)
         for topic in [topic for topic, asked in self._asked.items() if asked == peer]:
             self._ask(topic, first=False)
 
     def hear(self, peer: int) -> None:
-        """Take an event from `peer` for a heartbeat."""
+        """Count an event from `peer` as a heartbeat."""
         self._tree.links.hear(peer)
 
     def send_down(self, topic: int, message: Message) -> None:
-        """Send an event to all children in the tree, and keep it for those who come back.
+        """Send an event to all children in the tree, and keep it for peers that come back.
 
-        A new home has events before it has children: they come to it from the former one.
+        A new home has events before it has children, which come to it from the former home.
         """
         self.kept.keep(topic, self._environment.now, message)
         branch = self.branches.get(topic)
@@ -146,9 +148,10 @@ class PathTrees:
             self._environment.send(child, message)
 
     def be_home(self, search: TreeSearch) -> None:
-        """Be the home of the topic that a search was routed to, which ended here.
+        """Become the home of the topic that a search was routed to, because the routing ended here.
 
-        A home without a place gives those who ask the events that came: the former home hands them on.
+        A home without a place gives the kept events to the peers that ask; one of them is the former home,
+        which sends them on.
         """
         if search.joiner is None:
             return
@@ -168,7 +171,7 @@ class PathTrees:
             self._descend(topic, branch, search.joiner, search.missed_ms)
 
     def _ask(self, topic: int, first: bool) -> None:
-        """Phase 1: begin at a subscriber in the tree, or at the home where none is known or none answered."""
+        """Phase 1: search from a subscriber in the tree, or the home if none is known or answered."""
         self._end_join(topic)
         self._pending[topic] = self._environment.set_timer(
             self._join_timeout, lambda: self._ask(topic, first=False)
@@ -184,14 +187,15 @@ class PathTrees:
             self._send(known, search)
 
     def seek(self, topic: int, child: Contact) -> None:
-        """Search for a way to a child that no greedy path leads to, as if it had asked this peer.
+        """Search for a way to a child off all greedy paths, as if the child had asked this peer.
 
-        Events that pass here while the way changes may come to neither way: the new one gives them once more.
+        Events that pass here while the path changes may miss both the old and the new one, so the new one
+        gives them again.
         """
         self._on_search(self._peer, TreeSearch(topic, child, 0, round(1e3 * self._join_timeout)))
 
     def _search(self, topic: int, lost_since: float | None) -> TreeSearch:
-        """Tell how long events may have been missed, and more, for the search itself takes time."""
+        """Return a search with the time of missed events, plus a margin for the search itself."""
         now, margin = self._environment.now, self._join_timeout
         missed = 0 if lost_since is None else round(1e3 * (now - lost_since + margin))
         return TreeSearch(topic, Contact(self._peer, self._ring.identifier), 0, missed)
@@ -211,7 +215,7 @@ class PathTrees:
         self._environment.send(peer, message)
 
     def _on_search(self, sender: int, search: TreeSearch) -> None:
-        """Phase 2: graft the joiner here or pass the search on, upwards."""
+        """Phase 2: make the joiner a descendant here, or pass the search on upwards."""
         joiner = search.joiner
         if joiner is None or search.hops > _MOST_HOPS:
             return
@@ -229,21 +233,21 @@ class PathTrees:
             self._send(branch.parent, onward)
 
     def _grafts(self, branch: Branch, joiner: Contact) -> bool:
-        """Condition (2) of Algorithm 2, or whether the greedy path from the home passes here."""
+        """Whether the joiner's path begins here: by condition (2) of Algorithm 2, or by exact intervals."""
         if self._exact:
             return self._intervals.holds(branch, joiner.identifier)
         hop = self._ring.last_before(joiner.identifier)
         return hop is not None and hop.peer in branch.children
 
     def end_for(self, branch: Branch, child: Contact) -> int | None:
-        """The end of the interval of a child on a greedy path; None off the paths.
+        """Return the end of the interval of a child on a greedy path; None off the paths.
 
-        Where Algorithm 2 is as printed, all paths that lead over the child here are taken for the tree's.
+        Where Algorithm 2 runs as printed, all paths that lead over the child here count as paths of the tree.
         """
         return self._intervals.end_for(branch, child) if self._exact else self._ring.end_of(child)
 
     def _descend(self, topic: int, branch: Branch, joiner: Contact, missed_ms: int) -> None:
-        """Phase 3: make the next peer on the greedy path to the joiner a child, and have it go on.
+        """Phase 3: make the next peer on the greedy path to the joiner a child, and have it continue.
 
         The last peer gives a joiner that comes back the events that it has missed.
         """
@@ -260,13 +264,13 @@ class PathTrees:
             self._give_missed(topic, hop.peer, missed_ms)
 
     def _give_missed(self, topic: int, peer: int, missed_ms: int) -> None:
-        """Send a peer that comes back, or whose home is another one now, the events that it has missed."""
+        """Send the missed events to a peer that comes back, or that has a new home."""
         if missed_ms:
             for event in self.kept.since(topic, self._environment.now - missed_ms / 1e3):
                 self._environment.send(peer, event)
 
     def _on_path(self, sender: int, path: TreePath) -> None:
-        """Be on the greedy path to the joiner, whose previous peer is the sender."""
+        """Take the sender as the previous peer on the greedy path to the joiner."""
         topic = path.topic
         if path.joiner is None or not self._ring.ready:
             self._environment.send(sender, TreePart(1 << topic, 0))
@@ -275,7 +279,7 @@ class PathTrees:
             self.upkeep.check_homes()
         branch = self._tree.at(topic)
         if sender in branch.children:
-            # The two were told of paths in opposite directions; the later one counts.
+            # The two peers were told of paths in opposite directions; the later one counts.
             self._tree.end_child(topic, sender)
         if branch.is_home:
             self._environment.send(sender, TreePart(1 << topic, 0))
@@ -286,12 +290,12 @@ class PathTrees:
         self.prune([topic])
 
     def _follow(self, parent: int, path: TreePath, branch: Branch) -> None:
-        """Have this parent, and ask it for what was missed."""
+        """Take this parent, and ask it for missed events."""
         topic = path.topic
         lost_since = self._tree.lost_since.pop(topic, None)
         if branch.parent != parent:
             if branch.parent != NOBODY and lost_since is None:
-                # The former parent may have been cut off itself, which its children are not told.
+                # The former parent may have been cut off itself, and children are not told of that.
                 lost_since = self._environment.now - self._lifetime
             self._tree.end_parent(topic, tell=True)
             self._tree.begin_parent(topic, parent)
@@ -303,7 +307,7 @@ class PathTrees:
         self._ask_for_missed(parent, path, lost_since)
 
     def _ask_for_missed(self, parent: int, path: TreePath, lost_since: float | None) -> None:
-        """Join once more, at the parent, if it has events that are missed here or by the joiner."""
+        """Join once more, at the parent, if it has events that this peer or the joiner has missed."""
         if path.missed_ms:
             if path.joiner is not None and path.joiner.peer == self._peer:
                 return  # the parent sends them

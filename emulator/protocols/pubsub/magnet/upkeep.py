@@ -1,4 +1,4 @@
-"""The upkeep of the trees: heartbeats, neighbours that are silent or leave, routes and homes that change."""
+"""The upkeep of trees: heartbeats, neighbours that are silent or leave, and routes and homes that change."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from trellis.v1.magnet import RingTreeHeartbeat, TreePart
 
 
 class TreeJoins(Interface):
-    """The part of a peer that joins and leaves trees. Any class that has these methods is one."""
+    """The interface by which the upkeep asks a peer to join and leave trees."""
 
     def end_for(self, branch: Branch, child: Contact) -> int | None:
-        """The end of a child's interval; None for a child that no greedy path leads to."""
+        """Return the end of a child's interval; None for a child that no greedy path leads to."""
         ...
 
     def rejoin(self, topic: int) -> None:
-        """Ask for a way to this peer in the tree, as if for the first time."""
+        """Search for a path to this peer in the tree, as if for the first time."""
 
     def seek(self, topic: int, child: Contact) -> None:
-        """Ask for a way to a child that is off the paths."""
+        """Search for a path to a child that no greedy path leads to."""
 
     def prune(self, topics: Iterable[int]) -> None:
-        """Leave the trees in which nobody needs this peer."""
+        """Leave the trees in which neither this peer nor a child needs it."""
 
 
 class Upkeep:
-    """One peer's part: it keeps what the joins have made."""
+    """The upkeep of one peer's trees after they were joined."""
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class Upkeep:
         self._joins = joins
         self._patience = parameters.join_timeout
         self._telling: Timer | None = None
-        """Runs while there are children off the paths."""
+        """The timer that runs while there are children off all greedy paths."""
         self._lifetime = parameters.heartbeat * parameters.silent_heartbeats
         self._routes_version = -1
         self._control_version = -1
         self._homes_checked = 0.0
-        """The time at which this peer was last seen to be the home of what it is the home of (s)."""
+        """The trial time at which this peer was last seen to be the home of its topics (s)."""
         environment.handle(TreePart, self._on_part)
         environment.handle(RingTreeHeartbeat, self._on_beat)
 
     def beat(self) -> None:
-        """Give up the silent, hold homes and children against the routes, and send the heartbeats."""
+        """Drop silent neighbours, compare homes and children with the routes, and send the heartbeats."""
         now = self._environment.now
         oldest = now - self._lifetime
         links = self._branches.links
@@ -85,7 +85,7 @@ class Upkeep:
             self._send_beat(peer, link)
 
     def give_up(self, peer: int) -> None:
-        """Do without a neighbour in trees."""
+        """Drop a neighbour from all trees."""
         link = self._branches.links.by_peer.get(peer)
         if link is None:
             return
@@ -97,7 +97,7 @@ class Upkeep:
         self._joins.prune(children)
 
     def check_homes(self) -> None:
-        """Where the control overlay has a closer peer now, this one is the home no more."""
+        """Stop being the home of topics for which the control overlay has a closer peer now."""
         if self._control_version != self._control.routes_version:
             self._control_version = self._control.routes_version
             for topic, branch in list(self._branches.by_topic.items()):
@@ -113,9 +113,10 @@ class Upkeep:
         self._homes_checked = self._environment.now
 
     def bound(self, topics: Iterable[int]) -> None:
-        """Hold the children in these trees against the routes, and tell at once whose interval has changed.
+        """Compare the children in these trees with the routes, and tell those whose interval has changed at
+        once.
 
-        A child gets one heartbeat, whatever the number of trees: they change together, with the routes.
+        A child gets one heartbeat for all its trees, because they change together with the routes.
         """
         changed: dict[int, None] = {}
         for topic in topics:
@@ -126,9 +127,10 @@ class Upkeep:
                 self._send_beat(child, links[child])
 
     def _compare(self, topic: int) -> list[int]:
-        """The children whose intervals have changed. Another way is sought for those that are off the paths.
+        """Return the children whose intervals have changed, and seek another path to those off the greedy
+        paths.
 
-        They stay children, and get events, until it is found; then they leave.
+        Children off the paths stay children and get events until the other path is found; then they leave.
         """
         branch = self._branches.by_topic[topic]
         links = self._branches.links.by_peer
@@ -155,9 +157,10 @@ class Upkeep:
         return [child for child, _ in changed]
 
     def _tell_astray(self) -> None:
-        """Tell the children that no way was found to in time; they ask for themselves.
+        """Tell the children to which no path was found in time, so that they search themselves.
 
-        They get events until they say that they have left, and are told again until then: messages get lost.
+        They get events until they say that they have left; until then they are told again, because messages
+        get lost.
         """
         now = self._environment.now
         told: dict[int, int] = {}
@@ -172,7 +175,7 @@ class Upkeep:
             self._environment.send(child, TreePart(0, dropped))
 
     def _lose_parent(self, topic: int) -> None:
-        """Ask for another way to this peer, if it is needed in the tree."""
+        """Search for another path to this peer, if it is needed in the tree."""
         branch = self._branches.by_topic[topic]
         link = self._branches.links.by_peer.get(branch.parent)
         if link is not None:
@@ -203,10 +206,10 @@ class Upkeep:
                     self._lose_parent(topic)
 
     def _on_beat(self, sender: int, message: RingTreeHeartbeat) -> None:
-        """Take up what the neighbour says of the trees that the two share, and answer where it is wrong.
+        """Take in what the neighbour says of the trees that the two share, and answer where it is wrong.
 
-        A parent that does not name this peer is lost. A child is, if two heartbeats in a row do not name this
-        peer as its parent: the first may have been sent before it came.
+        A parent that does not name this peer is lost. A child is lost if two heartbeats in a row do not name
+        this peer as its parent; the first one may have been sent before the child came.
         """
         link = self._branches.links.to(sender)
         link.heard = self._environment.now

@@ -1,5 +1,5 @@
 """OPT, the second baseline of Vitis: an overlay of each topic by SpiderCast's coverage.
 
-`system` is one peer, `links` its neighbours, which `candidates` chooses by `coverage` among the peers of
-`knowledge`; `directory` is the full knowledge that the paper grants it.
+`system` is one peer and `links` its neighbours, which `candidates` chooses by `coverage` among the peers of
+`knowledge`; `directory` gives a peer the full knowledge that the paper grants it.
 """

@@ -1,8 +1,9 @@
 """SpiderCast's choice of the next neighbour among the known peers: greedy, or random.
 
-The known peers may be thousands, and what each would bring only shrinks while links are made. So each
-stands under what it brought when it was last looked at, and is looked at again when it is drawn. Drawing
-goes on until a peer still brings what it stands under, so that all who bring most are equally likely.
+There may be thousands of known peers, and the number of lacking topics that each would bring only shrinks
+while links are made. So a peer is listed under the number that it brought when it was last examined, and is
+examined again when it is drawn. Drawing goes on until a peer still brings that number, so all peers that
+bring most are equally likely.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from trellis.v1.overlay import Profile
 
 
 class Refusal:
-    """A peer that refused, or did not answer, and is not to be asked for a while."""
+    """A peer that refused or did not answer, and is not to be asked for a while."""
 
     __slots__ = ("at", "back_to_greedy", "back_to_random", "profile")
 
     def __init__(self, profile: Profile, at: float, *, was_random: bool) -> None:
         self.profile = profile
         self.at = at
-        """When it refused (s of trial time)."""
+        """The time at which it refused (s of trial time)."""
         self.back_to_greedy = not was_random
-        """Whether it left the candidates for greedy choice, and is to be put back."""
+        """Whether the peer left the candidates for greedy choice and is to be put back."""
         self.back_to_random = was_random
 
 
@@ -31,19 +32,19 @@ class Candidates:
     """The known peers that would bring a topic. Sets of topics are bit sets."""
 
     def __init__(self, neighbours: Container[int], draw: random.Random) -> None:
-        """`neighbours` are those that the peer has at any time."""
+        """`neighbours` are the present neighbours of the peer, as they change."""
         self._neighbours = neighbours
         self._draw = draw
         self._greedy: list[list[Profile]] = []
-        """By the number of lacking topics that they brought when they were last looked at."""
+        """The candidates by the number of lacking topics that they brought when they were last examined."""
         self._random: list[Profile] = []
         self._refusals: dict[int, Refusal] = {}
-        """By peer, the oldest first."""
+        """The refusals by peer, the oldest first."""
 
     def fill(self, known: Iterable[Profile], lacking: int) -> None:
         """Begin anew with these peers; `lacking` are the topics that greedy choice lacks.
 
-        From then on what either choice lacks may only shrink, until this is called again.
+        Until the next call, the topics that either choice lacks may only shrink.
         """
         self._greedy = []
         self._random = []
@@ -59,11 +60,11 @@ class Candidates:
                 self._random.append(profile)
 
     def refused(self, profile: Profile, now: float, *, was_random: bool) -> None:
-        """The peer, which was chosen last, is not to be chosen before it is forgiven."""
+        """Note that the peer chosen last refused, so that it is not chosen before it is forgiven."""
         self._refusals[profile.peer] = Refusal(profile, now, was_random=was_random)
 
     def forgive(self, before: float, lacking: int) -> None:
-        """Let those be chosen again that refused before this time (s of trial time); `lacking` as above."""
+        """Let peers be chosen again that refused before a time (s of trial time); `lacking` as for `fill`."""
         while self._refusals:
             peer = next(iter(self._refusals))
             refusal = self._refusals[peer]
@@ -76,7 +77,7 @@ class Candidates:
                 self._random.append(refusal.profile)
 
     def choose_greedily(self, lacking: int) -> Profile | None:
-        """The peer with the most of the lacking topics; among equals a random one."""
+        """Return the peer with the most lacking topics, a random one of equals; None without any."""
         while self._greedy:
             most = len(self._greedy) - 1
             if not self._greedy[most]:
@@ -93,7 +94,7 @@ class Candidates:
         return None
 
     def choose_randomly(self, lacking: int) -> Profile | None:
-        """Any peer with one of the lacking topics."""
+        """Return a random peer with one of the lacking topics, None if there is none."""
         while self._random:
             profile = self._take(self._random)
             refusal = self._refusals.get(profile.peer)
@@ -111,7 +112,7 @@ class Candidates:
             self._greedy[brought].append(profile)
 
     def _take(self, peers: list[Profile]) -> Profile:
-        """A random one, which leaves the list."""
+        """Remove a random peer from the list and return it."""
         at = self._draw.randrange(len(peers))
         taken = peers[at]
         peers[at] = peers[-1]

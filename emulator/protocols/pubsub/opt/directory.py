@@ -1,6 +1,6 @@
-"""Full knowledge: a directory at one peer, which tells everybody of all peers with a common topic.
+"""Full knowledge: a directory at one peer, which tells each peer of all peers with a common topic.
 
-It is a device of experiments that ask what gossip costs. Peers learn from it by messages alone, and it is
+It is a device for experiments that ask what gossip costs. Peers learn from it only by messages, and it is
 down when its peer is.
 """
 
@@ -17,22 +17,22 @@ from trellis.v1.overlay import Profile
 
 
 class Directory:
-    """The server's part: all peers that have asked lately, and what has changed since when."""
+    """The directory at the peer that keeps it: all peers that asked lately, and the changes."""
 
     def __init__(self, lifetime: float) -> None:
-        """A peer that does not ask for `lifetime` seconds is gone."""
+        """A peer that does not ask for `lifetime` seconds counts as gone."""
         self._lifetime = lifetime
         self._serial = 0
         self._profiles: dict[int, Profile] = {}
         self._asked: dict[int, float] = {}
-        """When each peer asked last (s of trial time), the longest ago first."""
+        """The time at which each peer asked last (s of trial time), the longest ago first."""
         self._came: dict[int, list[tuple[int, int]]] = {}
-        """(serial number, peer) of those that came to each topic, ascending."""
+        """The peers that came to each topic as (serial number, peer), ascending."""
         self._gone: list[tuple[int, int]] = []
-        """(serial number, peer) of those that are gone, ascending."""
+        """The peers that are gone as (serial number, peer), ascending."""
 
     def answer(self, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer | None:
-        """Take the asker up, and tell it what is new; `now` in seconds."""
+        """Add the asker, and answer what is new to it; `now` is the trial time in seconds."""
         asker = query.profile
         if asker is None:
             return None
@@ -66,7 +66,7 @@ class Directory:
 
 
 class FullKnowledge(Knowledge):
-    """The client's part, and the directory itself at the peer that keeps it."""
+    """The client of the directory at each peer, and the directory itself at the peer that keeps it."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class FullKnowledge(Knowledge):
         lifetime: float,
         timeout: float,
     ) -> None:
-        """`directory` is the peer that keeps it, `timeout` of a question in seconds."""
+        """`directory` is the peer that keeps the directory; `timeout` of a question is in seconds."""
         super().__init__()
         self._environment = environment
         self._own = own
@@ -97,7 +97,7 @@ class FullKnowledge(Knowledge):
         self._known.clear()
 
     def learn(self, then: Callable[[], None]) -> None:
-        """Ask the directory; who chose before the answer would choose among those who came earlier alone."""
+        """Ask the directory, and call `then` after the answer, which has the newest peers."""
         if self._waits:
             return
         query = DirectoryQuery(self._own(), self._serial)
@@ -124,7 +124,7 @@ class FullKnowledge(Knowledge):
         self.changes += 1
 
     def describe(self) -> None:
-        """Ask for everything, because other topics are new to this peer."""
+        """Ask for everything next time, because this peer has new topics."""
         self._serial = 0
         self._known = {}
         self.changes += 1
@@ -153,4 +153,4 @@ class FullKnowledge(Knowledge):
 
 
 def _do_nothing() -> None:
-    """Before the first round nobody seeks links."""
+    """Do nothing: no peer seeks links before the first round."""

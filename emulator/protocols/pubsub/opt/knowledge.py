@@ -1,4 +1,4 @@
-"""What an OPT peer knows of others: peers that share a topic with it."""
+"""What an OPT peer knows of others: the peers that share a topic with it."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from trellis.v1.opt import InterestExchange
 from trellis.v1.overlay import Profile
 
 _TOLD: Final = 50
-"""Profiles in an exchange, at most."""
+"""The most profiles in an exchange."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Knowledge(ABC):
-    """Where candidates for neighbours come from."""
+    """The interface of what finds candidates for neighbours."""
 
     def __init__(self) -> None:
         self.changes = 0
-        """How often other candidates than before became known, or some were forgotten."""
+        """A count that changes whenever the set of candidates does."""
 
     @abstractmethod
     def start(self, contacts: Sequence[int]) -> None:
-        """Begin to learn, with the help of a random few live peers."""
+        """Begin to learn of peers, with the help of a random few live peers."""
 
     @abstractmethod
     def stop(self, graceful: bool) -> None:
-        """Forget what was learnt, and learn no more."""
+        """Forget all peers, and learn of no more."""
 
     @abstractmethod
     def learn(self, then: Callable[[], None]) -> None:
-        """Do a round, and go on with `then` once what can be learnt at once is known."""
+        """Run a round, and call `then` once the peer knows what can be learnt at once."""
 
     @abstractmethod
     def candidates(self) -> Collection[Profile]:
-        """The known peers with a common topic."""
+        """Return the known peers with a common topic."""
 
     @abstractmethod
     def forget(self, peer: int) -> None:
-        """The peer is gone, or said to be."""
+        """Forget a peer that is gone, or said to be."""
 
     @abstractmethod
     def describe(self) -> None:
-        """This peer's own topics have changed."""
+        """Note that this peer's own topics have changed."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GossipKnowledge(Knowledge):
-    """Peers are found by Newscast; those that share topics tell each other whom else they know.
+    """Knowledge by gossip: Newscast finds peers, and peers that share topics tell each other whom they know.
 
-    Of the known peers with a common topic the last ones that were told of are kept.
+    Of the known peers with a common topic, those that were told of last are kept.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class GossipKnowledge(Knowledge):
         period: float,
         most: int,
     ) -> None:
-        """`most` peers are remembered; `period` of Newscast's rounds in seconds."""
+        """`most` peers are remembered; `period` is that of Newscast's rounds in seconds."""
         super().__init__()
         self._environment = environment
         self._own = own
@@ -115,7 +115,7 @@ class GossipKnowledge(Knowledge):
             del self._known[next(iter(self._known))]
 
     def _exchange(self, topics: int, partner: int, *, reply: bool) -> InterestExchange:
-        """This peer itself and known peers that share one of the partner's topics."""
+        """Return an exchange with this peer itself and known peers that share one of the partner's topics."""
         shared = [each for each in self._known.values() if each.topics & topics and each.peer != partner]
         if len(shared) > _TOLD:
             shared = self._environment.random.sample(shared, _TOLD)

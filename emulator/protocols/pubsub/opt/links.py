@@ -15,9 +15,9 @@ from trellis.v1.opt import TopicLinkAnswer, TopicLinkEnd, TopicLinkHeartbeat, To
 from trellis.v1.overlay import Profile
 
 _IN_A_ROUND: Final = 16
-"""Peers asked for links in one round, one after the other, at most."""
+"""The most peers that are asked for links in one round, one after the other."""
 _ANEW: Final = -1
-"""Candidates are to be found anew, since topics may be lacking that were not."""
+"""The value that makes the next choice find candidates anew, since other topics may be lacking now."""
 
 
 class Link:
@@ -28,9 +28,9 @@ class Link:
     def __init__(self, profile: Profile, is_random: bool, heard: float) -> None:
         self.profile = profile
         self.is_random = is_random
-        """Chosen for random coverage, by either end."""
+        """Whether either end chose the link for random coverage."""
         self.heard = heard
-        """The time of its last word (s of trial time)."""
+        """The time at which the neighbour was last heard from (s of trial time)."""
 
 
 class Links:
@@ -48,14 +48,14 @@ class Links:
         self._own = own
         self._knowledge = knowledge
         self.links: dict[int, Link] = {}
-        """The neighbours."""
+        """The neighbours by peer."""
         self._asked: dict[int, Link] = {}
-        """Peers that were asked and have not answered: they count as neighbours until they refuse."""
+        """The peers that were asked and have not answered. They count as neighbours until they refuse."""
         self._left = 0
-        """How many more may be asked in this round."""
+        """The number of peers that may still be asked in this round."""
         self._candidates = Candidates(self.links, environment.random)
         self._knew = _ANEW
-        """The changes of the known peers at which the candidates were found."""
+        """The value of `Knowledge.changes` when the candidates were found."""
         self._greedy = Coverage(0, 0)
         self._random = Coverage(0, 0)
         environment.serve(TopicLinkRequest, self._on_request)
@@ -63,7 +63,7 @@ class Links:
         environment.handle(TopicLinkEnd, self._on_end)
 
     def describe(self) -> None:
-        """This peer's own topics have changed."""
+        """Count coverage anew, because this peer's own topics have changed."""
         self._knew = _ANEW
         topics = self._own().topics
         self._greedy = Coverage(topics, self._parameters.greedy)
@@ -72,7 +72,7 @@ class Links:
             self._count(link)
 
     def uncovered(self) -> int:
-        """The topics that are not covered as often as wanted, as a bit set."""
+        """Return the topics that are not covered as often as wanted, as a bit set."""
         return self._greedy.lacking | self._random.lacking
 
     def seek(self) -> None:
@@ -91,7 +91,7 @@ class Links:
             self._environment.send(peer, heartbeat)
 
     def drop(self, peer: int) -> None:
-        """The link is no more."""
+        """End the link to a peer."""
         link = self.links.pop(peer, None)
         if link is not None:
             self._knew = _ANEW
@@ -109,7 +109,10 @@ class Links:
         return not most or len(self.links) + len(self._asked) < most
 
     def _ask_next(self) -> None:
-        """Choose one peer and ask it. The next choice waits for the answer: it may need no other link."""
+        """Choose one peer and ask it.
+
+        The next choice waits for the answer, after which no other may be needed.
+        """
         if self._asked or not self._left or not self.uncovered() or not self._has_room():
             return
         if self._knew != self._knowledge.changes:

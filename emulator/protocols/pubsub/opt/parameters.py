@@ -1,4 +1,4 @@
-"""What OPT can be told."""
+"""The parameters of OPT."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.files.quantities import Duration
 
 
 class OptParameters(BaseModel):
-    """SpiderCast's coverage; docs/systems/opt.md says where the values come from."""
+    """The parameters of SpiderCast's coverage; docs/systems/opt.md says where the values come from."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,7 +49,7 @@ class OptParameters(BaseModel):
 
 
 def misfits(parameters: OptParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
-    """What does not fit so many peers, as `System.misfits`."""
+    """Return what does not fit this number of peers, as `System.misfits` does."""
     if parameters.knowledge == "full" and parameters.directory >= peers:
         last = peers - 1
         return [("directory", f"is {parameters.directory}, but the peers are numbered from 0 to {last}")]

@@ -23,11 +23,11 @@ from trellis.v1.overlay import Goodbye, Profile
 from trellis.v1.pubsub import EventData
 
 _JOIN_ROUNDS: Final = 10
-"""Rounds for which a publication waits for the first neighbour in its topic."""
+"""A publication waits this many rounds for the first neighbour in its topic."""
 
 
 class Opt(PubSub):
-    """One peer."""
+    """One peer of OPT."""
 
     def __init__(self, environment: Environment, parameters: OptParameters) -> None:
         super().__init__(environment)
@@ -102,7 +102,7 @@ class Opt(PubSub):
         )
 
     def _own(self) -> Profile:
-        """This peer's description of itself, as others get it."""
+        """Return this peer's profile, as others get it."""
         profile = self._profile
         if profile is None:
             self._version += 1

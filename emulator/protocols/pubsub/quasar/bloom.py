@@ -29,7 +29,7 @@ class Hashing:
         self._peers: dict[int, list[int]] = {}
 
     def of_group(self, topic: int) -> list[int]:
-        """The positions of a group. The caller does not change the list."""
+        """Return the positions of a group. The caller must not change the list."""
         found = self._groups.get(topic)
         if found is None:
             if len(self._groups) >= _REMEMBERED:
@@ -38,7 +38,7 @@ class Hashing:
         return found
 
     def of_peer(self, peer: int) -> list[int]:
-        """The positions of a peer. The caller does not change the list."""
+        """Return the positions of a peer. The caller must not change the list."""
         found = self._peers.get(peer)
         if found is None:
             if len(self._peers) >= _REMEMBERED:
@@ -47,7 +47,7 @@ class Hashing:
         return found
 
     def positions(self, identifier: int) -> list[int]:
-        """The positions of an identifier, from its most significant bits on."""
+        """Return the positions of an identifier, from its most significant bits on."""
         mask = (1 << self._width) - 1
         return [(identifier >> (BITS - self._width * (n + 1))) & mask for n in range(self._hashes)]
 
@@ -56,7 +56,7 @@ _HASHING: Final[dict[tuple[int, int], Hashing]] = {}
 
 
 def hashing_of(level_bytes: int, hashes: int) -> Hashing:
-    """The positions in levels of this size: one for all peers of a process."""
+    """Return the hashing for levels of this size, one object for all peers of a process."""
     found = _HASHING.get((level_bytes, hashes))
     if found is None:
         found = _HASHING[level_bytes, hashes] = Hashing(level_bytes, hashes)
@@ -69,7 +69,7 @@ def contains(level: bytes, positions: Sequence[int]) -> bool:
 
 
 def home_level(level_bytes: int, entries: Iterable[Sequence[int]]) -> bytes:
-    """A level that has the bits of these entries (Algorithm 1, lines 2 to 4)."""
+    """Return a level that has the bits of these entries (Algorithm 1, lines 2 to 4)."""
     level = bytearray(level_bytes)
     for positions in entries:
         for position in positions:
@@ -78,7 +78,7 @@ def home_level(level_bytes: int, entries: Iterable[Sequence[int]]) -> bytes:
 
 
 def merged(level_bytes: int, levels: Iterable[bytes]) -> bytes:
-    """The union of levels (Algorithm 1, line 10)."""
+    """Return the union of levels (Algorithm 1, line 10)."""
     union = 0
     for level in levels:
         union |= int.from_bytes(level, "little")
@@ -86,7 +86,7 @@ def merged(level_bytes: int, levels: Iterable[bytes]) -> bytes:
 
 
 def difference(one: AttenuatedFilter, other: AttenuatedFilter) -> vec[i64]:
-    """The bits in which two filters of one size differ, numbered over all levels, ascending."""
+    """Return the bits in which two filters of one size differ, numbered over all levels, ascending."""
     changed = int.from_bytes(b"".join(one.levels), "little") ^ int.from_bytes(
         b"".join(other.levels), "little"
     )
@@ -97,7 +97,7 @@ def difference(one: AttenuatedFilter, other: AttenuatedFilter) -> vec[i64]:
 
 
 def flipped(filter_: AttenuatedFilter, numbers: vec[i64]) -> AttenuatedFilter:
-    """The filter with these bits changed, all of which it has."""
+    """Return the filter with these bits flipped; the filter must have all of them."""
     size = len(filter_.levels[0])
     whole = bytearray(b"".join(filter_.levels))
     for number in numbers:
@@ -106,18 +106,18 @@ def flipped(filter_: AttenuatedFilter, numbers: vec[i64]) -> AttenuatedFilter:
 
 
 def fill(level: bytes) -> float:
-    """The share of a level's bits that are set."""
+    """Return the share of a level's bits that are set."""
     return int.from_bytes(level, "little").bit_count() / (8 * len(level))
 
 
 class KnownFilters:
-    """The latest filter of each peer that anybody at one host has: all its neighbours keep one object."""
+    """The latest filters of peers that the peers of one host know, so that all of them keep one object."""
 
     def __init__(self) -> None:
         self._latest: dict[int, AttenuatedFilter] = {}
 
     def shared(self, peer: int, filter_: AttenuatedFilter) -> AttenuatedFilter:
-        """An equal filter of that peer which others have already, or this one."""
+        """Return an equal filter of that peer that others at this host have already, or this one."""
         known = self._latest.get(peer)
         if known is not None and known.levels == filter_.levels:
             return known

@@ -1,12 +1,12 @@
-"""The gradients of a peer's surroundings: Quasar's Algorithm 1, as versions and deltas.
+"""The gradients around a peer: Quasar's Algorithm 1, as versions and deltas.
 
 A peer tells its attenuated filter to its overlay neighbours each period: the whole of it to a new one, then
-what has changed since the version before, or that nothing has. Soft state: a filter that is not
-renewed counts no more.
+what has changed since the version before, or that nothing has. The filters are soft state: one that is not
+renewed no longer counts.
 
 A link counts in both directions. The overlay may name a neighbour that does not name this peer, as Pastry's
-routing table does; without the filter of that neighbour the link would be of no use, so whoever is told a
-filter by a peer that counts it as its neighbour tells its own.
+routing table does; the link would be of no use without the filter of that neighbour. So a peer that gets a
+filter from a peer that counts it as a neighbour tells its own in turn.
 """
 
 from __future__ import annotations
@@ -50,22 +50,23 @@ class Link:
     )
 
     def __init__(self, peer: int, own: int) -> None:
-        """A link of the peer `own`."""
+        """Make a link of the peer `own` to `peer`."""
         self.peer = peer
         self.place = hash_of_peer(peer) ^ hash_of_peer(own)
-        """Neighbours are asked in ascending order of it, which at each peer is another one."""
+        """The place of this neighbour in the order of asking, ascending; each peer has an order of its own.
+        """
         self.filter: AttenuatedFilter | None = None
         self.session = -1
         self.version = 0
-        """What `filter` is."""
+        """The version of `filter`."""
         self.heard = -1.0
-        """The time of the last update (s of trial time)."""
+        """The time of the last update (s of trial time), -1 before the first."""
         self.is_neighbour = False
-        """The overlay says so."""
+        """Whether the overlay says that the other peer is a neighbour."""
         self.is_claimed = False
-        """The peer says that this one is a neighbour of its own."""
+        """Whether the other peer says that this one is a neighbour of its own."""
         self.sent = 0
-        """The version of this peer's filter that was last sent there."""
+        """The version of this peer's filter that was last sent to the other peer."""
 
 
 class Gradients:
@@ -83,8 +84,8 @@ class Gradients:
         level_bytes: int,
         freshness: float,
     ) -> None:
-        """`topics` are those that this peer subscribes to at any time, `known` the filters that peers of this
-        host have; `freshness` in seconds.
+        """`topics` are the present subscriptions of this peer, as they change; `known` has the filters that
+        peers of this host know; `freshness` is in seconds.
         """
         self._environment = environment
         self._overlay = overlay
@@ -97,12 +98,13 @@ class Gradients:
         self._nothing = bytes(level_bytes)
         self.links: dict[int, Link] = {}
         self.own = AttenuatedFilter([self._nothing] * depth)
-        """This peer's filter as it was last told: H."""
+        """This peer's own filter as it was last told, the paper's H."""
         self._version = 0
         self._changes: vec[i64] | None = None
-        """The bits in which the last version differs from the one before it; None: tell it whole."""
+        """The bits in which the last version differs from the one before it; None if it is to be told whole.
+        """
         self._messages: dict[tuple[bool, int], GradientUpdate] = {}
-        """The updates of the last version, each one object for all who get it."""
+        """The updates of the last version; all neighbours that get the same one share an object."""
         environment.handle(GradientUpdate, self._on_update)
         environment.handle(FilterRequest, self._on_request)
 
@@ -111,14 +113,14 @@ class Gradients:
         self.links.clear()
 
     def update(self) -> None:
-        """Algorithm 1, once a period."""
+        """Run Algorithm 1, once a period."""
         self._find_neighbours()
         self._renew()
         for link in self.links.values():
             self._tell(link)
 
     def neighbour_came(self, peer: int) -> None:
-        """Tell a new neighbour at once."""
+        """Tell a new neighbour this peer's filter at once."""
         if peer == self._environment.peer:
             return
         link = self._link(peer)
@@ -129,7 +131,7 @@ class Gradients:
             self._tell(link)
 
     def neighbour_went(self, peer: int) -> None:
-        """Keep the link as long as the other peer claims it, and claim it no longer."""
+        """Stop claiming the link, but keep it as long as the other peer claims it."""
         link = self.links.get(peer)
         if link is not None:
             link.is_neighbour = False
@@ -139,22 +141,22 @@ class Gradients:
                 del self.links[peer]
 
     def forget(self, peer: int) -> None:
-        """The peer has gone."""
+        """Forget a peer that has gone."""
         self.links.pop(peer, None)
 
     def levels(self, link: Link) -> list[bytes] | None:
-        """The neighbour's filter, GETATTENUATEDFILTERFOR(O); None if there is none or it is stale."""
+        """Return the neighbour's filter, GETATTENUATEDFILTERFOR(O); None if there is none or it is stale."""
         found = link.filter
         if found is None or link.heard < self._environment.now - self._freshness:
             return None
         return found.levels
 
     def surroundings(self) -> Surroundings:
-        """The neighbours with their filters, in the order in which Algorithm 2 asks them."""
+        """Return the neighbours with their filters, in the order in which Algorithm 2 asks them."""
         return [(link.peer, self.levels(link)) for link in sorted(self.links.values(), key=_place)]
 
     def gauges(self) -> dict[str, float]:
-        """Links and the filters that are kept: their number, bytes, and share of bits that are set."""
+        """Return the gauges: the number of links and kept filters, their bytes, and their bits set."""
         kept = [link.filter for link in self.links.values() if link.filter is not None]
         found = {
             "filter_links": float(len(self.links)),
@@ -174,7 +176,7 @@ class Gradients:
         return link.is_claimed and link.heard >= self._environment.now - self._freshness
 
     def _find_neighbours(self) -> None:
-        """Take over the overlay's neighbours, of all kinds; an overlay need not tell of each change."""
+        """Take over the overlay's neighbours of all kinds, since an overlay need not tell of each change."""
         current: set[int] = set()
         for peers in self._overlay.neighbours().values():
             current.update(peers)
@@ -190,7 +192,7 @@ class Gradients:
                 del self.links[link.peer]
 
     def _renew(self) -> None:
-        """Compose this peer's filter, lines 1 to 10."""
+        """Compose this peer's filter (lines 1 to 10)."""
         entries = [self._hashing.of_group(topic) for topic in self._topics]
         entries.append(self._hashing.of_peer(self._environment.peer))
         levels = [home_level(self._level_bytes, entries)]
@@ -207,7 +209,7 @@ class Gradients:
         self._messages.clear()
 
     def _tell(self, link: Link) -> None:
-        """Lines 11 and 12."""
+        """Tell a neighbour this peer's filter (lines 11 and 12)."""
         base = link.sent if link.sent >= self._version - 1 and link.sent else 0
         link.sent = self._version
         key = (link.is_neighbour, base)
@@ -217,7 +219,7 @@ class Gradients:
         self._environment.send(link.peer, message)
 
     def _message(self, linked: bool, base: int) -> GradientUpdate:
-        """For a neighbour that was told version `base` last; 0 if it needs all."""
+        """Return the update for a neighbour that was told version `base`; 0 if it needs the whole."""
         session = self._environment.session
         if base == self._version:
             return GradientUpdate(session, self._version, linked)
@@ -264,7 +266,7 @@ class Gradients:
         return list(sizes) == [self._level_bytes] * self._depth
 
     def _are_bits(self, numbers: vec[i64]) -> bool:
-        """Whether these are bits of a filter, and there are any."""
+        """Whether these numbers, of which there is at least one, are bits of a filter."""
         size = 8 * self._depth * self._level_bytes
         return len(numbers) > 0 and all(0 <= number < size for number in numbers)
 

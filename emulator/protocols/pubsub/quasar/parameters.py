@@ -1,4 +1,4 @@
-"""What Quasar can be told, over whichever overlay."""
+"""The parameters of Quasar, over any overlay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from emulator.files.quantities import Duration
 
 
 class QuasarParameters(BaseModel):
-    """Section 4 has depth and size; docs/systems/quasar.md says where the rest comes from."""
+    """The parameters of Quasar.
+
+    Section 4 has depth and size; docs/systems/quasar.md says where the rest is from.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,7 +59,7 @@ class QuasarParameters(BaseModel):
 
 
 def parameters_over(overlay: type[BaseModel]) -> type[QuasarParameters]:
-    """The parameters of Quasar on an overlay that has these parameters, all with defaults."""
+    """Return the parameters of Quasar on an overlay that has these parameters, all with defaults."""
     return create_model(
         f"Quasar{overlay.__name__}",
         __base__=QuasarParameters,

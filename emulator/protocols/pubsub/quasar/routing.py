@@ -8,14 +8,14 @@ from collections.abc import Collection, Sequence
 from emulator.protocols.pubsub.quasar.bloom import contains
 
 Surroundings = list[tuple[int, list[bytes] | None]]
-"""Each neighbour with its attenuated filter, None if that is unknown or stale, in the order in which they are
-asked."""
+"""The neighbours in the order in which they are asked, each with its attenuated filter, None if that is
+unknown or stale."""
 
 
 def find_gradient(
     surroundings: Surroundings, depth: int, group: Sequence[int], negated: Collection[Sequence[int]]
 ) -> tuple[int, int]:
-    """The neighbour with the group in the lowest level, and that level; (-1, -1) if there is none.
+    """Return the neighbour with the group in the lowest level, and that level; (-1, -1) if there is none.
 
     A level of a neighbour's filter that also has one of the `negated` peers does not count (lines 16 to 19).
     `group` and `negated` are bit positions.
@@ -39,7 +39,7 @@ def _has_any(level: bytes, entries: Collection[Sequence[int]]) -> bool:
 
 
 def choose_branches(neighbours: Sequence[int], count: int, draw: random.Random) -> Sequence[int]:
-    """The neighbours that get a copy of what is (re-)published: `count` random ones, or all if it is 0."""
+    """Return the neighbours that get a copy of what is (re-)published: `count` random ones, all if 0."""
     if count == 0 or count >= len(neighbours):
         return neighbours
     return draw.sample(neighbours, count)

@@ -26,12 +26,12 @@ from trellis.v1.quasar import QuasarEvent
 _PAPER: Final = "Wong, Guha: Quasar, IPTPS 2008"
 _REMEMBERED_EVENTS: Final = 10_000
 _PATIENCE: Final = 10
-"""Seconds for which a publication waits for the first neighbour."""
+"""The seconds for which a publication waits for the first neighbour."""
 _NOBODY: Final = -1
 
 
 class Quasar(PubSub):
-    """One peer."""
+    """One peer of Quasar."""
 
     def __init__(
         self,
@@ -64,13 +64,15 @@ class Quasar(PubSub):
             freshness=parameters.freshness,
         )
         self._seen = Newest(_REMEMBERED_EVENTS)
-        """Events that this peer published or was delivered, and those that it relayed if relays drop them."""
+        """The events that this peer published or got delivered, and those that it relayed if relays drop
+        repeats."""
         self._directed = [0] * parameters.depth
-        """Copies that came here by a gradient, by its level at the peer before."""
+        """The number of copies that came here by a gradient, by the gradient's level at the peer before."""
         self._astray = [0] * parameters.depth
-        """Those of them for which the gradient does not go on here: it is false or stale."""
+        """The number of those copies for which the gradient ends here, because it is false or stale, by
+        level."""
         self._recovered = [0] * parameters.depth
-        """Those of them for which there was another gradient here."""
+        """The number of those copies for which this peer had another gradient, by level."""
         environment.handle(QuasarEvent, self._route)
 
     def start(self, contacts: Sequence[int]) -> None:
@@ -85,7 +87,7 @@ class Quasar(PubSub):
         self._gradients.forget(peer)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """Gradients reach over new links at once."""
+        """Update gradients at once when a link is new."""
         if joined:
             self._gradients.neighbour_came(contact.peer)
         else:
@@ -121,7 +123,7 @@ class Quasar(PubSub):
         self._spread(copy, _NOBODY)
 
     def _route(self, sender: int, message: QuasarEvent) -> None:
-        """Algorithm 2."""
+        """Route a copy of an event (Algorithm 2)."""
         is_member = message.topic in self._topics
         level = message.directed - 1
         if 0 <= level < self._depth:
@@ -140,7 +142,7 @@ class Quasar(PubSub):
             self._pass_on(sender, message, level)
 
     def _pass_on(self, sender: int, message: QuasarEvent, followed: int) -> None:
-        """Lines 10 to 23; the copy came by a gradient of level `followed`, -1 for none."""
+        """Pass a copy on (lines 10 to 23). It came by a gradient of level `followed`, -1 for none."""
         group = self._hashing.of_group(message.topic)
         surroundings = self._gradients.surroundings()
         negated = message.negated
@@ -162,26 +164,29 @@ class Quasar(PubSub):
         self.environment.send(next_hop, _copy(message, negated, message.ttl - 1, level + 1))
 
     def _spread(self, copy: QuasarEvent, sender: int) -> None:
-        """Lines 7 and 8, or as many copies as the branching factor says (section 3.2)."""
+        """Send copies to neighbours (lines 7 and 8), as many as the branching factor says (section 3.2)."""
         neighbours = self._onward(sender, self._barred(copy.negated))
         for peer in choose_branches(neighbours, self._branch, self.environment.random):
             self.environment.send(peer, copy)
 
     def _step_at_random(self, sender: int, barred: Collection[int]) -> int:
-        """Line 22; from a dead end a copy goes to any neighbour, barred ones and the sender too."""
+        """Return a random next hop (line 22).
+
+        From a dead end a copy goes to any neighbour, also a barred one or the sender.
+        """
         choices = self._onward(sender, barred) or list(self._gradients.links)
         return self.environment.random.choice(choices)
 
     def _onward(self, sender: int, barred: Collection[int]) -> list[int]:
-        """The neighbours that may be chosen where Algorithm 2 leaves the choice open."""
+        """Return the neighbours that may be chosen where Algorithm 2 leaves the choice open."""
         return [
             peer for peer in self._gradients.links if peer not in barred and (self._returns or peer != sender)
         ]
 
     def _barred(self, negated: list[int]) -> list[int]:
-        """The peers that no copy goes to if copies do not return: all that are named in PUB.
+        """Return the peers that no copy goes to if copies must not return: all that are named in PUB.
 
-        Those are its publishers and, by section 3.4, the peers where a gradient was found stale.
+        They are the event's publishers and, by section 3.4, the peers where a gradient was found stale.
         """
         return negated if self._negates and not self._returns else []
 
@@ -198,7 +203,7 @@ class Quasar(PubSub):
 
 
 def _copy(message: QuasarEvent, negated: list[int], ttl: int, directed: int) -> QuasarEvent:
-    """The message as it arrives one hop further; a message that was sent is never changed."""
+    """Return the message as it arrives one hop further; a message that was sent is never changed."""
     return QuasarEvent(
         message.event,
         message.topic,
@@ -212,7 +217,7 @@ def _copy(message: QuasarEvent, negated: list[int], ttl: int, directed: int) -> 
 
 
 def over(kind: OverlayKind | MembershipKind) -> System:
-    """The system that is Quasar over memberships of this kind."""
+    """Return the system that is Quasar over memberships of this kind."""
 
     def create(environment: Environment, parameters: Any) -> Application:
         return Quasar(environment, parameters, lambda part: kind.create(part, parameters.overlay))

@@ -1,7 +1,7 @@
 """The root's knowledge of a group, and its replicas (Scribe, JSAC 2002, section III.C).
 
-The paper keeps the creator and an access control list at the root, and copies them to the k closest
-peers; here is no access control. The tree is no part of it: the root's children join anew.
+The paper keeps the creator and an access control list at the root, and copies them to the k closest peers.
+This implementation has no access control. The tree is not replicated: the root's children join anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _REMEMBERED_GROUPS: Final = 10_000
 
 
 class Groups:
-    """The groups that this peer is the root of, or may become."""
+    """The groups of which this peer is the root, or may become it."""
 
     def __init__(self, environment: Environment, overlay: Overlay, replicas: int) -> None:
         """`replicas` is the paper's k."""
@@ -31,22 +31,22 @@ class Groups:
         environment.handle(RootReplica, self._on_replica)
 
     def create(self, topic: int, creator: int) -> None:
-        """Note at the root that the group exists from now on. Who creates it again changes nothing."""
+        """Note at the root that the group exists from now on. A second creation changes nothing."""
         if topic not in self._creators:
             self._remember(topic, creator)
             self._changed = True
 
     def creator(self, topic: int) -> int | None:
-        """The group's creator, if this peer is its root or a replica; None if it does not know the group."""
+        """Return the group's creator if this peer is its root or a replica; None if it is unknown."""
         return self._creators.get(topic)
 
     def forget(self, peer: int) -> None:
-        """Tell `peer` everything anew, should it be one of the k closest: it has come or gone."""
+        """Tell `peer`, which has come or gone, everything anew if it is one of the k closest."""
         if self._told.pop(peer, None) is not None:
             self._changed = True
 
     def replicate(self) -> None:
-        """Tell the k closest peers, once a period, what they were not told yet."""
+        """Tell the k closest peers what they were not told yet, once a period."""
         if not self._changed and self._routes_version == self._overlay.routes_version:
             return
         self._changed = False

@@ -1,4 +1,4 @@
-"""Joins that a peer has routed and that nobody has accepted yet."""
+"""The joins that a peer has routed and that no peer has accepted yet."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ class _Join:
 
     def __init__(self, again: Timer) -> None:
         self.again = again
-        """The repetition, in the trace of whoever asked last."""
+        """The timer that repeats the join, in the trace of the operation that asked last."""
         self.hop = -1
-        """The peer that it was sent to; -1 while it waits."""
+        """The peer that the join was sent to; -1 while it waits."""
 
 
 class Joins:
-    """The joins by topic. Each is repeated after `timeout` seconds, and when its next hop is unreachable."""
+    """The joins of one peer by topic.
+
+    A join is repeated after `timeout` seconds, or when its next hop is unreachable.
+    """
 
     def __init__(self, environment: Environment, overlay: Overlay, timeout: float) -> None:
         self._environment = environment
@@ -41,7 +44,7 @@ class Joins:
         self._pending.clear()
 
     def send(self, topic: int) -> None:
-        """Route a join, unless this peer is still joining the overlay itself: then the join waits."""
+        """Route a join. While this peer is still joining the overlay itself, the join waits."""
         self.put_off(topic)
         if self._overlay.ready:
             self._overlay.route(hash_of_topic(topic), TreeJoin(topic=topic, child=self._environment.peer))
@@ -58,7 +61,7 @@ class Joins:
             join.hop = hop
 
     def end(self, topic: int) -> bool:
-        """Forget the join, for there is a parent or no need of one; whether there was a join under way."""
+        """Forget the join, because it is answered or not needed. Returns whether a join was under way."""
         join = self._pending.pop(topic, None)
         if join is not None:
             join.again.cancel()
@@ -72,7 +75,7 @@ class Joins:
                     join.again.hasten()
 
     def on_unreachable(self, peer: int) -> None:
-        """Send what went to `peer` another way, if the overlay, which was told before, has one."""
+        """Send the joins that went to `peer` another way. The overlay was told of the peer before."""
         for topic, join in self._pending.items():
             if join.hop == peer:
                 hop = self._overlay.next_hop(hash_of_topic(topic))

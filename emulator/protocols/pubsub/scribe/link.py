@@ -8,29 +8,30 @@ from trellis.v1.scribe import TreeHeartbeat
 
 
 class ScribeLink(TreeLink):
-    """This peer's side. The other's identifier is known of parents alone."""
+    """This peer's side of a link. It knows the other peer's identifier only if that is a parent."""
 
     def __init__(self, now: float) -> None:
         super().__init__(now)
         self.unnamed: dict[int, float] = {}
-        """The times at which topics of `below` end that the child does not refresh (s of trial time)."""
+        """The times at which topics of `below` end because the child does not refresh them (s of trial time).
+        """
         self.spoken = False
-        """Whether the other got an event since the last heartbeat that was due."""
+        """Whether the other peer got an event since the last heartbeat was due."""
         self._heartbeat: TreeHeartbeat | None = None
 
     def change(self) -> None:
-        """Note that the link has changed: the next heartbeats are to be composed and read anew."""
+        """Note that the link has changed, so that the next heartbeats are composed and read anew."""
         self._heartbeat = self._last = None
 
     def end_child(self, topic: int) -> None:
-        """Have the other no more for a child in the topic's tree."""
+        """Remove the other peer as a child in the topic's tree."""
         super().end_child(topic)
         self.unnamed.pop(topic, None)
 
     def due(self, identifier: int) -> TreeHeartbeat | None:
-        """Compose what this peer, with this identifier, tells the other now.
+        """Return the heartbeat of this peer, with this identifier, to the other peer now.
 
-        The link answers None if an event has just said the same.
+        It returns None if an event has just said the same.
         """
         spoken, self.spoken = self.spoken, False
         told = identifier if self.below else 0
@@ -41,5 +42,5 @@ class ScribeLink(TreeLink):
         return self._heartbeat
 
     def refresh(self, named: int, ends: float) -> None:
-        """Let topics of `below` that the child does not name end at `ends`, or earlier if so set before."""
+        """Let topics of `below` that the child does not name end at `ends`, or earlier if set so before."""
         self.unnamed = {topic: self.unnamed.get(topic, ends) for topic in bits(self.below & ~named)}

@@ -1,4 +1,4 @@
-"""What Scribe can be told, over whichever overlay."""
+"""The parameters of Scribe, over any overlay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from emulator.files.quantities import Duration
 
 
 class ScribeParameters(BaseModel):
-    """The paper gives no times; docs/systems/scribe.md says where these come from."""
+    """The parameters of Scribe.
+
+    The paper gives no times; docs/systems/scribe.md says where these come from.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,7 +34,7 @@ class ScribeParameters(BaseModel):
 
 
 def parameters_over(overlay: type[BaseModel]) -> type[ScribeParameters]:
-    """The parameters of Scribe on an overlay that has these parameters, all with defaults."""
+    """Return the parameters of Scribe on an overlay that has these parameters, all with defaults."""
     return create_model(
         f"Scribe{overlay.__name__}",
         __base__=ScribeParameters,

@@ -34,7 +34,7 @@ _PAPER: Final = "Castro, Druschel, Kermarrec, Rowstron: Scribe, IEEE JSAC 20(8),
 
 
 class Scribe(PubSub):
-    """One peer."""
+    """One peer of Scribe."""
 
     def __init__(
         self,
@@ -78,19 +78,19 @@ class Scribe(PubSub):
         self._publishing.on_unreachable(peer)
 
     def create(self, topic: int) -> None:
-        """Make the group known to its root, with this peer as its creator. The first join does it too."""
+        """Make the group known to its root, with this peer as its creator. The first join does so too."""
         self._overlay.route(hash_of_topic(topic), GroupCreation(topic=topic, creator=self.environment.peer))
 
     def creator(self, topic: int) -> int | None:
-        """The group's creator, as far as this peer is its root or one of the root's replicas."""
+        """Return the group's creator, if this peer is its root or one of the root's replicas."""
         return self._groups.creator(topic)
 
     def parent(self, topic: int) -> int | None:
-        """This peer's parent in the topic's tree; None at the root and outside the tree."""
+        """Return this peer's parent in the topic's tree; None at the root and outside of the tree."""
         return self._trees.parents.get(topic)
 
     def children(self, topic: int) -> frozenset[int]:
-        """This peer's children in the topic's tree."""
+        """Return this peer's children in the topic's tree."""
         return frozenset(self._trees.children.get(topic, ()))
 
     def subscribe(self, interest: Interest) -> None:
@@ -119,7 +119,7 @@ class Scribe(PubSub):
         }
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """End a join at the first peer that it comes to; all else goes on to the root."""
+        """End a join at the first peer that it comes to; let all other messages go on to the root."""
         return not isinstance(message, TreeJoin) or self._trees.forward(message, next_hop)
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
@@ -147,12 +147,12 @@ class Scribe(PubSub):
 
 
 def _untold(topic: int) -> int:
-    """A tree of Scribe does not tell who its root is."""
+    """Return that the root is unknown: a tree of Scribe does not tell it."""
     return NOBODY
 
 
 def over(kind: OverlayKind) -> System:
-    """The system that is Scribe over overlays of this kind."""
+    """Return the system that is Scribe over overlays of this kind."""
 
     def create(environment: Environment, parameters: Any) -> Application:
         return Scribe(environment, parameters, lambda part: kind.create(part, parameters.overlay))

@@ -1,7 +1,7 @@
 """A peer's part in the multicast trees of Scribe (JSAC 2002, sections III.B and III.C).
 
-A tree is made of the reverse paths of the joins that its members route towards the topic: the first
-peer on the way adopts the one that asks, and asks for itself if it is not in the tree.
+A tree consists of the reverse paths of the joins that its members route towards the topic: the first peer on
+the path adopts the peer that asks, and sends a join of its own if it is not in the tree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from trellis.v1.scribe import TreeAcceptance, TreeHeartbeat, TreeJoin, TreeLeave
 
 
 class Trees:
-    """Parents and children in all trees. In each tree a peer has a parent, or is the root, or asks."""
+    """The parents and children of one peer.
+
+    In each tree a peer has a parent, is the root, or seeks a parent.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,7 @@ class Trees:
         parameters: ScribeParameters,
         wanted: Collection[int],
     ) -> None:
-        """`wanted` are the topics that the peer itself subscribes to, as it changes."""
+        """`wanted` are the topics that the peer itself subscribes to, as they change."""
         self._environment = environment
         self._overlay = overlay
         self._wanted = wanted
@@ -39,13 +42,13 @@ class Trees:
         """The children table, by topic."""
         self.parents: dict[int, int] = {}
         self.roots: set[int] = set()
-        """Topics that this peer is the root of."""
+        """The topics of which this peer is the root."""
         self._joins = Joins(environment, overlay, parameters.join_timeout)
         self.changes = 0
-        """Changes whenever a child or a parent comes or goes."""
+        """A count that grows whenever a child or a parent comes or goes."""
         self._links = LinkTable(environment, ScribeLink)
         self._checked_routes = -1
-        """The overlay's version of its routes when parents and roots were last compared with them."""
+        """The version of the overlay's routes with which parents and roots were last compared."""
         environment.handle(TreeAcceptance, self._on_acceptance)
         environment.handle(TreeHeartbeat, self._on_heartbeat)
         environment.handle(TreeLeave, self._on_leave)
@@ -55,7 +58,10 @@ class Trees:
         self._environment.every(self._heartbeat, self._beat)
 
     def stop(self, graceful: bool) -> None:
-        """Leave all trees: parents are told, and children, who join anew. Stop the overlay before."""
+        """Leave all trees.
+
+        Parents and children are told, and the children join anew. Stop the overlay before.
+        """
         if graceful:
             for peer, link in self._links.by_peer.items():
                 if link.above:
@@ -69,12 +75,12 @@ class Trees:
         self._links.by_peer.clear()
 
     def join(self, topic: int) -> None:
-        """Become a part of the topic's tree, or stay it."""
+        """Join the topic's tree, or stay in it."""
         if topic not in self.parents and topic not in self.roots and topic not in self._joins:
             self._ask(topic)
 
     def prune(self, topics: Iterable[int]) -> None:
-        """Leave the trees in which nobody needs this peer; so do the parents that are left alone."""
+        """Leave the trees in which neither this peer nor a child needs it, and tell the parents."""
         leaves: dict[int, int] = {}
         for topic in topics:
             if topic in self._wanted or topic in self.children:
@@ -88,7 +94,8 @@ class Trees:
             self._environment.send(parent, TreeLeave(topics=left))
 
     def forward(self, join: TreeJoin, next_hop: int) -> bool:
-        """Adopt the child that asks (the overlay's upcall at each peer on the way); its join goes no further.
+        """Adopt the child that asks, whose join goes no further (the overlay's upcall at each peer on the
+        path).
 
         A peer's own join goes on to the next hop.
         """
@@ -99,14 +106,14 @@ class Trees:
         return False
 
     def deliver(self, join: TreeJoin) -> None:
-        """Be the root (the overlay's upcall at the peer that is closest to the topic)."""
+        """Become the root (the overlay's upcall at the peer that is closest to the topic)."""
         if join.child != self._peer:
             self._adopt(join.child, join.topic)
         elif self._joins.end(join.topic):
             self.roots.add(join.topic)
 
     def neighbour_joined(self, contact: Contact) -> None:
-        """Ask `contact` at once where it is closer to a root's topic; send what waited for the overlay."""
+        """Ask `contact` where it is closer to a root's topic, and send what waited for the overlay."""
         space, identifier = self._overlay.space, self._overlay.identifier
         closer = []
         for topic in self.roots:
@@ -119,23 +126,23 @@ class Trees:
         self._joins.send_waiting()
 
     def on_unreachable(self, peer: int) -> None:
-        """Do without `peer`; the overlay was told before. Its children ask for another parent."""
+        """Drop `peer`, whose children ask for another parent. The overlay was told before."""
         self._give_up(peer)
         self._joins.on_unreachable(peer)
 
     def hear(self, peer: int) -> None:
-        """Take an event from `peer` for a heartbeat."""
+        """Count an event from `peer` as a heartbeat."""
         self._links.hear(peer)
 
     def send_down(self, topic: int, message: Message, sender: int | None) -> None:
-        """Send to all children but `sender`."""
+        """Send an event to all children but `sender`."""
         for child in self.children.get(topic, ()):
             if child != sender:
                 self._links.by_peer[child].spoken = True
                 self._environment.send(child, message)
 
     def topics(self) -> set[int]:
-        """The topics whose trees this peer is in."""
+        """Return the topics whose trees this peer is in."""
         return self.parents.keys() | self.roots | set(self._joins)
 
     def _ask(self, topic: int) -> None:
@@ -152,13 +159,17 @@ class Trees:
         link.unnamed[topic] = self._environment.now + self._lifetime
         self.children.setdefault(topic, set()).add(child)
         if self.parents.get(topic) == child:
-            # The routes lead in a circle. The peer waits before it asks, for they may still do.
+            # The routes lead in a circle. The peer waits before it asks again, because the routes may still
+            # change.
             self._part_from_parent(topic)
             self._joins.put_off(topic)
         self.join(topic)
 
     def _accepted(self, sender: int, identifier: int, topic: int) -> bool:
-        """Take the sender, of this identifier, for the parent if one is sought; whether it is it now."""
+        """Take the sender, of this identifier, as the parent if one is sought.
+
+        Returns whether it is the parent now.
+        """
         if self._joins.end(topic):
             self.parents[topic] = sender
             self.changes += 1
@@ -198,7 +209,7 @@ class Trees:
                 self._ask(topic)
 
     def _beat(self) -> None:
-        """Give up the silent, compare roots and parents with the routes, and send the heartbeats."""
+        """Drop silent neighbours, compare roots and parents with the routes, and send the heartbeats."""
         now = self._environment.now
         for peer in self._links.silent_since(now - self._lifetime):
             self._give_up(peer)
@@ -216,10 +227,11 @@ class Trees:
                 self._environment.send(peer, heartbeat)
 
     def _check_routes(self) -> None:
-        """Ask where this peer is the root and not the closest any more; be the root where it now is.
+        """Ask again where this peer is a root and no longer the closest; become the root where it now is the
+        closest.
 
-        A parent that has a longer way to the topic than this peer is kept only while the route leads
-        over it: around any circle, one link leads away from the topic.
+        A parent that is farther from the topic than this peer is kept only while the route leads over it:
+        around any circle, one link leads away from the topic.
         """
         overlay = self._overlay
         if overlay.routes_version == self._checked_routes:

@@ -1,6 +1,5 @@
-"""What several publish/subscribe systems do alike.
+"""Parts that several publish/subscribe systems share.
 
-`dissemination` sends events to neighbours, `home_publishing` to a topic's home, `tree_links` keeps
-neighbours in distribution trees, `recent` remembers what was seen lately, and `topics` takes topics out of
-interests.
+`dissemination` sends events to neighbours, `home_publishing` to a topic's home, `tree_links` keeps neighbours
+in distribution trees, `recent` remembers what was seen lately, and `topics` takes topics out of interests.
 """

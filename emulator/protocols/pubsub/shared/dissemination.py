@@ -1,8 +1,8 @@
 """Event dissemination: notification, then pull (Vitis, section III.C).
 
-A notification floods over the links that the system names; who receives the first one pulls the
-event from its sender. Both happen at once: the notification goes on while the pull is under way, and
-a peer that is asked for an event that it still waits for answers when it has it.
+A notification floods over the links that the system names; a peer that receives its first one pulls the event
+from the sender. Both happen at once: the notification goes on while the pull is under way, and a peer that is
+asked for an event that it still waits for answers when it has it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from trellis.v1.pubsub import EventData, Notification, Pull
 
 _REMEMBERED_EVENTS: Final = 10_000
 _PULLS: Final = 4
-"""Pulls of an event after which a peer that did not answer is not asked again."""
+"""A peer that did not answer this many pulls of an event is not asked again."""
 _NOBODY: Final = -1
 
 V = TypeVar("V")
 
 
 class _Awaited:
-    """An event that this peer was told of and does not have yet."""
+    """An event that this peer was notified of and does not have yet."""
 
     __slots__ = ("asked", "pulls", "sources", "timer", "waiting")
 
@@ -30,9 +30,9 @@ class _Awaited:
         self.asked = _NOBODY
         self.pulls = 0
         self.sources: list[int] = []
-        """Peers that notified this one and were not asked yet, or are to be asked again."""
+        """The peers that notified this one and were not asked yet, or are to be asked again."""
         self.waiting: list[int] = []
-        """Peers that asked this one for the event."""
+        """The peers that asked this one for the event."""
         self.timer: Timer | None = None
 
 
@@ -47,20 +47,20 @@ class Dissemination:
         interested: Callable[[int], bool],
         pull_timeout: float,
     ) -> None:
-        """`targets` names the peers to notify of a topic's event; `pull_timeout` in seconds."""
+        """`targets` returns the peers to notify of a topic's event; `pull_timeout` is in seconds."""
         self._environment = environment
         self._targets = targets
         self._interested = interested
         self._pull_timeout = pull_timeout
         self._here: dict[int, EventData] = {}
-        """The events that this peer has, as they go to those who pull them."""
+        """The events that this peer has, as it sends them to peers that pull them."""
         self._awaited: dict[int, _Awaited] = {}
         environment.handle(Notification, self._on_notification)
         environment.handle(Pull, self._on_pull)
         environment.handle(EventData, self._on_event)
 
     def publish(self, data: EventData) -> None:
-        """Bring in an event that this peer has whole: its own, or one routed to it."""
+        """Disseminate an event that this peer has whole: its own, or one routed to it."""
         if data.event in self._here:
             return
         if data.event not in self._awaited:
@@ -68,7 +68,7 @@ class Dissemination:
         self._on_event(_NOBODY, data)
 
     def on_unreachable(self, peer: int) -> None:
-        """Pull from another source what was asked of `peer`."""
+        """Pull from another source what `peer` was asked for."""
         for event, awaited in self._awaited.items():
             if awaited.asked == peer:
                 self._pull(event, awaited)
@@ -98,7 +98,7 @@ class Dissemination:
                 self._environment.send(peer, notification)
 
     def _pull(self, event: int, awaited: _Awaited) -> None:
-        """Ask the next source; with none left, the next peer that notifies this one is asked."""
+        """Ask the next source for the event; without one, the next peer that notifies will be asked."""
         if awaited.timer is not None:
             awaited.timer.cancel()
             awaited.timer = None
@@ -113,7 +113,10 @@ class Dissemination:
         )
 
     def _pull_again(self, event: int, awaited: _Awaited) -> None:
-        """No answer came in time: it may be lost, or on a long way."""
+        """Pull from the next source, because no answer came in time.
+
+        The silent one may be asked again later.
+        """
         if awaited.pulls < _PULLS:
             awaited.sources.append(awaited.asked)
         self._pull(event, awaited)
@@ -146,5 +149,5 @@ class Dissemination:
 
 
 def _forget_oldest(events: dict[int, V]) -> V | None:
-    """Keep no more events than are remembered; what was known of the one that had to go."""
+    """Drop the oldest event if there are more than are remembered, and return what was kept of it."""
     return events.pop(next(iter(events))) if len(events) > _REMEMBERED_EVENTS else None

@@ -1,7 +1,8 @@
-"""How events get to the home of their topic, and past each peer of its tree once.
+"""Publishing over a topic's home: how events get to it, and past each peer of its tree once.
 
-The home (Scribe: the root) is the peer that the overlay leads to from the hash of a topic. Who knows it sends
-straight to it, as in Scribe (section III.C); others route, and the home tells them who it is.
+The home (Scribe: the root) is the peer that the overlay leads to from the hash of a topic. A publisher that
+knows the home sends straight to it, as in Scribe (section III.C); another one routes the event, and the home
+tells it who it is.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ NOBODY: Final = -1
 _REMEMBERED_EVENTS: Final = 10_000
 _KNOWN_HOMES: Final = 10_000
 _PATIENCE: Final = 10
-"""Seconds for which a publication waits until its publisher has joined the overlay."""
+"""The seconds for which a publication waits until its publisher has joined the overlay."""
 
 
 class HomePublishing:
-    """One peer's part: as publisher, as home, and as part of the trees below homes."""
+    """The part of one peer: as publisher, as home, and as part of the trees below homes."""
 
     def __init__(
         self,
@@ -34,11 +35,12 @@ class HomePublishing:
         home_in_tree: Callable[[int], int],
         send_down: Callable[[EventData, int], None],
     ) -> None:
-        """The home has `confirm_timeout` seconds to confirm an event; then the event is routed.
+        """The home has `confirm_timeout` seconds to confirm an event; after that the event is routed.
 
-        `wanted` are the topics that the peer subscribes to, as they change. `home_in_tree` names a topic's
-        home if this peer's tree tells it, which may be the peer itself, or NOBODY. `send_down` sends an event
-        that came from the peer of this number, or NOBODY, on to the children in its topic's tree.
+        `wanted` are the topics that the peer subscribes to, as they change. `home_in_tree` returns a topic's
+        home, which may be the peer itself, if this peer's tree tells it, and NOBODY otherwise. `send_down`
+        sends an event on to the children in its topic's tree; its last argument is the peer that the event
+        came from, or NOBODY.
         """
         self._environment = environment
         self._overlay = overlay
@@ -52,7 +54,7 @@ class HomePublishing:
         environment.serve(Multicast, self._on_multicast)
 
     def publish(self, event: Event) -> None:
-        """Bring this peer's own event to the home of its topic. Raises TypeError if it has none."""
+        """Send this peer's own event to the home of its topic. Raises TypeError if it has no topic."""
         if event.topic is None:
             raise TypeError("this system knows topics; the event has none")
         if event.topic in self._wanted:
@@ -63,7 +65,7 @@ class HomePublishing:
         self._send_home(data, _PATIENCE)
 
     def has(self, event: int) -> bool:
-        """Whether the event of this number was here lately."""
+        """Whether this peer had the event of this number lately."""
         return event in self._seen
 
     def on_unreachable(self, peer: int) -> None:
@@ -72,7 +74,7 @@ class HomePublishing:
             del self._known_homes[topic]
 
     def be_home(self, data: EventData, hops: int) -> None:
-        """Take an event that the overlay brought here as to the home; its publisher is told who that is."""
+        """Take an event as the home that the overlay led to, and tell its publisher who the home is."""
         if data.publisher != self._environment.peer:
             self._environment.send(data.publisher, RootAddress(topic=data.topic))
         self.disseminate(data, data.hops + hops, NOBODY)
@@ -88,7 +90,7 @@ class HomePublishing:
         self._send_down(_onward(data, hops + 1), sender)
 
     def _send_home(self, data: EventData, patience: int) -> None:
-        """Send straight to the home if it is known, else route; wait if the overlay is not joined yet."""
+        """Send to the home if it is known, otherwise route; wait if the overlay is not joined yet."""
         home = self._home_in_tree(data.topic)
         if home == self._environment.peer:
             self.disseminate(data, 0, NOBODY)
@@ -108,13 +110,14 @@ class HomePublishing:
             self._environment.set_timer(1.0, lambda: self._send_home(data, patience - 1))
 
     def _find_home(self, data: EventData, missing: int) -> None:
-        """Route the event that the peer known as the home has not confirmed; the home tells who it is."""
+        """Route an event that the presumed home has not confirmed; the actual home then tells who it is."""
         if self._known_homes.get(data.topic) == missing:
             del self._known_homes[data.topic]
         self._overlay.route(hash_of_topic(data.topic), data)
 
     def _on_multicast(self, sender: int, message: Multicast) -> RootAddress | None:
-        """Confirm an event as the home. A former home routes it on; the home tells the publisher who it is.
+        """Confirm an event as the home. A former home routes it on, and the new home tells the publisher who
+        it is.
 
         A home that came back and has not joined yet has no tree; it does not answer, and the publisher routes
         the event.
@@ -135,7 +138,7 @@ class HomePublishing:
 
 
 def _onward(data: EventData, hops: int) -> EventData:
-    """The event as it arrives after so many hops; a message that was sent is never changed."""
+    """Return the event as it arrives after this many hops; a message that was sent is never changed."""
     return EventData(
         event=data.event, topic=data.topic, publisher=data.publisher, hops=hops, payload=data.payload
     )

@@ -20,7 +20,7 @@ class _Forgetful(ABC):
         self._turns_at = environment.now + lifetime
 
     def _look_at_clock(self) -> None:
-        """Forget what came before the last turn, if it is time for the next one."""
+        """Forget the older half of the entries for each turn of the clock that is due."""
         now = self._environment.now
         if now >= self._turns_at:
             self._turn()
@@ -30,11 +30,11 @@ class _Forgetful(ABC):
 
     @abstractmethod
     def _turn(self) -> None:
-        """What is new is old now, and what was old is gone."""
+        """Turn the clock: new entries become old, and old ones are forgotten."""
 
 
 class Recent(_Forgetful):
-    """A forgetful set of anything."""
+    """A forgetful set of hashable entries."""
 
     def __init__(self, environment: Environment, lifetime: float) -> None:
         super().__init__(environment, lifetime)
@@ -46,7 +46,7 @@ class Recent(_Forgetful):
         return entry in self._new or entry in self._old
 
     def add(self, entry: Hashable) -> bool:
-        """Whether it was not there yet."""
+        """Add the entry. Returns whether it was new."""
         if entry in self:
             return False
         self._new.add(entry)
@@ -62,7 +62,7 @@ class Recent(_Forgetful):
 
 
 class RecentNumbers(_Forgetful):
-    """A forgetful set of numbers, packed: what many events of a large trial leave at each peer."""
+    """A forgetful set of numbers, packed because events of a large trial leave many of them at each peer."""
 
     def __init__(self, environment: Environment, lifetime: float) -> None:
         super().__init__(environment, lifetime)
@@ -70,7 +70,7 @@ class RecentNumbers(_Forgetful):
         self._old = NumberSet()
 
     def add(self, number: i64) -> bool:
-        """Whether it was not there yet."""
+        """Add the number. Returns whether it was new."""
         self._look_at_clock()
         return number not in self._old and self._new.add(number)
 
@@ -89,7 +89,7 @@ class Newest:
         return entry in self._entries
 
     def add(self, entry: Hashable) -> bool:
-        """Whether it was not there yet."""
+        """Add the entry. Returns whether it was new."""
         if entry in self._entries:
             return False
         self._entries[entry] = None

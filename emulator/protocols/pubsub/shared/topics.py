@@ -1,4 +1,4 @@
-"""What a system that knows topics takes for an interest."""
+"""The interests that a system by topic accepts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from emulator.contract.protocol import Interest, TopicInterest
 
 
 def topic_interest(interest: Interest) -> TopicInterest:
-    """The interest as one in a topic. Raises TypeError if it is another."""
+    """Return the interest as a topic interest. Raises TypeError if it is another kind."""
     if not isinstance(interest, TopicInterest):
         raise TypeError(f"this system knows interests in topics, not {type(interest).__name__}")
     return interest

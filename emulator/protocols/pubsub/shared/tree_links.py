@@ -10,30 +10,31 @@ from emulator.messages.message import Message
 
 
 class TreeLink:
-    """This peer's side of a link."""
+    """This peer's side of a link in trees."""
 
     def __init__(self, now: float) -> None:
         self.below = 0
-        """Topics in whose trees the other is this peer's child (a bit set): the children table, by child."""
+        """The topics in whose trees the other peer is this peer's child, as a bit set: a children table by
+        child."""
         self.above = 0
-        """Topics in whose trees the other is this peer's parent (a bit set)."""
+        """The topics in whose trees the other peer is this peer's parent, as a bit set."""
         self.identifier = 0
-        """The other's in the overlay, as it told last."""
+        """The other peer's identifier in the overlay, as it told last."""
         self.heard = now
-        """The time at which the other was last heard from (s of trial time)."""
+        """The time at which the other peer was last heard from (s of trial time)."""
         self._last: Message | None = None
 
     def change(self) -> None:
-        """Note that the link has changed: the next heartbeat of the other is to be read anew."""
+        """Note that the link has changed, so that the other peer's next heartbeat is read anew."""
         self._last = None
 
     def end_child(self, topic: int) -> None:
-        """Have the other no more for a child in the topic's tree."""
+        """Remove the other peer as a child in the topic's tree."""
         self.below &= ~(1 << topic)
         self.change()
 
     def repeats(self, heartbeat: Message) -> bool:
-        """Whether the other says what it said before, and nothing has changed here since."""
+        """Whether the other peer says what it said before, and nothing has changed here since."""
         if heartbeat is self._last or heartbeat == self._last:
             return True
         self._last = heartbeat
@@ -44,47 +45,47 @@ L = TypeVar("L", bound=TreeLink)
 
 
 class LinkTable(Generic[L]):
-    """The links of one peer, by the other's number. A link lasts as long as the two share a tree."""
+    """The links of one peer by the other peer's number. A link lasts as long as the two share a tree."""
 
     def __init__(self, environment: Environment, make: Callable[[float], L]) -> None:
-        """`make` makes a link from the present time (s)."""
+        """`make` returns a link, given the present time (s)."""
         self._environment = environment
         self._make = make
         self.by_peer: dict[int, L] = {}
 
     def to(self, peer: int) -> L:
-        """The link to `peer`, a new one if there is none."""
+        """Return the link to `peer`, a new one if there is none."""
         link = self.by_peer.get(peer)
         if link is None:
             link = self.by_peer[peer] = self._make(self._environment.now)
         return link
 
     def hear(self, peer: int) -> None:
-        """Take an event from `peer` for a heartbeat."""
+        """Count an event from `peer` as a heartbeat."""
         link = self.by_peer.get(peer)
         if link is not None:
             link.heard = self._environment.now
 
     def silent_since(self, oldest: float) -> list[int]:
-        """The peers that were not heard from at `oldest` (s of trial time) or later."""
+        """Return the peers that were not heard from at `oldest` (s of trial time) or later."""
         return [peer for peer, link in self.by_peer.items() if link.heard < oldest]
 
     def begin_child(self, peer: int, topic: int) -> L:
-        """Have `peer` for a child in the topic's tree."""
+        """Add `peer` as a child in the topic's tree."""
         link = self.to(peer)
         link.below |= 1 << topic
         link.change()
         return link
 
     def begin_parent(self, peer: int, topic: int) -> L:
-        """Have `peer` for the parent in the topic's tree."""
+        """Set `peer` as the parent in the topic's tree."""
         link = self.to(peer)
         link.above |= 1 << topic
         link.change()
         return link
 
     def end_child(self, peer: int, topic: int) -> bool:
-        """Have `peer` no more for a child in the topic's tree; whether it was one."""
+        """Remove `peer` as a child in the topic's tree. Returns whether it was one."""
         link = self.by_peer.get(peer)
         if link is None or not link.below >> topic & 1:
             return False
@@ -93,14 +94,14 @@ class LinkTable(Generic[L]):
         return True
 
     def end_parent(self, peer: int, topic: int) -> None:
-        """Have `peer` no more for the parent in the topic's tree."""
+        """Remove `peer` as the parent in the topic's tree."""
         link = self.by_peer[peer]
         link.above &= ~(1 << topic)
         link.change()
         self.drop_if_bare(peer)
 
     def drop_if_bare(self, peer: int) -> None:
-        """End the link if the two share no tree any more."""
+        """End the link if the two peers no longer share a tree."""
         link = self.by_peer.get(peer)
         if link is not None and not link.above and not link.below:
             del self.by_peer[peer]

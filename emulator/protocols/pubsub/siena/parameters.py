@@ -1,4 +1,4 @@
-"""What can be chosen of filter-based routing."""
+"""The parameters of filter-based routing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.protocols.pubsub.content.parameters import FilterParameters
 
 
 class SienaParameters(FilterParameters):
-    """Siena names no times."""
+    """The parameters of Siena's servers. The paper names no times."""
 
     tree: Literal["minimum-spanning", "shortest-path"] = Field(
         "minimum-spanning", description="the tree over all servers, laid out by their round-trip times"
@@ -29,7 +29,7 @@ class SienaParameters(FilterParameters):
 
 
 def check_tree(parents: list[int]) -> None:
-    """Raises ValueError unless there is one root, from which there is a way to each peer."""
+    """Raises ValueError unless there is one root, from which a path leads to each peer."""
     if parents.count(-1) != 1:
         raise ValueError(f"a tree has one root, with the parent -1; this one has {parents.count(-1)}")
     for peer in range(len(parents)):

@@ -16,13 +16,13 @@ from trellis.v1.filters import FilterUpdate, PlacedEvent
 
 _TREE: Final = (0, 0)
 _HOPE: Final = 12.0
-"""Seconds after its start for which a server waits for its parent to start too."""
+"""The seconds after its start for which a server waits for its parent to start too."""
 _SUBSCRIBERS: Final = 0
-"""The number under which the interests here are kept."""
+"""The number under which the interests of this server's clients are kept."""
 
 
 class Siena(PubSub):
-    """One server, which stands for its clients."""
+    """One server, which acts for its clients."""
 
     def __init__(self, environment: Environment, parameters: SienaParameters) -> None:
         super().__init__(environment)
@@ -33,7 +33,7 @@ class Siena(PubSub):
         )
         self.tree = self.trees.join(_TREE, self.space.whole)
         self._wanted: dict[Box, int] = {}
-        """How many interests have each box."""
+        """The number of interests that have each box."""
         self._seen = Recent(environment, parameters.memory)
         environment.serve(FilterUpdate, self.trees.on_update)
 

@@ -24,13 +24,13 @@ _NEIGHBOURS: Final = PeerPositions()
 
 
 class _Shared:
-    """The places that the topics shared with a neighbour have in the lists of both peers."""
+    """The places of the topics shared with a neighbour in the topic lists of both peers."""
 
     __slots__ = ("others", "owns", "profile")
 
     def __init__(self, own: Profile, other: Profile) -> None:
         self.profile = other
-        """The neighbour's, whose topics its proposals run parallel to."""
+        """The neighbour's profile, to whose topics its proposals run parallel."""
         shared = bits(own.topics & other.topics)
         self.owns = vec[i32]([i32(_place(own, topic)) for topic in shared])
         self.others = vec[i32]([i32(_place(other, topic)) for topic in shared])
@@ -40,12 +40,12 @@ class GatewayElection:
     """The proposals of one peer: for each of its topics the gateway, the parent and the hops."""
 
     def __init__(self, own: Contact, space: IdentifierSpace, gateway_hops: int) -> None:
-        """`gateway_hops` is d: a proposal is taken over if it is then less than d hops from its gateway."""
+        """`gateway_hops` is d: a proposal counts if this peer is then less than d hops from its gateway."""
         self._own = own
         self._distance = space.distance
         self._limit = gateway_hops
         self.profile: Profile | None = None
-        """Whose topics the proposals run parallel to."""
+        """The profile to whose topics the proposals run parallel."""
         self._keys: list[int] = []
         self._shared: dict[int, _Shared] = {}
         self.gateways: list[Contact] = []
@@ -53,7 +53,10 @@ class GatewayElection:
         self.hops = vec[i64]()
 
     def elect(self, profile: Profile, links: Sequence[Link]) -> bool:
-        """Algorithm 5 for all topics of this peer's `profile`; whether any proposal has changed."""
+        """Run Algorithm 5 for all topics of this peer's `profile`.
+
+        Returns whether any proposal has changed.
+        """
         is_new = profile is not self.profile
         if is_new:
             self.profile = profile
@@ -77,7 +80,7 @@ class GatewayElection:
         return is_new or parents != self.parents or hops != self.hops or gateways != self.gateways
 
     def gateway_topics(self) -> int:
-        """The topics that this peer is a gateway for, a bit set."""
+        """Return the topics for which this peer is a gateway, as a bit set."""
         if self.profile is None:
             return 0
         own, topics = self._own.peer, 0
@@ -87,7 +90,7 @@ class GatewayElection:
         return topics
 
     def proposals(self, relayed: int) -> Proposals:
-        """Compose what the neighbours are told; `relayed` are the topics that this peer relays."""
+        """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""
         contacts: list[Contact] = []
         place_of: dict[int, int] = {}
         places = vec[i64]()
@@ -100,14 +103,14 @@ class GatewayElection:
         return Proposals(contacts, places, self.parents, self.hops, relayed)
 
     def _propose_itself(self) -> None:
-        """Line 3, for all topics."""
+        """Propose this peer itself as the gateway of all its topics (line 3)."""
         count = len(self._keys)
         self.gateways = [self._own] * count
         self.parents = vec[i64]([i64(self._own.peer)] * count)
         self.hops = vec[i64]([i64(0)] * count)
 
     def _weigh(self, neighbour: i64, shared: _Shared, proposals: Proposals) -> None:
-        """Lines 6 to 16, for all topics shared with a neighbour."""
+        """Weigh a neighbour's proposals for all topics shared with it (lines 6 to 16)."""
         own: i64 = self._own.peer
         limit: i64 = self._limit
         owns, others = shared.owns, shared.others
@@ -116,7 +119,7 @@ class GatewayElection:
         for index in range(len(owns)):
             place, theirs = i64(owns[index]), i64(others[index])
             parent = proposals.parents[theirs]
-            # Line 7, and what it is for: no proposal comes back to the peer that it came from.
+            # Line 7 is there so that no proposal comes back to the peer that it came from.
             if parent != neighbour and (parent == own or _NEIGHBOURS.find(parent) != NOWHERE):
                 continue
             gateway = proposals.gateways[int(proposals.places[theirs])]
@@ -142,5 +145,5 @@ class GatewayElection:
 
 
 def _place(profile: Profile, topic: int) -> int:
-    """The place of one of its topics in lists that run parallel to them."""
+    """Return the place of one of a profile's topics in lists that run parallel to them."""
     return (profile.topics & ((1 << topic) - 1)).bit_count()

@@ -1,4 +1,4 @@
-"""What Vitis and RVR can be told."""
+"""The parameters of Vitis and RVR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.protocols.overlays.small_world.parameters import SmallWorldParamet
 
 
 class RendezvousParameters(SmallWorldParameters):
-    """What both systems can be told."""
+    """The parameters that both systems have."""
 
     relay_lifetime: int = Field(5, ge=1, description="rounds that a relay link lives without renewal")
     pull_timeout: Duration = Field(
@@ -20,11 +20,11 @@ class RendezvousParameters(SmallWorldParameters):
 
 
 class RVRParameters(RendezvousParameters):
-    """RVR with the values of section IV.A."""
+    """The parameters of RVR, with the values of section IV.A."""
 
 
 class VitisParameters(RendezvousParameters):
-    """Vitis with the values of section IV.A."""
+    """The parameters of Vitis, with the values of section IV.A."""
 
     friends: int = Field(12, ge=0, description="neighbours chosen by utility; the rest are small-world links")
     gateway_hops: int = Field(5, ge=1, description="d: a gateway serves peers that are fewer hops away")

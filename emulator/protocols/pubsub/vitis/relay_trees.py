@@ -1,9 +1,9 @@
 """Relay paths towards rendezvous nodes (Vitis, section III.B), kept as Scribe keeps its trees.
 
-A peer that wants a topic's events asks the next hop towards hash(t) to relay the topic; that peer
-asks its own next hop, up to the rendezvous node. The paper leaves open how long relay state lives:
-each request makes a link for `lifetime` at both its ends, and is repeated each round by everyone on
-the path, so a path heals where it broke and fades where nobody needs it.
+A peer that wants a topic's events asks the next hop towards hash(t) to relay the topic; that peer asks its
+own next hop, up to the rendezvous node. The paper leaves open how long relay state lives. Here each request
+makes a link for `lifetime` at both its ends, and every peer on the path repeats it each round, so a path
+heals where it broke and fades where no peer needs it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from trellis.v1.pubsub import RelayRequest
 
 
 class _RelayLink:
-    """One of two peers asks the other to relay topics."""
+    """A link over which one of two peers asks the other to relay topics."""
 
     __slots__ = ("ends", "peer", "request")
 
     def __init__(self, peer: int, request: RelayRequest, ends: float) -> None:
         self.peer = peer
-        """The other end."""
+        """The peer at the other end."""
         self.request = request
-        """All that is asked over the link."""
+        """The topics that are asked for over the link, as the last request has them."""
         self.ends = ends
         """The time at which the link ends unless it is renewed (s of trial time)."""
 
@@ -31,24 +31,24 @@ class _RelayLink:
 class RelayTrees:
     """This peer's part in the relay paths of all topics.
 
-    A peer's request tells all the topics that it asks the receiver for. In a network at rest it is
-    the same each round, and renewing a link is comparing two sets. Sets of topics are bit sets.
+    A request names all the topics that a peer asks the receiver for. In a network at rest it is the same each
+    round, so renewing a link means comparing two sets. Sets of topics are bit sets.
     """
 
     def __init__(self, environment: Environment, overlay: Overlay, lifetime: float) -> None:
-        """`lifetime` of a relay link without renewal, in seconds."""
+        """`lifetime` is how long a relay link lasts without renewal, in seconds."""
         self._environment = environment
         self._overlay = overlay
         self._lifetime = lifetime
         self._below: dict[int, _RelayLink] = {}
-        """The links to those that ask this peer now."""
+        """The links to the peers that ask this peer now, by peer."""
         self._above: dict[int, _RelayLink] = {}
-        """The links to those that this peer asks now."""
+        """The links to the peers that this peer asks now, by peer."""
         self._fading: list[_RelayLink] = []
-        """Requests over links in either direction that are not repeated any more."""
+        """The requests over links in either direction that are no longer repeated."""
         self._asked = 0
-        """The topics that this peer wants or relays; all but those that it is the rendezvous node of are
-        asked of a peer above."""
+        """The topics that this peer wants or relays. It asks a peer above for all of them except those that
+        it is the rendezvous node of."""
         self._routes_version = -1
         environment.handle(RelayRequest, self._on_request)
 
@@ -60,7 +60,7 @@ class RelayTrees:
         self._asked = 0
 
     def refresh(self, wanted: int) -> None:
-        """A round: ask again for the topics that this peer wants itself, a bit set, or relays for others."""
+        """Run a round: ask again for the topics that this peer wants (a bit set) or relays."""
         now = self._environment.now
         self._drop_ended(now)
         topics = wanted | self.relayed()
@@ -72,14 +72,14 @@ class RelayTrees:
             self._environment.send(hop, link.request)
 
     def relayed(self) -> int:
-        """The topics that this peer relays for others, a bit set."""
+        """Return the topics that this peer relays for others, as a bit set."""
         relayed = 0
         for link in self._below.values():
             relayed |= link.request.topics
         return relayed
 
     def links(self, topic: int) -> set[int]:
-        """The peers next to this one on the topic's relay paths."""
+        """Return the peers next to this one on the topic's relay paths."""
         now = self._environment.now
         bit = 1 << topic
         linked: set[int] = set()
@@ -115,7 +115,7 @@ class RelayTrees:
         self._ask_more(topics & ~self._asked)
 
     def _choose_above(self, topics: int) -> None:
-        """Look for the way up of all topics anew."""
+        """Find the next hop of all topics anew."""
         self._routes_version = self._overlay.routes_version
         self._asked = topics
         former, self._above = self._above, {}
@@ -141,7 +141,7 @@ class RelayTrees:
             self._environment.send(hop, RelayRequest(asked, addition=True))
 
     def _next_hops(self, topics: int) -> dict[int, int]:
-        """The topics by the next hop towards their rendezvous nodes, without those that end here."""
+        """Return the topics by the next hop towards their rendezvous nodes, without those that end here."""
         by_hop: dict[int, list[int]] = {}
         for topic in bits(topics):
             hop = self._overlay.next_hop(hash_of_topic(topic))
@@ -150,7 +150,7 @@ class RelayTrees:
         return {hop: bit_set(asked) for hop, asked in by_hop.items()}
 
     def _fade(self, link: _RelayLink, topics: int) -> None:
-        """Only these topics are asked over the link from now on; the others live for `lifetime` more."""
+        """Ask for only these topics over the link from now on; the others last for `lifetime` more."""
         former = link.request.topics & ~topics
         if former:
             ends = self._environment.now + self._lifetime

@@ -18,11 +18,11 @@ from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import EventData, Proposals
 
 _JOIN_ROUNDS: Final = 10
-"""Rounds for which a publication waits for the first neighbour."""
+"""A publication waits this many rounds for the first neighbour."""
 
 
 class RendezvousPubSub(PubSub):
-    """One peer; what it asks relays for and whom it notifies is the system's own."""
+    """One peer. Each system decides which topics it asks others to relay, and which peers it notifies."""
 
     def __init__(
         self, environment: Environment, parameters: RendezvousParameters, small_world_links: int
@@ -61,7 +61,7 @@ class RendezvousPubSub(PubSub):
 
     @abstractmethod
     def _targets(self, topic: int) -> Iterable[int]:
-        """The peers to notify of an event of the topic."""
+        """Return the peers to notify of an event of the topic."""
 
     def start(self, contacts: Sequence[int]) -> None:
         self._overlay.start(contacts)
@@ -94,7 +94,7 @@ class RendezvousPubSub(PubSub):
         return {"relayed_topics": float(relayed.bit_count())}
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """An event on its way to the rendezvous node is spread by the first peer that can."""
+        """Let the first peer that can spread an event on its way to the rendezvous node do so."""
         assert isinstance(message, EventData)
         if not self._can_spread(message.topic):
             return True
@@ -106,14 +106,14 @@ class RendezvousPubSub(PubSub):
         self._spread_routed(message, hops)
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """Everything is renewed each round; nothing waits for this."""
+        """Do nothing: everything is renewed each round."""
 
     def _spread_routed(self, data: EventData, hops: int) -> None:
         arrived = EventData(data.event, data.topic, data.publisher, hops, data.payload)
         self._dissemination.publish(arrived)
 
     def _publish(self, data: EventData, patience: int) -> None:
-        """Spread the event or route it; a peer that knows nobody yet waits up to `patience` rounds."""
+        """Spread the event or route it; a peer that knows no other peer yet waits up to `patience` rounds."""
         if not self._overlay.table and patience:
             self.environment.set_timer(self._period, lambda: self._publish(data, patience - 1))
         elif self._can_spread(data.topic):

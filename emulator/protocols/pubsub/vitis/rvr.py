@@ -1,8 +1,8 @@
 """RVR: rendezvous routing without regard to interests, the first baseline of Vitis (section IV).
 
-Equivalent to Scribe or Bayeux with a fixed node degree: every link serves routing, and each
-subscriber joins the tree of each of its topics on the path to the topic's rendezvous node. To be
-comparable it uses the same peer sampling, the same T-Man and the same dissemination.
+It is equivalent to Scribe or Bayeux with a fixed node degree: every link serves routing, and each subscriber
+joins the tree of each of its topics on the path to the topic's rendezvous node. To be comparable it uses the
+same peer sampling, the same T-Man and the same dissemination.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
 
 
 class RVR(RendezvousPubSub):
-    """One peer."""
+    """One peer of RVR."""
 
     def __init__(self, environment: Environment, parameters: RVRParameters) -> None:
         super().__init__(environment, parameters, parameters.routing_table - 2)

@@ -17,7 +17,7 @@ from trellis.v1.pubsub import Proposals
 
 
 class Vitis(RendezvousPubSub):
-    """One peer: it floods events in its clusters and relays between them."""
+    """One peer of Vitis: it floods events in its clusters and relays between them."""
 
     def __init__(self, environment: Environment, parameters: VitisParameters) -> None:
         super().__init__(environment, parameters, parameters.routing_table - 2 - parameters.friends)
@@ -26,10 +26,10 @@ class Vitis(RendezvousPubSub):
         own = Contact(environment.peer, self._overlay.identifier)
         self._election = GatewayElection(own, self._overlay.space, parameters.gateway_hops)
         self._links_version = -1
-        """The overlay's, when the last election was held."""
+        """The version of the overlay's links at the last election."""
         self._gateway_topics = 0
         self._relayed = 0
-        """The topics that neighbours are told that this peer relays."""
+        """The relayed topics that this peer told its neighbours, as a bit set."""
         self._proposed = Proposals()
 
     def gauges(self) -> dict[str, float]:
@@ -46,7 +46,7 @@ class Vitis(RendezvousPubSub):
         return self._proposed
 
     def _update_proposals(self) -> None:
-        """Hold an election if anything that it hangs on has changed since the last one."""
+        """Hold an election if anything that it depends on has changed since the last one."""
         profile = self._overlay.profile
         changed = False
         if profile is not self._election.profile or self._links_version != self._overlay.links_version:
@@ -63,7 +63,7 @@ class Vitis(RendezvousPubSub):
         return self._overlay.links() if self._both else list(self._overlay.table.values())
 
     def _targets(self, topic: int) -> Iterable[int]:
-        """Section III.C: the interested neighbours, and the neighbours on the topic's relay paths."""
+        """Return the interested neighbours, and the neighbours on the topic's relay paths (section III.C)."""
         targets = self._relays.links(topic)
         bit = 1 << topic
         for link in self._links():
