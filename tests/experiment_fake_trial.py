@@ -41,7 +41,7 @@ def run_fake(spec, plan, directory, report):
 
 trial._runtime = lambda spec: run_fake
 trial.plan_trial = lambda spec, directory: None
-trial._read_plan = lambda directory: None
+trial._read_plan = lambda directory, kind: None
 
 if __name__ == "__main__":
     sys.exit(trial.main())
