@@ -6,12 +6,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.charts.chart import Quantity
-from analysis.contract.measures import Measure, MeasureGroup
+from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.report.figures_spread import cdf
 
 GROUP = "Membership"
+
+
+def _declared(tables: Tables) -> DataFrame:
+    """Who was declared failed, in which session, and when. A member that came back is another one."""
+    told = tables["observations"].where("name = 'failed'")
+    return told.select("trial", "subject", F.col("value").cast("int").alias("session"), "at_s")
 
 
 def _detections(tables: RunTables) -> DataFrame:
@@ -24,14 +30,13 @@ def _detections(tables: RunTables) -> DataFrame:
         .where("end_s >= measure_start_s and end_s < measure_end_s")
         .select("trial", F.col("peer").alias("subject"), "session", "end_s")
     )
-    told = tables["observations"].where("name = 'failed'").select("trial", "subject", "at_s")
-    after = gone.join(told, ["trial", "subject"], "left").where("at_s is null or at_s >= end_s")
+    after = gone.join(_declared(tables), ["trial", "subject", "session"], "left")
     return after.groupBy("trial", "subject", "session", "end_s").agg(
         (F.min("at_s") - F.col("end_s")).alias("first_s"), (F.max("at_s") - F.col("end_s")).alias("last_s")
     )
 
 
-def _times(tables: RunTables) -> DataFrame:
+def _times(tables: Tables) -> DataFrame:
     return (
         tables["detections"]
         .groupBy("trial")
@@ -39,20 +44,15 @@ def _times(tables: RunTables) -> DataFrame:
     )
 
 
-def _wronged(tables: RunTables) -> DataFrame:
-    """Declarations about peers that were up then, however late their members hear of it."""
-    told = tables["observations"].where("name = 'failed'")
-    up = tables["sessions"].select("trial", F.col("peer").alias("subject"), "start_s", "end_s")
-    was_up = (F.col("start_s") <= F.col("at_s")) & (F.coalesce("end_s", F.lit(1e9)) > F.col("at_s"))
-    return (
-        told.join(up, ["trial", "subject"])
-        .where(was_up)
-        .groupBy("trial")
-        .agg(F.count("*").alias("false_failures"))
-    )
+def _wronged(tables: Tables) -> DataFrame:
+    """Declarations about members that were up then."""
+    up = tables["sessions"].select("trial", F.col("peer").alias("subject"), "session", "end_s")
+    told = _declared(tables).join(up, ["trial", "subject", "session"])
+    wrong = told.where("end_s is null or at_s < end_s")
+    return wrong.groupBy("trial").agg(F.count("*").alias("false_failures"))
 
 
-def _load(tables: RunTables) -> DataFrame:
+def _load(tables: Tables) -> DataFrame:
     sent = tables["counters"].groupBy("trial").agg(F.sum("messages").alias("messages"))
     up = tables["traffic"].groupBy("trial").agg(F.sum("up_s").alias("up_s"))
     rate = F.try_divide("messages", "up_s").alias("messages_a_member")

@@ -142,10 +142,10 @@ class Swim(Application):
         self.known[member] = word
         self.news[member] = 0
         if word.state == SUSPECTED:
-            self.environment.record("suspected", 1.0, subject=member)
+            self.environment.record("suspected", word.life, subject=member)
             self.environment.set_timer(self.suspicion, partial(self.expire, word))
         elif word.state == FAILED:
-            self.environment.record("failed", 1.0, subject=member)
+            self.environment.record("failed", word.life, subject=member)
 
     def riding(self) -> list[Update]:
         """The updates that ride on the next message: those that were sent least often (section 4.1)."""
