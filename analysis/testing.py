@@ -27,6 +27,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Part
 from analysis.contract.measures import Query
 from analysis.contract.trials import read_experiment, read_trials, trial_frame
+from analysis.engine.reading import literal_reader
 from analysis.engine.session import spark_session
 from analysis.pipeline import analyze
 from analysis.report.report import write_report
@@ -60,7 +61,7 @@ class FinishedRun:
         return {
             "trials": trial_frame(self.spark, records),
             **{name: read_plan(self.spark, records, name) for name in ("subscriptions", "publications")},
-            **{path.name: self.spark.read.parquet(str(path)) for path in folders},
+            **{path.name: literal_reader(self.spark).parquet(str(path)) for path in folders},
         }
 
     @cached_property

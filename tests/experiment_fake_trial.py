@@ -1,4 +1,4 @@
-"""A trial's process with a runtime that does what FAKE_TRIAL says for the trial: name -> behaviour."""
+"""A trial's process with a runtime that does what TRELLIS_FAKE_TRIAL says: trial's name -> behaviour."""
 
 import errno
 import json
@@ -14,7 +14,7 @@ from emulator.trials import trial
 
 
 def run_fake(spec, plan, directory, report):
-    what = json.loads(os.environ.get("FAKE_TRIAL", "{}")).get(directory.name, "valid")
+    what = json.loads(os.environ.get("TRELLIS_FAKE_TRIAL", "{}")).get(directory.name, "valid")
     with (directory.path / "attempts").open("a") as attempts:
         attempts.write(f"{what}\n")
     for second in range(3):

@@ -80,7 +80,7 @@ def trellis(tmp_path, monkeypatch):
 
 
 def behave(monkeypatch, **behaviours: str) -> None:
-    monkeypatch.setenv("FAKE_TRIAL", json.dumps({f"vitis-{k[1:]}": v for k, v in behaviours.items()}))
+    monkeypatch.setenv("TRELLIS_FAKE_TRIAL", json.dumps({f"vitis-{k[1:]}": v for k, v in behaviours.items()}))
 
 
 def the_run() -> Path:

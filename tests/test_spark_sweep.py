@@ -145,7 +145,7 @@ def test_a_trial_that_crashes_on_an_executor_is_failed_with_its_reason(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, reason: str
 ) -> None:
     monkeypatch.setattr(task_module, "run_here", functools.partial(run_here, program=FAKE))
-    monkeypatch.setenv("FAKE_TRIAL", json.dumps({"vitis-1": behaviour}))
+    monkeypatch.setenv("TRELLIS_FAKE_TRIAL", json.dumps({"vitis-1": behaviour}))
     status = performed(file, tmp_path).trial("vitis-1").read_status()
     assert status["state"] == "failed"
     assert reason in status["reasons"][0]

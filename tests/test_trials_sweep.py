@@ -52,7 +52,9 @@ def behave(monkeypatch):
     monkeypatch.setenv("TRELLIS_TEST_MARK", mark)
 
     def _behave(**behaviours: str) -> str:
-        monkeypatch.setenv("FAKE_TRIAL", json.dumps({f"vitis-{k[1:]}": v for k, v in behaviours.items()}))
+        monkeypatch.setenv(
+            "TRELLIS_FAKE_TRIAL", json.dumps({f"vitis-{k[1:]}": v for k, v in behaviours.items()})
+        )
         return mark
 
     return _behave

@@ -42,7 +42,11 @@ def _jars(spark: Path) -> list[Path]:
 
 
 def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trellis"
+    """Return the user's cache folder, or one that is not there for a user without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trellis"
+    except RuntimeError:
+        return Path("/nonexistent/trellis")
 
 
 def is_ours(path: Path) -> bool:

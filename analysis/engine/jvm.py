@@ -19,6 +19,7 @@ from pathlib import Path
 
 from analysis.engine.class_archive import archive_options
 from analysis.engine.java import JAVA, LOG, OPTIONS, spark_home
+from emulator.files.child_programs import surroundings
 
 HEAP = "2g"
 _ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
@@ -27,10 +28,19 @@ _START_LIMIT = 120.0
 """Seconds until it has to listen; a busy machine takes long."""
 _END_LIMIT = 10.0
 _TURN = 0.02
+_OF_OURS = ("SPARK_LOCAL_DIRS", "PYSPARK_PYTHON")
+"""The variables that count for our Spark too: its scratch folder, and the Python of a cluster's workers."""
 
 
 class JavaError(Exception):
     """The JVM did not start."""
+
+
+def forget_other_sparks() -> None:
+    """Take variables about another Spark out of this process, because pyspark would go by them."""
+    for name in list(os.environ):
+        if name.startswith(("SPARK_", "PYSPARK_")) and name not in _OF_OURS:
+            del os.environ[name]
 
 
 class Java:
@@ -38,6 +48,7 @@ class Java:
 
     def __init__(self, settings: Mapping[str, str], address: str, flags: Sequence[str]) -> None:
         """Start it and return at once. `settings` are Spark's, `address` is where executors find it."""
+        forget_other_sparks()
         self._folder = tempfile.TemporaryDirectory(prefix="trellis-java-")
         folder = Path(self._folder.name)
         self._told = folder / "connection"
@@ -45,6 +56,7 @@ class Java:
         log.write_text(LOG)
         home = spark_home()
         environment = {
+            "LC_ALL": "C.UTF-8",  # else Java cannot open files whose names are not ASCII
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": address,
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
@@ -60,7 +72,7 @@ class Java:
             ],
             # It ends when this pipe does, so with this process, however that ends.
             stdin=subprocess.PIPE,
-            env={**os.environ, **environment},
+            env=surroundings() | environment,
             preexec_fn=_ignore_interrupts,
         )
 

@@ -121,8 +121,8 @@ def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) ->
 
 def _session(settings: Mapping[str, str]) -> SparkSession:
     assert _java is not None
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
     with _java.connection():
+        builder = SparkSession.builder
+        for key, value in settings.items():
+            builder = builder.config(key, value)
         return builder.getOrCreate()

@@ -14,6 +14,7 @@ from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import NoTable, Trouble, Unfit
+from analysis.engine.reading import literal_reader
 from analysis.tables.telemetry import read_plan
 from emulator.experiment.run.directory import RunDirectory
 
@@ -234,7 +235,7 @@ def _write(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
             _rename_parts(path)
         else:
             path.unlink()
-    return frame.sparkSession.read.schema(frame.schema).parquet(str(folder))
+    return literal_reader(frame.sparkSession).schema(frame.schema).parquet(str(folder))
 
 
 def _rename_parts(folder: Path) -> None:

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord, host_frame
+from analysis.engine.reading import literal_reader
 from analysis.otlp.source import read_files
 from emulator.experiment.plan.tables import PEERS, SESSIONS
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
@@ -83,5 +84,7 @@ def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> Da
     paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
     folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
     trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
-    reader = spark.read.schema(from_arrow_schema(_PLAN[table])) if table in _PLAN else spark.read
+    reader = literal_reader(spark)
+    if table in _PLAN:
+        reader = reader.schema(from_arrow_schema(_PLAN[table]))
     return reader.parquet(*paths).select(trial.alias("trial"), "*")

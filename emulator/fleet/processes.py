@@ -16,6 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
+from emulator.files.child_programs import surroundings
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.conductor import Fleet, conduct
 from emulator.fleet.coordinator.coordinator import Coordinator
@@ -104,7 +105,7 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,
-            env={"GRPC_VERBOSITY": "ERROR"} | os.environ,
+            env={"GRPC_VERBOSITY": "ERROR"} | surroundings(),
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         with contextlib.suppress(BrokenPipeError), self.process.stdin as pipe:

@@ -15,6 +15,7 @@ from typing import Any
 
 from emulator.experiment.file.variants import Trial
 from emulator.experiment.run.directory import TrialDirectory
+from emulator.files.child_programs import surroundings
 from emulator.runtime.progress import Progress
 from emulator.trials.trial import REASON, Job
 
@@ -51,7 +52,7 @@ class Worker:
                     stderr=log,
                     pass_fds=(theirs,),
                     start_new_session=True,
-                    env=os.environ | VIRTUAL_MEMORY if trial.spec.runtime.kind == "virtual" else None,
+                    env=surroundings() | (VIRTUAL_MEMORY if trial.spec.runtime.kind == "virtual" else {}),
                 )
         except BaseException:
             os.close(self.pipe)

@@ -105,6 +105,7 @@ class Credentials:
 
     def open(self, address: str, options: Sequence[tuple[str, Any]]) -> grpc.aio.Channel:
         """Return a channel to a program of the same release."""
+        options = [*options, ("grpc.enable_http_proxy", 0)]
         if self.certificates is None:
             return grpc.aio.insecure_channel(address, options=options)
         named = [*options, ("grpc.ssl_target_name_override", self.certificates.name)]

@@ -1,0 +1,86 @@
+"""What the caller has around the command, and what of it reaches our programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator.files.child_programs import surroundings
+
+ROOT = Path(__file__).parent.parent
+EXPERIMENT = """\
+name: small
+system: {name: vitis}
+peers: 10
+network: {latency: {kind: constant, rtt: 20 ms}}
+workload:
+  subscriptions: {kind: random, topics: 5, per_peer: 2, buckets: 1}
+  publications: {events: 5}
+phases: {join: 1 s, settle: 4 s, measure: 2 s, drain: 2 s}
+runtime: {kind: processes, hosts: 2}
+fidelity: {timer_lateness_p99: 60 s, delay_error_p99: 60 s, session_error_p99: 60 s, loop_stall: 60 s}
+"""
+HOSTILE = ("random.py", "typing.py", "emulator.py", "analysis.py", "services.py", "pyspark.py")
+
+
+def test_our_programs_get_what_is_on_the_list_and_no_relative_path() -> None:
+    given = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "TRELLIS_DATA": "/data",
+        "http_proxy": "http://127.0.0.1:9",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "JAVA_TOOL_OPTIONS": "-Xmx1m",
+        "SPARK_CONF_DIR": "/elsewhere",
+        "PYTHONSTARTUP": "/elsewhere.py",
+        "PYTHONPATH": os.pathsep.join(["", ".", "src", "/packages"]),
+    }
+    assert surroundings(given) == {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "TRELLIS_DATA": "/data",
+        "PYTHONPATH": "/packages",
+        "PYTHONSAFEPATH": "1",
+    }
+
+
+@pytest.mark.timeout(200)
+def test_a_run_goes_well_in_hostile_surroundings(tmp_path: Path) -> None:
+    """Modules in the working directory, proxies, another Spark and another Java, no home, an odd path."""
+    here = tmp_path / "x[1] {a} ö?"
+    here.mkdir()
+    (tmp_path / "x1 a ö").mkdir()
+    for name in HOSTILE:
+        (here / name).write_text(f"raise SystemExit('{name} of the working directory was imported')\n")
+    (here / "spark-defaults.conf").write_text("spark.master spark://127.0.0.1:9\n")
+    (here / "small.yaml").write_text(EXPERIMENT)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
+    }
+    environment |= {
+        "http_proxy": "http://127.0.0.1:9",
+        "https_proxy": "http://127.0.0.1:9",
+        "JAVA_TOOL_OPTIONS": "-Xmx1m",
+        "SPARK_CONF_DIR": str(here),
+        "SPARK_HOME": "/elsewhere",
+        "SPARK_REMOTE": "sc://127.0.0.1:9",
+        "PYTHONPATH": str(ROOT),
+    }
+    command = (sys.executable, "-P", "-c", "from trellis.command.cli import main; main()")
+    done = subprocess.run(
+        [*command, "run", "small.yaml", "--out", "out"],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (here / "out").iterdir()
+    assert json.loads((run / "summary.json").read_text())["valid"]
+    assert (run / "report" / "index.html").exists()
