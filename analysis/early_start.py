@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NEARLY_OVER = 0.7
-"""Share of a trial after which its telemetry tells which Spark is needed."""
+"""The share of a trial after which its telemetry tells which Spark is needed."""
 
 
 class EarlySpark:
-    """Told of the trials of a sweep, it starts Spark once they leave it a core and are nearly over.
+    """A Spark that is started early: told of the trials of a sweep, it starts once they are nearly over.
 
-    Trials in real time are never disturbed: after them Spark starts when it is asked for. At the end of the
-    `with` statement the session is stopped; on an error or interrupt its JVM is ended at once.
+    It also waits until the trials leave it a core. Trials in real time are never disturbed: after them Spark
+    starts when it is asked for. At the end of the `with` statement the session is stopped; on an error or
+    interrupt its JVM is ended at once.
     """
 
     def __init__(self, run: RunDirectory, trials: int, cores: int, *, virtual: bool) -> None:
@@ -37,7 +38,7 @@ class EarlySpark:
         self._session: Future[SparkSession | None] | None = None
 
     def update(self, update: Update) -> None:
-        """News of a trial."""
+        """Take news of a trial."""
         if update.state == "running":
             progress = update.progress
             self._shares[update.trial] = progress.trial_time / progress.trial_end if progress else 0.0
@@ -48,11 +49,11 @@ class EarlySpark:
             self._session = self._pool.submit(self._start)
 
     def session(self) -> SparkSession | None:
-        """The session, when it is there; None if it has not been begun or did not start."""
+        """Return the session when it is there; None if it has not been begun or did not start."""
         try:
             return self._session.result() if self._session else None
         except Exception:
-            # Asked again, Spark says what is wrong.
+            # The caller then starts Spark itself, which says what is wrong.
             return None
 
     def __enter__(self) -> EarlySpark:

@@ -31,13 +31,13 @@ workload:
 phases: {join: 2 s, settle: 8 s, measure: 15 s, drain: 5 s}
 """
 _WRITING_LIMIT = 300.0
-"""Seconds that Java has at its end; it is killed then."""
+"""The seconds that Java has at its end, after which it is killed."""
 _OLD = 30 * 86400.0
-"""Seconds after which the archive of another installation is removed, which may be gone."""
+"""The seconds after which an archive of another installation is removed, because that may be gone."""
 
 
 def main() -> int:
-    """Make the archive unless it is there. Exit status 1 if Java did not write it."""
+    """Make the archive unless it is there. Returns exit status 1 if Java did not write it."""
     archive = archive_of(spark_home())
     if is_ours(archive):
         return 0
@@ -60,7 +60,7 @@ def main() -> int:
 
 @contextmanager
 def _output_in(file: Path) -> Iterator[None]:
-    """Java tells at length, past Python, how it writes an archive."""
+    """Send what Java prints about the archive, at length and past Python, to a file."""
     before = [os.dup(1), os.dup(2)]
     with file.open("wb") as output:
         os.dup2(output.fileno(), 1)

@@ -1,4 +1,4 @@
-"""From the telemetry of a run to its tables and `summary.json`."""
+"""The pipeline from the telemetry of a run to its tables and `summary.json`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import check_plans
 
 _MUCH_TELEMETRY = 10 << 20
-"""Bytes of traces, some 300,000 spans: with fewer, compiling costs more than it saves."""
+"""The least bytes of traces, some 300,000 spans, for which compiling saves more than it costs."""
 
 
 def has_much_telemetry(run: RunDirectory) -> bool:
-    """Whether there is so much of it by now that compiling pays. Raises ExperimentError as `analyze` does."""
+    """Return whether the run has so much telemetry by now that compiling pays. Raises ExperimentError as
+    `analyze` does."""
     return _trace_bytes(read_trials(run, read_experiment(run))) > _MUCH_TELEMETRY
 
 
 def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> dict[str, Any]:
-    """Analyse all trials that have telemetry, however they ended; returns the summary.
+    """Analyse all trials that have telemetry, however they ended, and return the summary.
 
-    `tell` is told what is being done, and how far it is. What was there of an earlier analysis is replaced.
+    `tell` is told what is being done, and how far it is. The results of an earlier analysis are replaced.
     Without `spark`, a session is started and stopped. Raises ExperimentError if `experiment.yaml` is damaged,
     NoRun if it is not what the trials were planned from, OtherPlan if a table of a plan is not, DamagedFile
     for other files of the run.

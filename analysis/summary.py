@@ -1,4 +1,5 @@
-"""`summary.json`: the measures of each trial and variant, and what became of the paper's claims."""
+"""The `summary.json` of a run: the measures of each trial and variant, and the verdicts on the papers'
+claims."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ def summarize(
     away: Mapping[str, Sequence[Absence]],
     compared: Mapping[str, Sequence[Check]],
 ) -> dict[str, Any]:
-    """Write `summary.json` and return it. `measured` has the trials that could be analysed, `away` when
-    peers of hosts that had died were not up.
+    """Write `summary.json` and return it.
 
-    A run is valid if every trial of the experiment ran and was valid, and its telemetry could be read whole
-    and is what was written, as it was `compared`.
+    `measured` has the trials that could be analysed, `away` the times when peers were down because their
+    hosts had died. A run is valid if every trial of the experiment ran and was valid, and its telemetry could
+    be read whole and agrees with what was written, as `compared` says.
     """
     trials = [
         _trial(record, measured.values.get(record.name), compared.get(record.name, ()))
@@ -81,14 +82,14 @@ def summarize(
 
 
 def _not_numbers(measured: Measured, record: TrialRecord) -> dict[str, Any]:
-    """What components of the trial's peers told as NaN or infinity, where any did."""
+    """Return what components of the trial's peers reported as NaN or infinity, if any did."""
     told = measured.not_numbers.get(record.name, ())
     system = {"system": record.spec.system.name}
     return {"not_numbers": [system | asdict(each) for each in told]} if told else {}
 
 
 def _unmeasured(measured: Measured, trial: str) -> dict[str, Any]:
-    """Why measures of the trial have no value, where that is not for want of anything to measure."""
+    """Return why measures of the trial have no value, unless there was nothing to measure."""
     why = measured.unmeasured.get(trial)
     return {"unmeasured": why} if why else {}
 

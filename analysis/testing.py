@@ -50,7 +50,7 @@ class FinishedRun:
 
     directory: RunDirectory
     summary: Mapping[str, Any]
-    """`summary.json`."""
+    """The content of `summary.json`."""
     spark: SparkSession
 
     @cached_property
@@ -66,7 +66,7 @@ class FinishedRun:
 
     @cached_property
     def results(self) -> Results:
-        """What figures and sections are made of."""
+        """The results, from which figures and sections are made."""
         return Results.read(self.directory)
 
     @cached_property
@@ -80,24 +80,24 @@ class FinishedRun:
         return [trial["trial"] for trial in self.summary["trials"]]
 
     def measures(self, trial: str = "") -> Mapping[str, float | None]:
-        """All measures of a trial, by default of the first one. Raises KeyError."""
+        """Return all measures of a trial, by default of the first one. Raises KeyError."""
         every = {told["trial"]: told["measures"] for told in self.summary["trials"]}
         found: Mapping[str, float | None] = every[trial or self.trials[0]]
         return found
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """The rows of a table, of all trials, as they were written. Raises FileNotFoundError."""
+        """Return the rows of a table, of all trials, as they were written. Raises FileNotFoundError."""
         found = ds.dataset(self.directory.tables / table, format="parquet", partitioning="hive")
         rows: list[dict[str, Any]] = found.to_table().to_pylist()
         return rows
 
     def ask(self, query: Query, **tables: DataFrame) -> dict[str, dict[str, Any]]:
-        """What a query of a `MeasureGroup` gives, by trial; `tables` are in place of the run's."""
+        """Return what a query of a `MeasureGroup` returns, by trial; `tables` replace the run's."""
         rows = query(self.tables | tables).collect()
         return {row.trial: {k: v for k, v in row.asDict().items() if k != "trial"} for row in rows}
 
     def charts(self, part: Part) -> list[Chart]:
-        """The charts of the report that stand in this part."""
+        """Return the charts of the report that stand in this part."""
         return Shown.by(self.results).charts[part]
 
 

@@ -1,5 +1,5 @@
 """Charts as geometry, and the results that they are drawn from.
 
-`results` are those of a run, as small files tell them. `chart` and `bars` draw, with `axis` and `numerals`,
-and `delivery_tree` is one event's way to its peers.
+`results` reads the results of a run from small files. `chart` and `bars` draw, with `axis` and `numerals`,
+and `delivery_tree` draws the way of one event to its peers.
 """

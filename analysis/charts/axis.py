@@ -1,4 +1,5 @@
-"""Axes of a chart: where a value lies on paper, and the round numbers that are written beside it."""
+"""Axes of a chart: the position of a value in the drawing, and the round numbers that are written
+beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ class Tick:
     """A mark on an axis."""
 
     at: float
-    """Position in the drawing."""
+    """The position in the drawing."""
     text: str
 
 
@@ -28,10 +29,10 @@ class Axis:
     start: float
     end: float
     logarithmic: bool = False
-    """Equal ratios are equally far from each other; `low` is above 0 then."""
+    """Whether equal ratios are equally far from each other; `low` is above 0 then."""
 
     def place(self, value: float) -> float:
-        """Where `value` lies in the drawing, to a tenth of a unit."""
+        """Return where `value` lies in the drawing, to a tenth of a unit."""
         if self.logarithmic:
             share = math.log(value / self.low) / math.log(self.high / self.low)
         else:
@@ -39,11 +40,11 @@ class Axis:
         return round(self.start + share * (self.end - self.start), 1)
 
     def clip(self, value: float) -> float:
-        """The value of the axis that is closest to `value`."""
+        """Return the value of the axis that is closest to `value`."""
         return min(max(value, self.low), self.high)
 
     def ticks(self, count: int = 5) -> list[Tick]:
-        """About `count` round numbers inside the axis; the powers of ten of a logarithmic one."""
+        """Return about `count` round numbers inside the axis; the powers of ten of a logarithmic one."""
         if self.logarithmic:
             powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
             return [Tick(self.place(10.0**n), number(10.0**n)) for n in powers]
@@ -54,7 +55,7 @@ class Axis:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * (1 - 1e-9))
 
@@ -62,7 +63,7 @@ def _round_step(least: float) -> float:
 def span(
     values: Iterable[float], from_zero: bool = True, at_most: float | None = None
 ) -> tuple[float, float]:
-    """Round bounds around finite `values`.
+    """Return round bounds around finite `values`.
 
     `from_zero` lets the axis begin at 0; `at_most` is a bound that no value can pass.
     """

@@ -47,7 +47,7 @@ class DrawnRow:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Horizontal bars. With several parts, each part has a style; with one, each row has."""
+    """A chart of horizontal bars. With several parts, each part has a style; with one, each row has."""
 
     name: str
     title: str

@@ -1,7 +1,7 @@
 """Charts as geometry: what a template needs to draw lines and bars, show values and list them.
 
-A drawing is about as wide as a phone, so that its text stays readable there; `templates/chart.html`
-draws it. Series differ in colour, dash pattern, marker and hatching, by `style` (0, 1, ...).
+A drawing is about as wide as a phone, so that its text stays readable there; `templates/chart.html` draws it.
+Series differ in colour, dash pattern, marker and hatching, by `style` (0, 1, ...).
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values in the order of x. A `curve` is known between its points too, other series only at them."""
+    """A series of values in the order of x. A `curve` has values between its points too, other series only at
+    them."""
 
     label: str
     points: Sequence[Point]
     curve: bool = False
 
     def at(self, x: float) -> Point | None:
-        """The value at `x`; a curve is interpolated, and stays at its last value."""
+        """Return the value at `x`; a curve is interpolated, and stays at its last value."""
         index = bisect_right(self.points, x, key=lambda p: p.x) - 1
         if index < 0 or (not self.curve and self.points[index].x != x):
             return None
@@ -62,7 +63,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What an axis shows; shares become percent."""
+    """The quantity that an axis shows; shares become percent."""
 
     title: str
     unit: str = ""
@@ -85,7 +86,7 @@ class DrawnSeries:
 
     label: str
     tag: str
-    """What stands at the end of the line: the label if it is short, or else a letter."""
+    """The text at the end of the line: the label if it is short, or else a letter."""
     style: int
     path: str
     markers: list[tuple[float, float]]
@@ -122,7 +123,7 @@ class LineChart:
 
     @property
     def rows(self) -> list[Column]:
-        """Columns of the chart that become rows of its table: at most a dozen, evenly chosen."""
+        """The columns of the chart that become rows of its table: at most a dozen, evenly chosen."""
         count = len(self.columns)
         if count <= _TABLE_ROWS:
             return self.columns
@@ -175,7 +176,7 @@ def line_chart(
 
 
 def _interval(point: Point) -> tuple[float, float]:
-    """The ends of the interval that are drawn: nothing that is measured here can be below 0."""
+    """Return the ends of the interval that are drawn: neither is below 0, unless the value itself is."""
     low, high = point.y - (point.half or 0), point.y + (point.half or 0)
     return (max(low, 0.0) if point.y >= 0 else low), high
 
@@ -224,7 +225,7 @@ def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
 
 
 def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:
-    """At the values themselves where there is room, or else at round numbers."""
+    """Return ticks at the values themselves where there is room, or else at round numbers."""
     places = [axis.place(value) for value in values]
     if values and all(b - a >= 34 for a, b in pairwise(places)):
         return [Tick(at, Quantity("").text(value)) for at, value in zip(places, values, strict=True)]

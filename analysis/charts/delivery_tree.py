@@ -1,4 +1,4 @@
-"""One publication, hop by hop: the tree along which an event reached its peers."""
+"""The delivery tree of one publication: hop by hop, how an event reached its peers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.charts.results import Results, ResultsError
 from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 
 LARGEST = 200
-"""Publications with more deliveries are not chosen for a drawing."""
+"""The most deliveries of a publication that may be chosen for a drawing."""
 
 _COLUMN, _ROW, _LEFT, _TOP = 128, 27, 22, 34
 _DIGIT, _BEND = 7, 28
@@ -29,17 +29,17 @@ class Node:
 
     peer: int
     sender: int | None
-    """None at the publisher."""
+    """The peer that sent the event; None at the publisher."""
     interested: bool
     delivered: bool
     arrived_s: float
     steps: list[tuple[str, float]] = field(default_factory=list)
     """The messages of this hop and the time (ms) that each took, such as Notification, Pull, EventData."""
     delay_ms: float = 0.0
-    """From the event's arrival at the sender to its arrival here."""
+    """The time (ms) from the event's arrival at the sender to its arrival here."""
     children: list[Node] = field(default_factory=list)
     depth: int = 0
-    """Hops from the publisher."""
+    """The number of hops from the publisher."""
 
     @property
     def kind(self) -> str:
@@ -48,7 +48,7 @@ class Node:
         return "subscriber" if self.interested else "relay"
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, in the order in which they are drawn."""
+        """Yield this node and all below it, in the order in which they are drawn."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -64,11 +64,12 @@ class DeliveryTree:
     topic: int | None
     root: Node
     astray: list[Node]
-    """Peers that got the event from a peer whose own copy was not recorded."""
+    """The peers that got the event from a peer whose own copy was not recorded."""
     repeated: int
-    """Further copies (messages, without a topic) at peers that had the event."""
+    """The number of further copies (messages, without a topic) at peers that had the event."""
     told: int
-    """Notifications that led to no copy. A question to the one that notified is none."""
+    """The number of notifications that led to no copy. A question back to the notifying peer does
+    not count."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -76,12 +77,12 @@ class DeliveryTree:
 
 
 def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
-    """The tree of a publication, given the rows of its trace, and of messages that recovered it.
+    """Return the tree of a publication, given the rows of its trace, and of messages that recovered it.
 
-    An edge is the first copy of the event that a peer received; where the copy was pulled, the
-    notification and the pull before it are steps of the same hop. An event without a topic is carried to
-    subscribers by peers that were asked who they are: there, an edge is the first message. Raises
-    ResultsError if the trace has no root.
+    An edge is the first copy of the event that a peer received; where the copy was pulled, the notification
+    and the pull before it are steps of the same hop. An event without a topic is carried to subscribers by
+    peers that were asked who they are: there, an edge is the first message. Raises ResultsError if the trace
+    has no root.
     """
     roots = [hop for hop in hops if hop["parent"] is None]
     if len(roots) != 1:
@@ -125,13 +126,13 @@ def build_tree(hops: Sequence[Mapping[str, Any]]) -> DeliveryTree:
 
 
 def _asks_back(hop: Mapping[str, Any], spans: Mapping[int, Mapping[str, Any]]) -> bool:
-    """Whether the message went to the peer whose message caused it."""
+    """Return whether the message went to the peer whose message caused it."""
     before = spans.get(hop["parent"])
     return before is not None and (before["sender"], before["peer"]) == (hop["peer"], hop["sender"])
 
 
 def _chain(hop: Mapping[str, Any], spans: Mapping[int, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The exchange between two peers that ends with `hop`, oldest message first."""
+    """Return the exchange between two peers that ends with `hop`, oldest message first."""
     pair = {hop["peer"], hop["sender"]}
     chain, seen = [hop], {hop["message"]}
     while (before := spans.get(chain[0]["parent"])) is not None:
@@ -160,11 +161,11 @@ class Drawing:
     trial: str
     spots: list[Spot]
     columns: list[tuple[float, int]]
-    """Where each number of hops lies."""
+    """The number of hops and the horizontal position of each column."""
     width: float
     height: float
     missed: list[int]
-    """Peers that should have received the event and did not."""
+    """The peers that should have received the event and did not."""
 
 
 def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = ()) -> Drawing:
@@ -201,9 +202,9 @@ def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = ()) -> Dra
 
 
 def chosen_tree(results: Results) -> Drawing | None:
-    """The publication with the median number of deliveries in the first trial that has any.
+    """Return the publication with the median number of deliveries in the first trial that has any.
 
-    Of several with that number, the one with the lowest number; events with more than `LARGEST`
+    Of several with that number, the one with the lowest number is taken; events with more than `LARGEST`
     deliveries are left out. None if no event was delivered.
     """
     for trial in results.trials:
@@ -235,7 +236,7 @@ def chosen_tree(results: Results) -> Drawing | None:
 
 
 def _hops_of(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
-    """The rows of the event's trace, and of messages about it in other traces."""
+    """Return the rows of the event's trace, and of messages about it in other traces."""
     which = (pc.field("operation") == "publish") & (pc.field("event") == event)
     operations = results.table("operations", trial, ["trace", "operation", "event"], which)
     if operations is None or not operations.num_rows:

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: three significant digits, percent for shares, the unit beside them."""
+"""Numbers for readers: three significant digits, percent for shares, the unit beside them."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ MINUS = "\u2212"
 
 
 def is_share(unit: str) -> bool:
-    """Whether values of `unit` lie between 0 and 1 and are shown in percent."""
+    """Return whether values of `unit` lie between 0 and 1 and are shown in percent."""
     return unit == "share"
 
 
 def shown_unit(unit: str) -> str:
-    """The unit that stands beside a shown number: "%" for shares."""
+    """Return the unit that stands beside a shown number: "%" for shares."""
     return "%" if is_share(unit) else unit
 
 
 def shown(value: float, unit: str = "") -> float:
-    """`value` on the scale on which it is shown."""
+    """Return `value` on the scale on which it is shown."""
     return value * 100 if is_share(unit) else value
 
 
 def decimals_for(value: float) -> int:
-    """Decimals that leave about three significant digits."""
+    """Return the number of decimals that leave about three significant digits."""
     if value == 0 or not math.isfinite(value):
         return 0
     return min(max(2 - math.floor(math.log10(abs(value))), 0), 6)
 
 
 def number(value: float | None, decimals: int | None = None) -> str:
-    """ "12,345", "0.0312", "\N{EM DASH}" for nothing measured.
+    """Return a number as text: "12,345", "0.0312", "—" for nothing measured.
 
     Trailing zeros go unless `decimals` is given.
     """
@@ -47,7 +47,7 @@ def number(value: float | None, decimals: int | None = None) -> str:
 
 
 def quantity(value: float | None, unit: str = "") -> str:
-    """A number with its unit: "41.2 ms", "3.1 %"."""
+    """Return a number with its unit: "41.2 ms", "3.1 %"."""
     if value is None or math.isnan(value):
         return "\N{EM DASH}"
     text = number(shown(value, unit))
@@ -55,7 +55,7 @@ def quantity(value: float | None, unit: str = "") -> str:
 
 
 def estimate(mean: float | None, half: float | None, unit: str = "") -> str:
-    """A mean and the half width of its interval, both with as many decimals as the interval needs."""
+    """Return a mean and the half width of its interval, both with as many decimals as the interval needs."""
     if mean is None or math.isnan(mean):
         return "\N{EM DASH}"
     if half is None or math.isnan(half):

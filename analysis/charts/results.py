@@ -1,4 +1,4 @@
-"""The results of a run, as the report and the comparison read them: no Spark, only small files."""
+"""The results of a run, as the report and the comparison read them: from small files, without Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emulator.experiment.run.directory import RunDirectory
 
 
 class ResultsError(Exception):
-    """Results that are missing or cannot be read; says which file and what to do."""
+    """Results are missing or cannot be read; the error says which file and what to do."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,15 @@ class Results:
 
     run: RunDirectory
     summary: dict[str, Any]
-    """`summary.json`."""
+    """The content of `summary.json`."""
     experiment: dict[str, Any]
-    """`experiment.yaml` as plain data."""
+    """The content of `experiment.yaml` as plain data."""
     _rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, run: RunDirectory) -> Results:
-        """Raises ResultsError if `summary.json` or `experiment.yaml` is missing or no such file."""
+        """Read the results of a run. Raises ResultsError if `summary.json` or `experiment.yaml` is missing or
+        unreadable."""
         try:
             summary = json.loads(run.summary.read_text())
             experiment = read_document(run.experiment, WRITTEN).values
@@ -76,24 +77,24 @@ class Results:
 
     @property
     def measures(self) -> Mapping[str, Mapping[str, Any]]:
-        """Title, unit, direction and meaning of each measure, by name."""
+        """The title, unit, direction and meaning of each measure, by name."""
         measures: dict[str, Mapping[str, Any]] = self.summary["measures"]
         return measures
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """A short name for each variant: what tells it from the others."""
+        """A short name for each variant, which tells it from the others."""
         return variant_labels(self.variants)
 
     @cached_property
     def shown_trials(self) -> dict[str, str]:
-        """For each variant that was measured, the trial that figures show: the lowest valid seed, if any."""
+        """The trial that figures show of each variant that was measured: the lowest valid seed, if any."""
         measured = [t for t in self.trials if t["measures"]]
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
 
     def rows(self, table: str, trial: str) -> list[dict[str, Any]]:
-        """The rows of a small table of one trial, read once; see `table`."""
+        """Return the rows of a small table of one trial, read once; see `table`."""
         if (table, trial) not in self._rows:
             found = self.table(table, trial)
             self._rows[table, trial] = [] if found is None else found.to_pylist()
@@ -102,7 +103,8 @@ class Results:
     def table(
         self, name: str, trial: str, columns: list[str] | None = None, where: pc.Expression | None = None
     ) -> pa.Table | None:
-        """The rows of one trial; None if it has none. Raises ResultsError if the table is not there."""
+        """Return the rows of one trial; None if it has none. Raises ResultsError if the table is
+        not there."""
         folder = self.run.tables / name
         if not any(told["measures"] for told in self.trials):
             return None
@@ -120,7 +122,7 @@ class Results:
 
 
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Variant name -> the values in which it differs from the others, in words."""
+    """Return, by variant name, the values in which the variant differs from the others, in words."""
     keys = varied_keys(variants)
     labels = {v["variant"]: ", ".join(value_label(k, v["values"].get(k)) for k in keys) for v in variants}
     distinct = len(set(labels.values())) == len(labels) and all(labels.values())
@@ -128,19 +130,19 @@ def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def varied_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys that have more than one value among `variants`."""
+    """Return the keys that have more than one value among `variants`."""
     keys = dict.fromkeys(key for v in variants for key in v["values"])
     return [k for k in keys if len({repr(v["values"].get(k)) for v in variants}) > 1]
 
 
 def key_label(key: str) -> str:
-    """What an experiment's dotted key is about: "system.parameters.friends" -> "friends"."""
+    """Return what an experiment's dotted key is about: "system.parameters.friends" -> "friends"."""
     parts = [part for part in key.split(".") if part not in ("name", "kind", "parameters")]
     return (parts[-1] if parts else key).replace("_", " ")
 
 
 def value_label(key: str, value: Any) -> str:
-    """A value of an experiment's key in words: "12 friends", "high", "no relay cache"."""
+    """Return a value of an experiment's key in words: "12 friends", "high", "no relay cache"."""
     if isinstance(value, bool):
         return key_label(key) if value else f"no {key_label(key)}"
     if isinstance(value, int | float):

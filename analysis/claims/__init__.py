@@ -1,4 +1,4 @@
-"""What papers claim, and whether a run bears it out.
+"""The claims of papers, and whether a run bears them out.
 
-`claim` is what a claim is and how it is judged; each paper has a file; `papers` lists all claims.
+`claim` defines what a claim is and how it is judged; each paper has a file; `papers` lists all claims.
 """

@@ -1,4 +1,4 @@
-"""What a paper says that a number is, and what a measured one has to keep to agree with it."""
+"""Bounds: the numbers that a paper gives, and the limits within which a measured one agrees with it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ class Bound:
     """The values that agree with a paper's number, in the paper's unit."""
 
     text: str
-    """The number as the paper has it, with its unit and with what "about" is worth here."""
+    """The number as the paper has it, with its unit and the tolerance that "about" stands for."""
     unit: str
-    """"share" is 0 to 1, and is shown in percent."""
+    """The unit; "share" is 0 to 1, and is shown in percent."""
     low: float = float("-inf")
     high: float = float("inf")
     strict: bool = False
-    """The limits themselves do not agree."""
+    """Whether a value that is equal to a limit disagrees."""
     better: Literal["lower", "higher"] | None = None
-    """On which side a value beyond the limits is better than the paper's."""
+    """The side on which a value beyond the limits is better than the paper's."""
 
     def judge(self, value: float) -> Outcome:
-        """What a measured value is against the paper's."""
+        """Return how a measured value compares with the paper's."""
         if self.low < value < self.high or (not self.strict and value in (self.low, self.high)):
             return "held"
         beyond = "higher" if value >= self.high else "lower"
@@ -32,7 +32,7 @@ class Bound:
 
 
 def said(value: float, unit: str) -> str:
-    """A value with its unit, if it has one: "331 ms", "98.5 %", "1.68"."""
+    """Return a value with its unit, if it has one: "331 ms", "98.5 %", "1.68"."""
     if unit == "share":
         return f"{value * 100:.4g} %"
     number = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
@@ -42,8 +42,9 @@ def said(value: float, unit: str) -> str:
 def about(
     value: float, unit: str, within: float | None = None, better: Literal["lower", "higher"] | None = None
 ) -> Bound:
-    """The paper prints `value`. Up to `within` to either side agrees: by default a tenth of it, 5 points for
-    a share.
+    """Return the bound of a printed `value`, from which a value may differ by `within`.
+
+    By default it may differ by a tenth of it, or by 5 points for a share.
     """
     if within is None:
         within = 0.05 if unit == "share" else abs(value) / 10
@@ -53,25 +54,25 @@ def about(
 
 
 def between(low: float, high: float, unit: str, better: Literal["lower", "higher"] | None = None) -> Bound:
-    """The paper prints a span."""
+    """Return the bound of a printed range."""
     return Bound(f"{said(low, unit)} to {said(high, unit)}", unit, low, high, better=better)
 
 
 def at_least(value: float, unit: str) -> Bound:
-    """The paper prints a lower limit."""
+    """Return the bound of a printed lower limit."""
     return Bound(f"at least {said(value, unit)}", unit, low=value)
 
 
 def at_most(value: float, unit: str) -> Bound:
-    """The paper prints an upper limit."""
+    """Return the bound of a printed upper limit."""
     return Bound(f"at most {said(value, unit)}", unit, high=value)
 
 
 def above(value: float, unit: str) -> Bound:
-    """The paper says that it is more."""
+    """Return the bound where the paper says that the value is larger."""
     return Bound(f"above {said(value, unit)}", unit, low=value, strict=True)
 
 
 def below(value: float, unit: str) -> Bound:
-    """The paper says that it is less."""
+    """Return the bound where the paper says that the value is smaller."""
     return Bound(f"below {said(value, unit)}", unit, high=value, strict=True)

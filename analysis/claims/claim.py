@@ -46,7 +46,7 @@ from analysis.measures.variants import Estimate, VariantResult, estimate
 
 Variants = Sequence[VariantResult]
 Found = Mapping[str, Estimate | None]
-"""By the name of a variant, or of what was compared."""
+"""Estimates by the name of a variant, or of what was compared; None where nothing was measured."""
 Find = Callable[[Variants], Found]
 Compare = Callable[[float, float], float]
 ClaimOutcome = Literal["yes", "no", "other setting", "not decided"]
@@ -68,9 +68,9 @@ class Claim:
     id: str
     statement: str
     among: Callable[[Variants], Variants]
-    """Those of a run's variants that the claim is about."""
+    """The function that selects the variants of a run that the claim is about."""
     needs: str
-    """What a run lacks in which there are none, such as "static variants of Vitis"."""
+    """What the run lacks if there are no such variants, such as "static variants of Vitis"."""
     setting: Setting
     numbers: tuple[Number, ...]
 
@@ -88,24 +88,24 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     id: str
     statement: str
     outcome: ClaimOutcome
     differs: list[str]
-    """Where the setting is not the paper's."""
+    """The keys at which the setting differs from the paper's, in sentences."""
     why: str
     numbers: list[Judged]
 
     @property
     def holds(self) -> bool | None:
-        """None if the run cannot tell."""
+        """Whether the claim holds; None if the run cannot tell."""
         return {"yes": True, "no": False}.get(self.outcome)
 
 
 def judge_claim(claim: Claim, variants: Variants, invalid: frozenset[str] = frozenset()) -> Verdict:
-    """The verdict; `invalid` names the variants that have an invalid trial."""
+    """Return the verdict on a claim; `invalid` names the variants that have an invalid trial."""
     among = claim.among(variants)
     if not among:
         numbers = [Judged(n.what, n.bound.text, n.bound.unit) for n in claim.numbers]
@@ -161,7 +161,7 @@ def _reason(number: Judged) -> str:
 
 
 def each(measure: str, divided_by: float = 1.0) -> Find:
-    """A measure of each variant, in a unit that holds so many of the measure's."""
+    """Return a function that finds a measure of each variant, divided by `divided_by`."""
 
     def find(variants: Variants) -> Found:
         return {v.name: _over_seeds(v, lambda m: _ratio(m.get(measure), divided_by)) for v in variants}
@@ -170,7 +170,7 @@ def each(measure: str, divided_by: float = 1.0) -> Find:
 
 
 def to_mean(measure: str, mean: str) -> Find:
-    """How many times the measure `mean` another one is, in each variant."""
+    """Return a function that finds the ratio of a measure to the measure `mean`, in each variant."""
 
     def find(variants: Variants) -> Found:
         return {v.name: _over_seeds(v, lambda m: _ratio(m.get(measure), m.get(mean))) for v in variants}
@@ -179,7 +179,7 @@ def to_mean(measure: str, mean: str) -> Find:
 
 
 def of_pair(pairs: Callable[[Variants], Iterable[Pair]], measure: str, how: Compare) -> Find:
-    """`how(ours, theirs)` of a measure in each pair of variants."""
+    """Return a function that finds `how(ours, theirs)` of a measure in each pair of variants."""
 
     def find(variants: Variants) -> Found:
         return {pair.name: compare(pair.ours, pair.theirs, measure, how) for pair in pairs(variants)}
@@ -190,9 +190,10 @@ def of_pair(pairs: Callable[[Variants], Iterable[Pair]], measure: str, how: Comp
 def of_ends(
     key: str, measure: str, how: Compare, where: Callable[[VariantResult], bool] = lambda variant: True
 ) -> Find:
-    """`how(last, first)` of a measure where the value at a dotted key is highest and where it is lowest.
+    """Return a function that finds `how(last, first)` of a measure at the ends of the curves over a key.
 
-    Variants that differ otherwise are on curves of their own (`analysis.claims.curves`); each of them counts.
+    The last variant has the highest value at the dotted key, the first the lowest. Variants that differ
+    otherwise are on curves of their own (`analysis.claims.curves`); each of them counts.
     """
 
     def find(variants: Variants) -> Found:
@@ -208,7 +209,7 @@ def of_ends(
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two variants that are compared: such as a system and its baseline in one setting."""
+    """Two variants that are compared, such as a system and its baseline in one setting."""
 
     name: str
     ours: VariantResult
@@ -216,14 +217,14 @@ class Pair:
 
 
 def members(pairs: Iterable[Pair]) -> list[VariantResult]:
-    """The variants of pairs, each once."""
+    """Return the variants of pairs, each once."""
     return list({v.name: v for pair in pairs for v in (pair.ours, pair.theirs)}.values())
 
 
 def compare(ours: VariantResult, theirs: VariantResult, measure: str, how: Compare) -> Estimate | None:
-    """`how(ours, theirs)` of a measure, over the seeds that both have.
+    """Return the estimate of `how(ours, theirs)` of a measure, over the seeds that both have.
 
-    A seed at which `how` divides by zero does not count; nothing else is wrong with a baseline of zero.
+    A seed at which `how` divides by zero does not count; a baseline of zero is allowed otherwise.
     """
     values = []
     for seed in ours.trials.keys() & theirs.trials.keys():
@@ -246,21 +247,21 @@ def _ratio(value: float | None, of: float | None) -> float | None:
 
 
 def saving(ours: float, theirs: float) -> float:
-    """By what share ours is less. Raises ZeroDivisionError."""
+    """Return the share by which ours is less than theirs. Raises ZeroDivisionError."""
     return 1 - ours / theirs
 
 
 def ratio(ours: float, theirs: float) -> float:
-    """How many times theirs ours is. Raises ZeroDivisionError."""
+    """Return how many times theirs ours is. Raises ZeroDivisionError."""
     return ours / theirs
 
 
 def is_static(variant: VariantResult) -> bool:
-    """All peers join and stay."""
+    """Return whether all peers join and stay."""
     events = (variant.get("churn.flash_crowd"), variant.get("churn.crash"))
     return variant.get("churn.model.kind") == "static" and not any(events)
 
 
 def of_system(variants: Iterable[VariantResult], name: str) -> list[VariantResult]:
-    """The variants of a system that were measured."""
+    """Return the variants of a system that were measured."""
     return [v for v in variants if v.get("system.name") == name and v.measures]

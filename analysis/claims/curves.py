@@ -1,4 +1,5 @@
-"""Which variants of a run lie on one curve over a key, such as coverage over the number of peers."""
+"""Curves: the variants of a run that belong together over a key, such as coverage over the number
+of peers."""
 
 from __future__ import annotations
 
@@ -11,19 +12,21 @@ from analysis.measures.variants import VariantResult
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """At least two values of a key; all else that was varied is the same, but for numbers that follow it."""
+    """At least two values of a key; all else is the same, except for numbers that are determined by
+    the key."""
 
     name: str
-    """What tells it from the other curves; empty if it is the only one."""
+    """The name that tells the curve from the others; empty if it is the only one."""
     points: Sequence[VariantResult]
-    """Ascending by the key."""
+    """The variants in ascending order of the key."""
 
 
 def curves(variants: Sequence[VariantResult], key: str) -> list[Curve]:
-    """The curves over a dotted key, in the order of their first variants.
+    """Return the curves over a dotted key, in the order of their first variants.
 
-    A number that was varied follows the key if it has one value at each value of the key: links that grow
-    with the network are a part of the curve, and networks of several degrees are a curve for each degree.
+    A number that was varied is determined by the key if it has one value at each value of the key: links that
+    grow with the network are a part of the curve, and networks of several degrees are a curve for each
+    degree.
     """
     have = [v for v in variants if _is_number(v.get(key))]
     varied = [name for name in _varied(have) if name != key]
@@ -39,7 +42,7 @@ def curves(variants: Sequence[VariantResult], key: str) -> list[Curve]:
 
 
 def _varied(variants: Sequence[VariantResult]) -> list[str]:
-    """The dotted keys that differ among what was varied, those inside of varied parts too."""
+    """Return the dotted keys that differ among what was varied, including those inside of varied parts."""
     names = dict.fromkeys(
         name for v in variants for key, value in v.values.items() for name in _names(key, value)
     )

@@ -1,8 +1,8 @@
-"""What the Kyra paper claims in its abstract and introduction.
+"""The claims of the Kyra paper in its abstract and introduction.
 
 The text that we have ends before the evaluation: there are neither numbers nor a setting. Load is compared
-with filter-based routing's. What the paper calls close, or independent, is about once the other, and what it
-calls much lower at most half of it.
+with that of filter-based routing. A ratio of about 1 stands for what the paper calls close, or independent,
+and at most a half for what it calls much lower.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from analysis.measures.variants import Estimate, VariantResult, estimate
 _INTERESTS = "workload.subscriptions.interests"
 _EVENTS = "workload.subscriptions.events"
 _DISTRIBUTIONS = {(i, e) for i in ("uniform", "skewed", "local") for e in ("uniform", "skewed")}
-"""Of interests and events."""
+"""The pairs of distributions, of interests and of events."""
 _NO_EXCESS = 1e-6
-"""Groups that do not vary at all are taken to vary by so much."""
+"""The excess that is assumed for groups that do not vary at all."""
 _OVER_IDEAL = "network_cost_over_ideal"
 _LOADS = {
     "table_entries": "table entries of a server",
@@ -47,12 +47,13 @@ def _static(variants: Variants) -> list[VariantResult]:
 
 
 def _pairs(variants: Variants) -> list[Pair]:
-    """Kyra beside filter-based routing."""
+    """Return the pairs of Kyra and filter-based routing."""
     return pairs_by_system(_static(variants), "kyra", "siena")
 
 
 def _over_six(variants: Variants) -> list[VariantResult]:
-    """Kyra and multicast groups in all six distributions, with filter-based routing where it ran too."""
+    """Return Kyra and multicast groups in all six distributions, with filter-based routing where it
+    ran too."""
     found = [v for v in _static(variants) if v.get(_INTERESTS) is not None]
     systems = {name: of_system(found, name) for name in ("kyra", "groups", "siena")}
     for name in ("kyra", "groups"):
@@ -70,14 +71,14 @@ def _variation(variants: Variants) -> Found:
 
 
 def _excess_to_groups(variants: Variants) -> Found:
-    """How much more the most is than the least, over the same for groups."""
+    """Return by how much the highest cost exceeds the lowest, relative to the same excess of groups."""
     kyra, groups = (_spreads(of_system(variants, name), _OVER_IDEAL) for name in ("kyra", "groups"))
     seeds = kyra.keys() & groups.keys()
     return {"kyra to groups": _mean((kyra[seed] - 1) / max(groups[seed] - 1, _NO_EXCESS) for seed in seeds)}
 
 
 def _variation_to_filters(variants: Variants) -> Found:
-    """How the cost over filter-based routing's varies."""
+    """Return how much the cost relative to filter-based routing's varies."""
     kyra, siena = (of_system(variants, name) for name in ("kyra", "siena"))
     beside = {_distribution(v): v for v in siena}
     if not beside.keys() >= _DISTRIBUTIONS:
@@ -94,7 +95,7 @@ def _variation_to_filters(variants: Variants) -> Found:
 
 
 def _spreads(variants: Variants, measure: str) -> dict[int, float]:
-    """How many times the least of a measure the most is, by seed."""
+    """Return the ratio of the highest to the lowest value of a measure, by seed."""
     found = {}
     for seed in set.intersection(*({*v.trials} for v in variants)):
         costs = [cost for v in variants if (cost := v.trials[seed].get(measure))]

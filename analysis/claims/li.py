@@ -1,7 +1,7 @@
-"""What Li's thesis claims (chapter 4).
+"""The claims of Li's thesis (chapter 4).
 
 The thesis serializes messages by Java and says that a practical system's would be smaller (4.3.1): its bytes
-are upper limits here, and how they spread over the peers is compared by ratios to the mean.
+are upper limits here, and their distribution over the peers is compared by ratios to the mean.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NEEDS = "variant of Li's system as in the thesis"
 def _attribute(
     name: str, low: float, high: float, width: float, skew: float, size_skew: float, bound: float
 ) -> dict[str, object]:
-    """A row of tables 4.2 and 4.3."""
+    """Return a row of tables 4.2 and 4.3."""
     return {
         "name": name,
         "low": low,
@@ -84,12 +84,12 @@ def _static(variants: Variants) -> list[VariantResult]:
 
 
 def _usual(variants: Variants) -> list[VariantResult]:
-    """As in most of the thesis: multicast, with the cut-off line."""
+    """Return the variants with the usual setting of the thesis: multicast, with the cut-off line."""
     return [v for v in _static(variants) if v.get(_PROBING) != "unicast" and v.get(_CUT_OFF)]
 
 
 def _of_paper_size(variants: Variants) -> list[VariantResult]:
-    """Those of the size that is nearest to the thesis's."""
+    """Return the usual variants whose number of peers is nearest to the thesis's."""
     usual = _usual(variants)
     nearest = min((abs(v.get(_PEERS) - _PAPER_PEERS) for v in usual), default=0)
     return [v for v in usual if abs(v.get(_PEERS) - _PAPER_PEERS) == nearest]
@@ -109,7 +109,7 @@ def _saved(pairs: Callable[[Variants], list[Pair]], measure: str) -> Callable[[V
 
 
 def _top_saves_more(variants: Variants) -> Found:
-    """Kilobytes that the top 20 peers save, more than the mean peer does."""
+    """Return the kilobytes by which the saving of the top 20 peers exceeds that of the mean peer."""
 
     def fall(one: float, other: float) -> float:
         return (other - one) / _KB

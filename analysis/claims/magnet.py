@@ -1,4 +1,4 @@
-"""What the Magnet paper claims (section 4).
+"""The claims of the Magnet paper (section 4).
 
 The strawman is the same system on hashed identifiers. The paper's simulator counts relays, so of the network
 only jitter and loss have to be as the paper's: there are none. Its 19 links are 17 long ones and two on the
@@ -45,7 +45,7 @@ _INITIAL = "workload.subscriptions.initial"
 _RATES = "workload.publications.rates"
 _PAPER_SAMPLES = 10
 _SIZE_OF_FIGURE_4 = 18
-"""Topics of a peer where alpha is varied."""
+"""The number of a peer's topics where alpha is varied."""
 
 _RING: Setting = {"network.jitter": "0 s", "network.loss": 0.0, _LINKS: 17}
 _DEFAULT: Setting = {"peers": 10_000, **_RING, _SAMPLES: _PAPER_SAMPLES}
@@ -63,7 +63,7 @@ Alike = Callable[[VariantResult], str]
 
 
 def _pairs(variants: Variants) -> list[Pair]:
-    """Magnet beside the strawman in one setting. A strawman does not look at its samples."""
+    """Return the pairs of Magnet and the strawman in one setting. A strawman does not look at its samples."""
     found = [v for v in variants if str(v.get("system.name")).startswith("magnet-") and v.measures]
     alike = _alike(_PLACEMENT, _SAMPLES)
     strawmen = {alike(v): v for v in found if v.get(_PLACEMENT) == "hashed"}
@@ -75,7 +75,7 @@ def _pairs(variants: Variants) -> list[Pair]:
 
 
 def _alike(*but: str) -> Alike:
-    """Says what the setting of a variant is but for these dotted keys, and the seed."""
+    """Return a function that gives the setting of a variant without these dotted keys and the seed."""
 
     def rest(variant: VariantResult) -> str:
         setting = json.loads(json.dumps(variant.setting))
@@ -91,12 +91,12 @@ def _alike(*but: str) -> Alike:
 
 
 def _of(*kinds: str) -> Callable[[Variants], Variants]:
-    """Static pairs with subscriptions of these kinds."""
+    """Return a function that selects static pairs with subscriptions of these kinds."""
     return lambda variants: members(_pairs([v for v in variants if is_static(v) and v.get(_KIND) in kinds]))
 
 
 def _curves(variants: Variants, order: Order, alike: Alike) -> list[list[Pair]]:
-    """Pairs that are alike, in this order, if there are several places in it."""
+    """Return curves: pairs of the same setting in this order, if they differ in their place in it."""
     found: dict[str, list[Pair]] = {}
     for pair in sorted(_pairs(variants), key=lambda pair: order(pair.ours)):
         found.setdefault(alike(pair.ours), []).append(pair)
@@ -104,7 +104,8 @@ def _curves(variants: Variants, order: Order, alike: Alike) -> list[list[Pair]]:
 
 
 def _gained(order: Order, alike: Alike) -> Find:
-    """The share of relays that is saved at the end of each curve, more than at its beginning."""
+    """Return a function that finds by how much the share of saved relays grows from end to end of
+    each curve."""
 
     def find(variants: Variants) -> Found:
         return {c[-1].name: _more_saved(c[-1], c[0]) for c in _curves(variants, order, alike)}
@@ -113,7 +114,7 @@ def _gained(order: Order, alike: Alike) -> Find:
 
 
 def _at_each_step(order: Order, alike: Alike) -> Find:
-    """The share of relays that is saved at each place of a curve, more than at the one before."""
+    """Return a function that finds by how much the share of saved relays grows at each step of a curve."""
 
     def find(variants: Variants) -> Found:
         steps = [step for curve in _curves(variants, order, alike) for step in pairwise(curve)]
@@ -123,7 +124,7 @@ def _at_each_step(order: Order, alike: Alike) -> Find:
 
 
 def _by(key: str, saves_most: Literal["highest", "lowest"]) -> Find:
-    """The same for the value at a key."""
+    """Return a function that finds the growth from end to end of curves over the value at a key."""
     sign = 1 if saves_most == "highest" else -1
     return _gained(lambda v: sign * float(v.get(key)), _alike(key))
 
@@ -131,7 +132,8 @@ def _by(key: str, saves_most: Literal["highest", "lowest"]) -> Find:
 def _grows(
     key: str, what: str, among: Callable[[VariantResult], bool] = lambda variant: True
 ) -> tuple[Number, Number]:
-    """That the saving grows with the value at a key: from end to end, and at each step."""
+    """Return the numbers which say that the saving grows with the value at a key: from end to end, and at
+    each step."""
     order, alike = (lambda v: float(v.get(key))), _alike(key)
 
     def of(find: Find) -> Find:
@@ -158,7 +160,7 @@ def _more_saved(one: Pair, other: Pair) -> Estimate | None:
 
 
 def _savings(pair: Pair) -> dict[int, float]:
-    """The share of relays saved, by seed."""
+    """Return the share of relays that is saved, by seed."""
     found = {}
     for seed in pair.ours.trials.keys() & pair.theirs.trials.keys():
         one, other = pair.ours.trials[seed].get(_RELAYS), pair.theirs.trials[seed].get(_RELAYS)
@@ -168,7 +170,7 @@ def _savings(pair: Pair) -> dict[int, float]:
 
 
 def _alike_in_share(variant: VariantResult) -> str:
-    """But for how many categories there are, if a peer chooses the same share of them."""
+    """Return the setting without the number of categories, but with the share of them that a peer chooses."""
     share = variant.get(_CHOSEN) / variant.get(_CATEGORIES)
     return _alike(_CHOSEN, _CATEGORIES)(variant) + f"{share:g}"
 

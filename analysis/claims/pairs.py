@@ -1,4 +1,4 @@
-"""Variants that are compared with each other: those that are the same but for one thing."""
+"""Pairs of variants that are compared with each other: they are the same except for one thing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.measures.variants import VariantResult
 def pairs_by_value(
     variants: Variants, key: str, ours: Callable[[Any], bool], theirs: Callable[[Any], bool]
 ) -> list[Pair]:
-    """Variants that are the same but for the value at a dotted key."""
+    """Return the variants that are the same except for the value at a dotted key."""
     others = {_without(v, key): v for v in variants if theirs(v.get(key))}
     return [
         Pair(v.name, v, others[rest])
@@ -23,7 +23,10 @@ def pairs_by_value(
 
 
 def pairs_by_system(variants: Variants, ours: str, theirs: str, same: tuple[str, ...] = ()) -> list[Pair]:
-    """Variants that are the same but for the system; of its parameters, those at the keys `same` are too."""
+    """Return the variants that are the same except for the system.
+
+    Of its parameters, those at the keys `same` are equal.
+    """
 
     def rest(variant: VariantResult) -> str:
         return _without(variant, "system") + repr([variant.get(key) for key in same])
@@ -33,7 +36,7 @@ def pairs_by_system(variants: Variants, ours: str, theirs: str, same: tuple[str,
 
 
 def _without(variant: VariantResult, key: str) -> str:
-    """The setting but for the value at a dotted key, and the seed."""
+    """Return the setting without the value at a dotted key and the seed."""
     setting = json.loads(json.dumps(variant.setting))
     setting.pop("seed", None)
     *above, last = key.split(".")

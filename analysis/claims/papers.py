@@ -1,4 +1,4 @@
-"""What the papers claim, and whether a run bears it out."""
+"""The claims of all papers, and whether a run bears them out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + 
 
 
 def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:
-    """A verdict for each of these claims, in this order; `invalid` names variants with an invalid trial."""
+    """Return a verdict for each of these claims, in this order; `invalid` names variants with an invalid
+    trial."""
     return [_judge(name, variants, frozenset(invalid)) for name in ids]
 
 
@@ -35,7 +36,7 @@ def _judge(name: str, variants: Variants, invalid: frozenset[str]) -> Verdict:
 
 
 def _judge_offered(offer: Offer, variants: Variants, invalid: frozenset[str]) -> Verdict:
-    """The verdict over a package's claim; not decided if it fails, or cannot be had."""
+    """Return the verdict on a package's claim; it is not decided if the claim fails or cannot be loaded."""
     try:
         claim = loaded(offer, Claim)
         if claim.id != offer.name:

@@ -1,7 +1,7 @@
-"""What the papers on Pastry claim of lookups.
+"""The claims of the papers on Pastry about lookups.
 
-Pastry: Rowstron, Druschel, Middleware 2001 (section 3, experiments). MSPastry: Castro, Costa, Rowstron,
-DSN 2004 (the evaluation under churn).
+Pastry: Rowstron, Druschel, Middleware 2001 (section 3, experiments). MSPastry: Castro, Costa, Rowstron, DSN
+2004 (the evaluation under churn).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _churning(variants: Variants) -> list[VariantResult]:
 
 
 def _digits(variant: VariantResult) -> float:
-    """log base 2^b of N."""
+    """Return log base 2^b of N."""
     return math.log2(int(variant.get(_PEERS))) / int(variant.get(_DIGIT_BITS))
 
 
@@ -49,7 +49,7 @@ def _lost(variants: Variants) -> Found:
 
 
 def _wrong(variants: Variants) -> Found:
-    """Lookups that were delivered, but not at the right peer."""
+    """Return the share of lookups that were delivered, but not at the right peer."""
     found: dict[str, Estimate | None] = {}
     for variant in variants:
         delivered = variant.measures.get("lookup_delivered")

@@ -1,4 +1,4 @@
-"""What the Quasar paper claims (section 4).
+"""The claims of the Quasar paper (section 4).
 
 Its simulator counts hops, so of the network only jitter and loss have to be as the paper's: there are none.
 """
@@ -48,7 +48,7 @@ def _static(variants: Variants) -> list[VariantResult]:
 
 
 def _of_size(size: float | None) -> Callable[[Variants], Variants]:
-    """A line of figure 3: those with groups of this size, or with MySpace's sizes."""
+    """Return a function that selects a line of figure 3: groups of this size, or of MySpace's sizes."""
     return lambda variants: [v for v in _static(variants) if v.get(_SIZE) == size]
 
 

@@ -1,4 +1,4 @@
-"""Where the variants of a run were set otherwise than in the paper: peers, network, workload."""
+"""The settings of papers, and where the variants of a run differ from them: peers, network, workload."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from analysis.measures.variants import VariantResult
 
 Setting = Mapping[str, Any]
-"""Dotted keys of the experiment with the paper's values: a plain value, `AnyOf` or `Sweep`.
+"""The dotted keys of the experiment with the paper's values: a plain value, `AnyOf` or `Sweep`.
 
-What no experiment can be set to is a sentence, such as "distances in a plane".
+A setting that no experiment can have is a sentence, such as "distances in a plane".
 """
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The paper has each of these, or they mean the same."""
+    """Several values that the paper has, or that mean the same."""
 
     values: tuple[Any, ...]
 
@@ -31,7 +31,7 @@ class Sweep:
 
 
 def differences(setting: Setting, variants: Sequence[VariantResult]) -> list[str]:
-    """A sentence for each key at which the variants are not as the paper's."""
+    """Return a sentence for each key at which the variants are not as the paper's."""
     return list(_differences(setting, variants))
 
 

@@ -1,4 +1,4 @@
-"""What the Vitis paper claims of followers on Twitter (section IV.E), where OPT joins the comparison.
+"""The claims of the Vitis paper about followers on Twitter (section IV.E), where OPT joins the comparison.
 
 Its sample of Twitter was not published; no experiment has it.
 """
@@ -39,7 +39,7 @@ _SAMPLE: Setting = {
 
 
 def _opt(variants: Variants) -> list[VariantResult]:
-    """Static OPT: with full knowledge, if there is any such variant."""
+    """Return static OPT, with full knowledge if there is any such variant."""
     found = [v for v in of_system(variants, "opt") if is_static(v)]
     return [v for v in found if v.get("system.parameters.knowledge") == "full"] or found
 
@@ -59,7 +59,7 @@ def _three_systems(variants: Variants) -> list[VariantResult]:
 
 
 def _beside_rvr(variants: Variants) -> list[Pair]:
-    """Vitis and RVR with the same size of routing table."""
+    """Return the pairs of Vitis and RVR with the same size of routing table."""
     return pairs_by_system(variants, "vitis", "rvr", (_TABLE,))
 
 
@@ -72,7 +72,7 @@ def _after_rvr(variants: Variants) -> list[Pair]:
 
 
 def _after_opt(variants: Variants) -> list[Pair]:
-    """OPT and the Vitis whose routing table is as large as OPT's bound."""
+    """Return the pairs of OPT and the Vitis whose routing table is as large as OPT's bound."""
 
     def world(variant: VariantResult, degree: str) -> str:
         return repr([variant.get(key) for key in (degree, "peers", "network", "workload")])
@@ -86,12 +86,12 @@ def _after_opt(variants: Variants) -> list[Pair]:
 
 
 def _of(system: str, find: Find) -> Find:
-    """Of one system's variants alone."""
+    """Return a function that looks at one system's variants alone."""
     return lambda variants: find(of_system(variants, system))
 
 
 def _with_most(system: str, key: str, find: Find) -> Find:
-    """Of one system's variants with the paper's largest degree."""
+    """Return a function that looks at one system's variants with the paper's largest degree alone."""
     return lambda variants: find([v for v in of_system(variants, system) if v.get(key) == _LARGE])
 
 

@@ -1,4 +1,4 @@
-"""What the Vitis paper claims (sections IV and V).
+"""The claims of the Vitis paper (sections IV and V).
 
 Its simulator counts hops, so of the network only jitter and loss have to be as the paper's: there are none.
 """
@@ -45,12 +45,12 @@ _STATIC: Setting = {**_NETWORK, **_TOPICS, _RATES: "uniform", _TABLE: _PAPER_TAB
 
 
 def _pairs(variants: Variants) -> list[Pair]:
-    """Vitis beside RVR, with the same size of routing table."""
+    """Return the pairs of Vitis and RVR with the same size of routing table."""
     return pairs_by_system(variants, "vitis", "rvr", (_TABLE,))
 
 
 def _paper_pairs(variants: Variants) -> list[Pair]:
-    """For each subscription pattern the static pair that is nearest to the paper's default setting.
+    """Return for each subscription pattern the static pair that is nearest to the paper's default setting.
 
     That is a routing table of 15 and as many friends as there are (12), with the least skewed rates.
     """
@@ -84,7 +84,7 @@ def _of_both_systems(variants: Variants) -> list[VariantResult]:
 
 
 def _with_high_and_random(among: Callable[[Variants], list[VariantResult]]) -> Callable[[Variants], Variants]:
-    """Only if there are variants of both patterns."""
+    """Return a function that selects these variants, if both patterns are among them."""
 
     def find(variants: Variants) -> Variants:
         found = among(variants)
@@ -94,7 +94,7 @@ def _with_high_and_random(among: Callable[[Variants], list[VariantResult]]) -> C
 
 
 def _varied(key: str) -> Callable[[Variants], list[VariantResult]]:
-    """Static Vitis, if a value is varied."""
+    """Return a function that selects static Vitis, if the value at a key is varied."""
 
     def find(variants: Variants) -> list[VariantResult]:
         found = [v for v in of_system(variants, "vitis") if is_static(v) and v.get(key) is not None]
@@ -108,7 +108,7 @@ def _is(system: str, pattern: str) -> Callable[[VariantResult], bool]:
 
 
 def _more_saved(variants: Variants) -> Found:
-    """Points of overhead that are saved with high correlation, more than with any other."""
+    """Return the points of overhead that high correlation saves beyond what any other pattern saves."""
     savings = {
         _pattern(p.ours): compare(p.ours, p.theirs, "overhead", saving) for p in _paper_pairs(variants)
     }
@@ -117,7 +117,11 @@ def _more_saved(variants: Variants) -> Found:
 
 
 def _less_than_random(key: str, measure: str) -> Callable[[Variants], Found]:
-    """A measure with high correlation to that with random subscriptions, at the highest value of a key."""
+    """Return a function that finds the ratio of a measure with high correlation to that with random
+    subscriptions.
+
+    Both are taken at the highest value of a key.
+    """
 
     def find(variants: Variants) -> Found:
         last = {
@@ -130,7 +134,10 @@ def _less_than_random(key: str, measure: str) -> Callable[[Variants], Found]:
 
 
 def _gap(measure: str) -> Callable[[Variants], Found]:
-    """The gap between random and high correlation at the largest alpha, to that at the smallest."""
+    """Return a function that finds the ratio of two gaps between random and high correlation.
+
+    The first gap is that at the largest alpha, the second that at the smallest.
+    """
 
     def find(variants: Variants) -> Found:
         gaps = []
@@ -163,7 +170,7 @@ def _churning(variants: Variants) -> list[Pair]:
 
 
 def _of(system: str, find: Callable[[Variants], Found]) -> Callable[[Variants], Found]:
-    """Of one system's variants alone."""
+    """Return a function that looks at one system's variants alone."""
     return lambda variants: find(of_system(variants, system))
 
 

@@ -1,7 +1,7 @@
-"""The doors of the analysis: what a measure, a table, a figure, a section, and the analysis of a kind of
-workload are.
+"""The interfaces of the analysis: measures, tables, figures, sections, and the analysis of a kind of
+workload.
 
-Trellis' own come through them as those of packages do. Read `workload_analysis` first: it names the others.
-`workload_kinds` finds the analysis of each kind of workload, `packages` what installed packages bring by
-entry points, and `trouble` is how it is told if some of that cannot be had.
+Trellis' own use them as those of packages do. Read `workload_analysis` first: it names the others.
+`workload_kinds` finds the analysis of each kind of workload, `packages` finds what installed packages bring
+by entry points, and `trouble` reports what of that cannot be used.
 """

@@ -1,5 +1,4 @@
-"""What a figure, a section and a line of the setting are: what a report shows of a finished run, without
-Spark."""
+"""Figures, sections and lines of the setting: what a report shows of a finished run, without Spark."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from analysis.charts.results import Results
 
 Chart = LineChart | BarChart
 Part = Literal["variants", "spread", "time"]
-"""Where a figure stands: variant against variant; spread and cost; in time."""
+"""The place of a figure: variant against variant; spread and cost; in time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,8 +21,11 @@ class Figure:
     """Charts of a finished run. Packages add theirs in the group `trellis.figures`."""
 
     draw: Callable[[Results], Iterable[Chart | None]]
-    """`analysis.charts.chart.line_chart` and `analysis.charts.bars.bar_chart` make charts, and None if there
-    is nothing to show; the name of each, its anchor in the page, is not that of another one."""
+    """The function that draws the charts; None stands for a chart without anything to show.
+
+    `analysis.charts.chart.line_chart` and `analysis.charts.bars.bar_chart` make charts. The name of each, its
+    anchor in the page, is not that of another one.
+    """
     part: Part = "spread"
 
     def __post_init__(self) -> None:
@@ -53,12 +55,12 @@ Block = Text | Rows | LineChart | BarChart | Drawing
 class Section:
     """A section of the report, after the figures. Packages add theirs in the group `trellis.sections`.
 
-    It is left out if it has nothing to show. What it holds is text: the page escapes it.
+    It is left out if it has nothing to show. Its content is text, which the page escapes.
     """
 
     title: str
     write: Callable[[Results], Iterable[Block | None]]
-    """Texts, tables, charts and drawings in the order in which they are shown."""
+    """The function that returns texts, tables, charts and drawings in the order in which they are shown."""
     short: str = ""
     """The title in the list of sections at the top; empty: the title itself."""
     name: str = ""
@@ -71,6 +73,7 @@ class SettingLine:
 
     title: str
     keys: Sequence[str]
-    """Dotted keys of the experiment: what was varied at them, or below, is told there too."""
+    """The dotted keys of the experiment: what was varied at them, or below, is told in this line too."""
     text: Callable[[Mapping[str, Any]], str]
-    """What was set, in words, from `experiment.yaml` as plain data; empty if nothing was."""
+    """The function that says in words what was set, given `experiment.yaml` as plain data; empty if nothing
+    was."""

@@ -1,4 +1,4 @@
-"""What a measure is, and a group of measures that are asked for together."""
+"""Measures, and groups of measures that are queried together."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame
 Tables = Mapping[str, DataFrame]
 """The tables of a run by name, all trials together (`analysis.tables.build` describes them)."""
 Query = Callable[[Tables], DataFrame]
-"""Gives one row a trial: the column `trial`, and a column for each measure that it finds.
+"""A function that returns one row a trial: the column `trial`, and a column for each measure that it finds.
 
 A trial without a row, or with a null, was not measured.
 """
 STATE_PREFIX = "state."
-"""How the names of the measures begin that are means of what peers tell of themselves."""
+"""The prefix of the names of measures that are means of what peers report of their own state."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -27,28 +27,29 @@ class Measure:
 
     title: str
     unit: str
-    """"share" is 0 to 1 and is shown in percent; empty if it has none."""
+    """The unit; "share" is 0 to 1 and is shown in percent; empty if the measure has none."""
     better: Literal["lower", "higher"] | None
     about: str
-    """What it is, with its formula if the name does not say it: whole sentences or a phrase."""
+    """What the measure is, with its formula if the name does not say it: whole sentences or a phrase."""
     group: str = ""
-    """The heading of the report under which it stands; empty: that of the trial itself."""
+    """The heading of the report under which the measure stands; empty: that of the trial itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureGroup:
-    """Measures that come from the same few questions. Packages add theirs in the group `trellis.measures`."""
+    """Measures that come from the same few queries. Packages add theirs in the group `trellis.measures`."""
 
     measures: Mapping[str, Measure]
-    """By name, in the order in which they are shown. A name is lower case: letters, digits, underscores."""
+    """The measures by name, in the order in which they are shown. A name is lower case: letters, digits,
+    underscores."""
     queries: Sequence[Query]
-    """Each measure is a column of one of them."""
+    """The queries, one of which has a column for each measure."""
     zero: Collection[str] = ()
-    """Measures that are 0, and not unmeasured, in a trial of which no query has a row."""
+    """The measures that are 0, and not unmeasured, in a trial of which no query has a row."""
     workloads: Collection[str] = ()
-    """Kinds of workload in whose trials they are measured; empty: in all."""
+    """The kinds of workload in whose trials they are measured; empty: all."""
     systems: Collection[str] = ()
-    """Systems in whose trials they are measured; empty: in all."""
+    """The systems in whose trials they are measured; empty: all."""
 
     def __post_init__(self) -> None:
         for name, measure in self.measures.items():
@@ -66,24 +67,24 @@ class MeasureGroup:
             raise ValueError(f"zero names {', '.join(sorted(unknown))}, which is none of the measures")
 
     def applies(self, workload: str, system: str) -> bool:
-        """Whether trials of this kind of workload and this system have these measures."""
+        """Return whether trials of this kind of workload and this system have these measures."""
         return (not self.workloads or workload in self.workloads) and (
             not self.systems or system in self.systems
         )
 
 
 def lower(title: str, unit: str, about: str) -> Measure:
-    """A measure of which less is better."""
+    """Return a measure of which less is better."""
     return Measure(title, unit, "lower", about)
 
 
 def share(title: str, about: str) -> Measure:
-    """A share of which more is better."""
+    """Return a share of which more is better."""
     return Measure(title, "share", "higher", about)
 
 
 def grouped(headings: Mapping[str, tuple[str, ...]], measures: Mapping[str, Measure]) -> dict[str, Measure]:
-    """The measures, each with the first heading that has a beginning of its name."""
+    """Return the measures, each with the first heading that lists a prefix of its name."""
 
     def heading(name: str) -> str:
         return next((title for title, begin in headings.items() if name.startswith(begin)), "")

@@ -1,4 +1,4 @@
-"""What installed packages bring to the analysis, by entry points.
+"""The entry points by which installed packages add to the analysis.
 
 The groups are `trellis.measures` (a `MeasureGroup`), `trellis.tables` (a `Table`), `trellis.figures` (a
 `Figure`) and `trellis.sections` (a `Section`). Claims are found by `analysis.claims.papers`.
@@ -18,29 +18,29 @@ Door = Literal["measures", "tables", "figures", "sections"]
 
 @dataclass(frozen=True, slots=True)
 class Brought(Generic[T]):
-    """Something that comes through a door, from Trellis itself or from a package."""
+    """A measure group, table, figure or section, of Trellis itself or of a package."""
 
     item: T
     what: str
-    """Such as 'the figure "detection"'."""
+    """What it is, such as 'the figure "detection"'."""
     package: str = ""
     """The distribution with its version; empty for Trellis' own."""
     name: str = ""
-    """Of its entry point."""
+    """The name of its entry point."""
 
     def trouble(self, error: BaseException) -> Trouble:
-        """How it is told that it failed. What is Trellis' own may not fail: its error goes on."""
+        """Return the report that it failed. What is Trellis' own may not fail: its error goes on."""
         if not self.package:
             raise error
         return Trouble.of(self.package, self.what, error)
 
     def refused(self, why: str) -> Trouble:
-        """How it is told that it is not taken."""
+        """Return the report that it is refused."""
         return self.trouble(Unfit(why))
 
 
 def brought(door: Door, kind: type[T]) -> tuple[list[Brought[T]], list[Trouble]]:
-    """All that packages bring through a door, by the names of their entry points, and what is refused."""
+    """Return all that packages bring in a group, by the names of their entry points, and what is refused."""
     found: list[Brought[T]] = []
     refused: list[Trouble] = []
     for offer in offers(door, {}).values():
@@ -55,7 +55,8 @@ def brought(door: Door, kind: type[T]) -> tuple[list[Brought[T]], list[Trouble]]
 
 
 def loaded(offer: Offer, kind: type[T]) -> T:
-    """What an entry point stands for. Raises BadPackage if that is of another type or cannot be had."""
+    """Return what an entry point stands for. Raises BadPackage if it is of another type or cannot
+    be loaded."""
     item: Any = offer.load()
     if not isinstance(item, kind):
         raise offer.refusal(f"it is of type {type(item).__name__}, not {kind.__name__}")

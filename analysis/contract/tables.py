@@ -1,4 +1,4 @@
-"""What a table is that is made of other tables, and what it may be made of."""
+"""Tables that are made of other tables, and what they may be made of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class RunTables(Mapping[str, DataFrame]):
-    """The tables of a run that are there or in making: asking for one waits for it.
+    """The tables of a run that are there or in the making: a request for one waits for it.
 
     Raises `NoTable` for one that is not there.
 
@@ -27,16 +27,16 @@ class RunTables(Mapping[str, DataFrame]):
     @property
     @abstractmethod
     def spark(self) -> SparkSession:
-        """The session."""
+        """The Spark session."""
 
     @property
     @abstractmethod
     def records(self) -> Sequence[TrialRecord]:
-        """The trials."""
+        """The records of the trials."""
 
     @abstractmethod
     def plan(self, name: str) -> DataFrame:
-        """A table of the plans of these trials, with a column `trial`."""
+        """Return a table of the plans of these trials, with a column `trial`."""
 
 
 Make = Callable[[RunTables], DataFrame]
@@ -50,20 +50,21 @@ class Table:
     """
 
     name: str
-    """Lower case: letters, digits, underscores."""
+    """The name in lower case: letters, digits, underscores."""
     about: str
     """What a row is, and what the columns are, with their units."""
     schema: str
-    """Columns and types as Spark's DDL has them, `trial string` among them."""
+    """The columns and types as Spark's DDL has them, `trial string` among them."""
     keys: Sequence[str]
-    """Columns that make rows unique in a trial: rows are written in this order, so that files are the same
+    """The columns that make rows unique in a trial: rows are written in this order, so files are the same
     byte for byte."""
     make: Make
-    """Gives the columns of the schema, of all trials together, from the tables that are there before it."""
+    """The function that makes the table: the columns of the schema, of all trials together, from earlier
+    tables."""
     workloads: Collection[str] = ()
-    """Kinds of workload of whose trials it is; empty: of all."""
+    """The kinds of workload that the table is for; empty: all."""
     systems: Collection[str] = ()
-    """Systems of whose trials it is; empty: of all."""
+    """The systems that the table is for; empty: all."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -79,7 +80,7 @@ class Table:
             raise ValueError("workloads and systems are collections of names: write (name,)")
 
     def applies(self, workload: str, system: str) -> bool:
-        """Whether it is of trials of this kind of workload and this system."""
+        """Return whether the table covers trials of this kind of workload and this system."""
         return (not self.workloads or workload in self.workloads) and (
             not self.systems or system in self.systems
         )
@@ -90,8 +91,8 @@ class SeriesPart:
     """Columns that a kind of workload adds to the table `series`, which has a row for each interval."""
 
     happened: Callable[[Mapping[str, DataFrame]], DataFrame]
-    """trial, at_s (seconds of trial time), and the columns that `counted` reads."""
+    """The function that returns trial, at_s (seconds of trial time), and the columns that `counted` reads."""
     counted: Callable[[], Mapping[str, Column]]
-    """The added columns by name: aggregates over what happened in an interval."""
+    """The function that returns the added columns by name: aggregates over what happened in an interval."""
     zero: Sequence[str] = ()
-    """Those of them that are 0 in an interval in which nothing happened; the others are null."""
+    """The columns that are 0 in an interval in which nothing happened; the others are null."""

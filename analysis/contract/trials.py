@@ -34,7 +34,7 @@ _TRIALS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """One trial: what it was asked to be, and how it ended."""
+    """One trial: its part of the experiment, and how it ended."""
 
     name: str
     variant: str
@@ -59,7 +59,7 @@ class TrialRecord:
 
     @property
     def trace_bytes(self) -> int:
-        """Size of its files of spans."""
+        """The size of the trial's files of spans in bytes."""
         return sum(path.stat().st_size for path in self._trace_files())
 
     def _trace_files(self) -> Iterator[Path]:
@@ -67,28 +67,29 @@ class TrialRecord:
 
     @property
     def serves(self) -> str:
-        """The kind of its workload: what its peers were asked for."""
+        """The kind of the trial's workload: what its peers were asked for."""
         return self.spec.workload.asks_for
 
     @property
     def time_scale(self) -> float:
-        """Wall seconds for one trial second."""
+        """The wall seconds for one trial second."""
         return self.spec.runtime.time_scale if isinstance(self.spec.runtime, RealTime) else 1.0
 
     @property
     def interval_s(self) -> float:
-        """Width of an interval of its time series: about 30 of them, none shorter than the metrics'."""
+        """The width (s) of an interval of its time series: about 30 of them, none shorter than the
+        metrics'."""
         least = max(self.spec.phases.measure / _INTERVALS, self.spec.telemetry.metrics_interval)
         return next((float(s) for s in _NICE_SECONDS if s >= least), float(_NICE_SECONDS[-1]))
 
 
 def read_experiment(run: RunDirectory) -> ExperimentSpec:
-    """What the run was asked to do. Raises ExperimentError if its file was damaged."""
+    """Return what the run was asked to do. Raises ExperimentError if its file was damaged."""
     return load(run.experiment, check_files=False, check_systems=False)
 
 
 def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialRecord]:
-    """All trials of the experiment, those that never ran too, in the order of the experiment."""
+    """Return all trials of the experiment, including those that never ran, in the order of the experiment."""
     records = []
     for trial in trials(experiment):
         directory = run.trial(trial.name)
@@ -107,7 +108,9 @@ def read_trials(run: RunDirectory, experiment: ExperimentSpec) -> list[TrialReco
 
 
 def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """One row a trial: trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
+    """Return one row a trial.
+
+    The columns are trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
     interval_s, calm_until_s (a flash crowd or a crash, or the end of the measure phase).
     """
     rows = []
@@ -117,14 +120,14 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         calm = min((event.at for event in events if event), default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
         rows.append((record.name, record.serves, record.spec.system.name, *times, calm))
-    # Spark has rows of Arrow at hand when it plans a query; others it would read with a job.
+    # Rows of Arrow are at hand when Spark plans a query; it would read others with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)
     )
 
 
 def host_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """trial, host, offset_start_ns, offset_end_ns, trial_end_s, lost_at_s?: one row a host.
+    """Return one row a host: trial, host, offset_start_ns, offset_end_ns, trial_end_s, lost_at_s?.
 
     The offsets are its clock minus the coordinator's, in trial time.
     """

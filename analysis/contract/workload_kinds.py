@@ -18,17 +18,17 @@ class Kind:
 
     name: str
     package: str
-    """Where it comes from; empty for Trellis itself."""
+    """The package that the kind comes from; empty for Trellis itself."""
     analysis: WorkloadAnalysis
 
 
 def own() -> list[str]:
-    """The kinds that are Trellis' own, in the order of the registry."""
+    """Return the kinds that are Trellis' own, in the order of the registry."""
     return [name for name in WORKLOADS if not WORKLOADS.package_of(name)]
 
 
 def kinds(names: Iterable[str] = ()) -> tuple[list[Kind], list[Trouble]]:
-    """All that are Trellis' own, then those of packages that are named; and what cannot be had of them.
+    """Return all kinds of Trellis, then those of packages that are named; and reports of what cannot be used.
 
     The tables of Trellis' own kinds are there in every run, without rows where nothing is of the kind.
     """
@@ -36,9 +36,9 @@ def kinds(names: Iterable[str] = ()) -> tuple[list[Kind], list[Trouble]]:
 
 
 def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
-    """The kinds of these names, each once; and what cannot be had of them.
+    """Return the kinds of these names, each once; and reports of what of them cannot be used.
 
-    A kind without an analysis, or whose analysis cannot be had, has what all trials have.
+    A kind whose analysis is missing or cannot be used has what all trials have.
     """
     found, refused = [], []
     for name in dict.fromkeys(names):
@@ -54,9 +54,10 @@ def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
 
 
 def _place(name: str) -> tuple[str, str]:
-    """Where the analysis of a kind is, and the package that the kind comes from; "" for what is not known."""
+    """Return where the analysis of a kind is, and the package that the kind comes from; "" for what is not
+    known."""
     if name not in WORKLOADS:
-        return "", ""  # a package's, which is not installed here
+        return "", ""  # the kind is a package's, which is not installed here
     package = WORKLOADS.package_of(name)
     try:
         return WORKLOADS[name].analysis, package

@@ -1,7 +1,7 @@
 """An archive of the classes that the analysis loads, which halves the time until Spark works.
 
 Java writes and reads it (JEP 483: an "AOT cache"); `analysis.make_class_archive` has it made. It lies in the
-user's cache directory and is of this Java and this Spark alone. Without it everything works, slower.
+user's cache directory and holds only for this Java and this Spark. Without it everything works, but slower.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from analysis.engine.java import JAVA, OPTIONS
 
 _SILENT = "-Xlog:disable"
 MAKING = "TRELLIS_JAVA_ARCHIVE"
-"""In the environment: where Java is to write the archive at its end."""
+"""The environment variable that names the file to which Java writes the archive at its end."""
 
 
 def archive_options(spark: Path) -> list[str]:
-    """Java's options: the class path, which an archive is bound to, and the archive, if there is one."""
+    """Return Java's options: the class path, which an archive is bound to, and the archive, if
+    there is one."""
     options = ["-cp", ":".join(map(str, _jars(spark)))]
     if made := os.environ.get(MAKING):
         return [*options, _SILENT, f"-XX:AOTCacheOutput={made}"]
@@ -28,7 +29,7 @@ def archive_options(spark: Path) -> list[str]:
 
 
 def archive_of(spark: Path) -> Path:
-    """Where the archive of the classes of this Spark is, or would be."""
+    """Return where the archive of the classes of this Spark is, or would be."""
     jars = _jars(spark)
     digest = hashlib.sha256("\n".join((JAVA, *OPTIONS)).encode())
     for path in (Path(JAVA), *jars):
@@ -50,7 +51,7 @@ def _folder() -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether nobody else can have written this file: Java runs what is in it."""
+    """Return whether only this user can have written the file: Java runs what is in it."""
     try:
         found = [path.lstat(), path.parent.lstat()]
     except OSError:

@@ -12,7 +12,7 @@ from analysis.engine.executors import ClusterError, Executors
 from analysis.engine.session import start_session
 
 _FIRST_EXECUTOR_LIMIT = 600.0
-"""Seconds until one executor has to be there; its image may have to be fetched."""
+"""The seconds within which one executor has to be there; its image may have to be fetched."""
 _PAUSE = 1.0
 
 
@@ -20,7 +20,7 @@ _PAUSE = 1.0
 def cluster_session(
     executors: Executors, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[SparkSession]:
-    """A session with at least one executor; they are gone at the end.
+    """Yield a session with at least one executor; the executors are gone at the end.
 
     Raises ClusterError if none starts in time, and JavaError if the JVM does not.
     """
@@ -34,7 +34,7 @@ def cluster_session(
 
 
 def executors_of(spark: SparkSession) -> int:
-    """How many executors are there now; the driver itself, which Spark counts too, is none."""
+    """Return how many executors there are now, without the driver itself, which Spark counts too."""
     return int(spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
 
 

@@ -1,4 +1,4 @@
-"""Which executors Spark is to start as pods, and what it has to know for that."""
+"""The executors that Spark is to start as pods, and what it has to know for that."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ _NEEDED = {
 
 
 class ClusterError(Exception):
-    """Executors cannot be had."""
+    """Spark cannot have the executors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """Which executors are wanted, and where this driver is."""
+    """The executors that are wanted, and the place of this driver."""
 
     count: int
     cores: int
-    """Tasks that one runs at once."""
+    """The number of tasks that an executor runs at once."""
     memory_mib: int
-    """Of the whole pod: half is the JVM's heap, the rest for Python and the JVM itself."""
+    """The memory of a whole pod: half is the JVM's heap, the rest for Python and the JVM itself."""
     environment: Mapping[str, str]
 
     @classmethod
     def wanted(cls, count: int, cores: int, memory: str, environment: Mapping[str, str]) -> Executors:
-        """`memory` as Kubernetes writes it, such as 1Gi. Raises ClusterError for what cannot be had."""
+        """Return these executors; `memory` is as Kubernetes writes it, such as 1Gi.
+
+        Raises ClusterError for what the cluster cannot give.
+        """
         missing = [f"{name} ({source})" for name, source in _NEEDED.items() if not environment.get(name)]
         if missing:
             raise ClusterError(
@@ -60,7 +63,7 @@ class Executors:
         return f"k8s://https://{host}:{self.environment['KUBERNETES_SERVICE_PORT']}"
 
     def settings(self) -> dict[str, str]:
-        """Of Spark. With them the driver needs a Role on pods alone."""
+        """Return Spark's settings. With them the driver needs a Role on pods alone."""
         heap = self.memory_mib // 2
         given = self.environment
         return {
@@ -73,7 +76,7 @@ class Executors:
             "spark.kubernetes.container.image.pullPolicy": given.get(
                 "TRELLIS_EXECUTOR_PULL_POLICY", "IfNotPresent"
             ),
-            # Executors go with the driver's pod, however it ends.
+            # Executors end with the driver's pod, however it ends.
             "spark.kubernetes.driver.pod.name": given["POD_NAME"],
             "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
             "spark.kubernetes.driver.service.deleteOnTermination": "false",

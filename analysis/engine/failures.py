@@ -1,4 +1,4 @@
-"""What Spark tells when an analysis fails, in sentences: its own fill a page."""
+"""Errors of Spark in sentences, because Spark's own texts fill a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SparkError(Exception):
 
 @contextmanager
 def spark_in_words(run: RunDirectory) -> Iterator[None]:
-    """What Spark raises while this lasts: raises SparkError, or OSError if a disk is full."""
+    """Turn what Spark raises inside the `with` statement into SparkError, or OSError if a disk is full."""
     try:
         yield
     except Exception as error:

@@ -12,7 +12,7 @@ LEFT_OUT = (
     "--add-modules=jdk.incubator.vector",
     "--add-opens=java.base/sun.security.action=ALL-UNNAMED",
 )
-"""Options with which Spark asks for modules that this Java does not have, and does without."""
+"""The options with which Spark asks for modules that this Java does not have, and does without."""
 _OPENED = (
     *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util"),
     *("java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs"),
@@ -27,7 +27,8 @@ OPTIONS = (
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
     "-Dio.netty.tryReflectionSetAccessible=true",
 )
-"""What Spark's launcher (org.apache.spark.launcher.JavaModuleOptions) gives to Java, but for `LEFT_OUT`."""
+"""The options that Spark's launcher (org.apache.spark.launcher.JavaModuleOptions) gives to Java, except
+`LEFT_OUT`."""
 LOG = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -36,11 +37,11 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 """
-"""`log4j2.properties` of Spark's processes."""
+"""The `log4j2.properties` of Spark's processes."""
 
 
 def spark_home() -> Path:
-    """Where pyspark is; importing it would take seconds."""
+    """Return where pyspark is, without an import of it, which would take seconds."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("pyspark is not installed")

@@ -1,4 +1,4 @@
-"""The JVM that Spark's driver runs in: a child of this process, and gone with it.
+"""The JVM that Spark's driver runs in: a child of this process, which ends with it.
 
 It is started without Spark's scripts, which start another JVM just to learn the command line, and with an
 archive of loaded classes if there is one.
@@ -23,9 +23,10 @@ from emulator.files.child_programs import surroundings
 
 HEAP = "2g"
 _ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
-"""For objects, new objects, classes and compiled code: with less, Java collects garbage again and again."""
+"""The memory for objects, new objects, classes and compiled code: with less, Java collects garbage again and
+again."""
 _START_LIMIT = 120.0
-"""Seconds until it has to listen; a busy machine takes long."""
+"""The seconds within which the JVM has to listen; a busy machine takes long."""
 _END_LIMIT = 10.0
 _TURN = 0.02
 _OF_OURS = ("SPARK_LOCAL_DIRS", "PYSPARK_PYTHON")
@@ -44,10 +45,10 @@ def forget_other_sparks() -> None:
 
 
 class Java:
-    """A JVM with Spark that waits to be told what to do."""
+    """A JVM with Spark that waits for commands."""
 
     def __init__(self, settings: Mapping[str, str], address: str, flags: Sequence[str]) -> None:
-        """Start it and return at once. `settings` are Spark's, `address` is where executors find it."""
+        """Start the JVM and return at once. `settings` are Spark's, `address` is where executors find it."""
         forget_other_sparks()
         self._folder = tempfile.TemporaryDirectory(prefix="trellis-java-")
         folder = Path(self._folder.name)
@@ -70,7 +71,7 @@ class Java:
                 *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
                 "pyspark-shell",
             ],
-            # It ends when this pipe does, so with this process, however that ends.
+            # The JVM ends when this pipe is closed, so with this process, however that ends.
             stdin=subprocess.PIPE,
             env=surroundings() | environment,
             preexec_fn=_ignore_interrupts,
@@ -78,7 +79,8 @@ class Java:
 
     @contextmanager
     def connection(self) -> Iterator[None]:
-        """While this lasts, pyspark takes this JVM instead of starting one. Raises JavaError."""
+        """Have pyspark take this JVM instead of starting one inside the `with` statement. Raises
+        JavaError."""
         port, secret = self._await()
         ours = {
             "PYSPARK_GATEWAY_PORT": str(port),
@@ -101,7 +103,7 @@ class Java:
         return self._process.poll() is None
 
     def close(self, limit: float = _END_LIMIT) -> None:
-        """Let it end by itself within `limit` seconds, then kill it."""
+        """Let the JVM end by itself within `limit` seconds, then kill it."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -126,5 +128,5 @@ class Java:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C is for Python, which ends the JVM."""
+    """Ignore Ctrl-C, which is for Python; Python ends the JVM."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

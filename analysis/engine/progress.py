@@ -1,4 +1,4 @@
-"""How far an analysis is: its stage, the share that is done, and the time left."""
+"""The progress of an analysis: its stage, the share that is done, and the time left."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _SECONDS = {
     MEASURING: (2.0, 0.01),
     SUMMARY: (0.2, 0.0),
 }
-"""What each stage takes on two cores: however little there is, and for each MB of traces."""
+"""The seconds that each stage takes on two cores: a constant, and an addition for each MB of traces."""
 _LEAST_SHARE = 0.1
-"""With less done, nothing is said of the time left."""
+"""The least share after which the time left is told."""
 _TURN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where an analysis is."""
+    """The progress of an analysis at one moment."""
 
     stage: str
     share: float
-    """Of the whole analysis, 0 to 1, by what stages usually take."""
+    """The share of the whole analysis that is done, 0 to 1, by the usual times of stages."""
     left_s: float | None
 
 
@@ -46,7 +46,7 @@ Tell = Callable[[Standing], None]
 
 
 def in_words(note: Callable[[str], None]) -> Tell:
-    """Notes each stage once, as it begins."""
+    """Return a function that notes each stage once, as it begins."""
     noted: set[str] = set()
 
     def tell(standing: Standing) -> None:
@@ -58,10 +58,10 @@ def in_words(note: Callable[[str], None]) -> Tell:
 
 
 class Stages:
-    """Tells of each stage as it begins. Stages come in order; some may be left out."""
+    """The stages, each of which is told of as it begins. They come in order; some may be left out."""
 
     def __init__(self, tell: Tell, trace_bytes: int, first: str) -> None:
-        """`trace_bytes` is the size of what is analysed, `first` the stage with which it begins."""
+        """Begin with the stage `first`; `trace_bytes` is the size of the traces to analyse."""
         self._tell = tell
         self._began = time.monotonic()
         names = list(_SECONDS)
@@ -71,7 +71,7 @@ class Stages:
         }
 
     def begin(self, stage: str, part: float = 0.0) -> None:
-        """All before this stage is done, and this part (0 to 1) of it."""
+        """Tell that all before this stage is done, and this part (0 to 1) of it."""
         names = list(self._weights)
         done = sum(self._weights[name] for name in names[: names.index(stage)]) + part * self._weights[stage]
         share = done / sum(self._weights.values())

@@ -14,19 +14,20 @@ _ONE_ENCODING = {
     "spark.hadoop.parquet.enable.dictionary": "false",
     "spark.hadoop.parquet.writer.version": "v2",
 }
-"""A Parquet footer lists a column's encodings in an order that differs from JVM to JVM."""
+"""Settings that leave a column one encoding: a Parquet footer lists several in an order of that JVM alone."""
 _PLAIN_FILES = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-"""Hadoop would start a process for each file and each of its checksums, to set its mode."""
+"""Settings for local files: Hadoop would start a process for each file and each of its checksums, to set its
+mode."""
 _NO_NEED = {
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.sql.variant.pushVariantIntoScan": "false",
 }
-"""Ways to plan that help no query of the analysis, but look at each."""
+"""Settings against ways to plan that examine each query of the analysis and help none."""
 _FOR_LITTLE = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
@@ -34,10 +35,11 @@ _FOR_LITTLE = {
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.shuffle.partitions": "1",
 }
-"""With little telemetry, compiling a plan takes longer than running it, and so does starting a second task.
+"""Settings for little telemetry, where compiling a plan takes longer than running it, and so does starting a
+second task.
 
-So Spark interprets its plans, and each step of a query is one task, to which a table to join comes without a
-job of its own. Some queries run at a time.
+With them Spark interprets its plans, and each step of a query is one task, to which a table to join comes
+without a job of its own. Some queries run at a time.
 """
 _COMPILED_ONCE = ("-XX:TieredStopAtLevel=1",)
 _SETTINGS = {
@@ -48,7 +50,7 @@ _SETTINGS = {
     "spark.driver.memory": HEAP,
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Processes of Python that differ in this setting cannot be shared.
+    # Python processes that differ in this setting cannot be shared.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.session.timeZone": "UTC",
@@ -56,11 +58,11 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 _java: Java | None = None
-"""Of this process: pyspark keeps one JVM for all its sessions."""
+"""The JVM of this process, which pyspark keeps for all its sessions."""
 
 
 def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkSession:
-    """The session of this process, on `cores` cores of this machine (all by default).
+    """Return the session of this process, on `cores` cores of this machine (all by default).
 
     With `optimize` Spark compiles its plans, and Java compiles what runs often a second time, and better:
     slower for little telemetry, faster for much. The caller stops the session. Raises JavaError if the JVM
@@ -71,12 +73,13 @@ def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkS
 
 
 def start_java(cores: int | None = None, *, optimize: bool = False) -> bool:
-    """Start the JVM of such a session unless one runs, and return at once. Whether it is a new one."""
+    """Start the JVM of such a session unless one runs. Returns at once, with whether the JVM is a new one."""
     return _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
 
 
 def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
-    """The session of this process; `tasks` is how many can run at once, `address` where executors find it.
+    """Return the session of this process; `tasks` is how many can run at once, `address` where executors find
+    it.
 
     The caller stops it. Raises JavaError if the JVM does not start.
     """
@@ -86,7 +89,7 @@ def start_session(master: str, tasks: int, address: str, settings: Mapping[str, 
 
 
 def close_java(limit: float) -> None:
-    """End the JVM of this process; it has `limit` seconds to do so by itself. No session starts again."""
+    """End the JVM of this process, which has `limit` seconds to end by itself. No session starts again."""
     if _java is not None:
         _java.close(limit)
 

@@ -1,4 +1,4 @@
-"""Which measures are asked of which trials: those of Trellis, of kinds of workload, and of packages."""
+"""The measures that each trial has: those of Trellis, of kinds of workload, and of packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.measures.every_trial import EVERY_TRIAL
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What decides which measures a trial has."""
+    """The properties of a trial that decide which measures it has."""
 
     name: str
     workload: str
@@ -31,7 +31,8 @@ class Asked:
 
 
 def asked_of(trials: Sequence[Trial]) -> tuple[list[Asked], list[Trouble]]:
-    """The groups that any of the trials has, in the order in which they are shown; and what was refused."""
+    """Return the groups that any of the trials has, in the order in which they are shown; and what was
+    refused."""
     known, _ = kinds(trial.workload for trial in trials)
     of_packages, troubles = brought("measures", MeasureGroup)
     every = [*_of_kinds(known), (Brought(EVERY_TRIAL, "the measures of every trial"), None)]
@@ -56,7 +57,7 @@ def asked_of(trials: Sequence[Trial]) -> tuple[list[Asked], list[Trouble]]:
 
 
 def _of_kinds(known: Sequence[Kind]) -> list[tuple[Brought[MeasureGroup], list[str] | None]]:
-    """The groups of kinds of workload, each once, with the names of the kinds that have it."""
+    """Return the groups of kinds of workload, each once, with the names of the kinds that have it."""
     found: dict[MeasureGroup, tuple[Kind, list[str] | None]] = {}
     for kind in known:
         for group in kind.analysis.measures:

@@ -124,7 +124,7 @@ def _pieces(tables: Tables) -> DataFrame:
 
 
 def _costs(tables: Tables) -> DataFrame:
-    """Means, quantiles and extremes over the peers."""
+    """Return means, quantiles and extremes over the peers."""
     quantiles = {"installing": (78, 98), "inserting": (78, 98), "publishing": (70, 90), "matching": (70,)}
     names_of = {
         "installing": "install",
@@ -152,4 +152,4 @@ def _costs(tables: Tables) -> DataFrame:
 
 
 BY_CONTENT = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_within, _installations, _pieces, _costs))
-"""Of trials whose peers subscribe to ranges and sets of values."""
+"""The measures of trials whose peers subscribe to ranges and sets of values."""

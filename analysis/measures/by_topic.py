@@ -18,7 +18,7 @@ _HEADINGS = {
 
 
 def _after_join(begin: int, end: int | None) -> dict[str, Measure]:
-    """Of deliveries by the time from a peer's last join to the publication (s)."""
+    """Return the measures of deliveries by the time (s) from a peer's last join to the publication."""
     when = f"{begin} s to less than {end} s before" if end else f"{begin} s or longer before"
     counted = " Coverage and hit ratio do not count these." if begin < 10 else ""
     return {
@@ -84,4 +84,4 @@ BY_TOPIC = MeasureGroup(
         *(degrees, filters_kept, gradients, filter_traffic),
     ),
 )
-"""Of trials whose peers subscribe to topics."""
+"""The measures of trials whose peers subscribe to topics."""

@@ -1,4 +1,4 @@
-"""The measures that Trellis has of its own, of whichever kind of workload."""
+"""The catalogue of the measures that Trellis has of its own, for all kinds of workload."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _BETTER: dict[str, Literal["lower", "higher"]] = {"lower": "lower", "higher": "h
 
 
 def own_groups() -> list[MeasureGroup]:
-    """Each once: those of kinds of workload, and those of every trial."""
+    """Return each group once: those of kinds of workload, and those of every trial."""
     known, _ = kinds()
     return list(dict.fromkeys([*(group for kind in known for group in kind.analysis.measures), EVERY_TRIAL]))
 
 
 def own_measures() -> dict[str, Measure]:
-    """All of them by name."""
+    """Return all measures of Trellis by name."""
     return {name: measure for group in own_groups() for name, measure in group.measures.items()}
 
 
 def describe(name: str, gauges: Mapping[str, Gauge] | None = None) -> Measure:
-    """What a measure of Trellis is; `state.<name>` is whatever a system tells of itself. Raises KeyError.
+    """Return the description of a measure of Trellis; `state.<name>` is a gauge of a system. Raises KeyError.
 
     `gauges` are what components declare, by that name.
     """

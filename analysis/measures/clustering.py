@@ -1,4 +1,5 @@
-"""How alike neighbours on a ring are, how deep trees go, what popular topics cost (Magnet, section 4)."""
+"""The similarity of neighbours on a ring, the depth of trees, and the cost of popular topics (Magnet, section
+4)."""
 
 from __future__ import annotations
 
@@ -14,31 +15,34 @@ from analysis.tables.roles import has_duty
 from emulator.contract.identifiers import ClockwiseRing
 
 POPULAR_TOPICS = 100
-"""Magnet's figure 5 tells of the first 100."""
+"""The number of topics that count as popular: Magnet's figure 5 shows the first 100."""
 RANKS: Final = {"1_100": (1, 100), "101_300": (101, 300), "301_on": (301, None)}
-"""Classes of topics by their rank in popularity, from 1. Topics without subscribers are in the last one."""
+"""The classes of topics by their rank in popularity, from 1. Topics without subscribers are in the
+last one."""
 FITTED: Final = (20, 300)
-"""Subscribers of the topics that the exponent of popularity is fitted to."""
+"""The numbers of subscribers of the topics that the exponent of popularity is fitted to."""
 _TREE_EDGE: Final = "EventData"
-"""What goes down the edges of trees. To their roots go other messages: Routed, Multicast."""
+"""The message that goes down the edges of trees. Other messages go to their roots: Routed, Multicast."""
 
 
 def ring_similarity_at_start(tables: Tables) -> DataFrame:
-    """When the measure phase began."""
+    """Return the similarity when the measure phase began."""
     return ring_similarity(tables, "start")
 
 
 def ring_similarity_at_end(tables: Tables) -> DataFrame:
-    """When the measure phase ended."""
+    """Return the similarity when the measure phase ended."""
     return ring_similarity(tables, "end")
 
 
 def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
-    """Shared topics by topics that either has, mean over a peer and its successor; of the ring with the most.
+    """Return the shared topics by the topics that either has: the mean over a peer and its successor on a
+    ring.
 
-    Places are those of peers that were up when the measure phase began, or when it ended, by the identifiers
-    that they told last. Interests are those of then. If the control overlay is such a ring too, peers stand
-    on it at hashes and are alike by chance; the ring where they choose their places is the one with the most.
+    It is that of the ring with the highest mean. Places are those of peers that were up when the measure
+    phase began, or when it ended, by the identifiers that they told last. Interests are those of then. If the
+    control overlay is such a ring too, peers stand on it at hashes and are alike by chance; the ring where
+    they choose their places is the one with the highest mean.
     """
     name = "ring_similarity" if moment == "start" else "ring_similarity_end"
     asked = F.col(f"measure_{moment}_s")
@@ -71,7 +75,7 @@ def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFram
 
 
 def _topics_held(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
-    """trial, peer, topics: what each peer was subscribed to when the measure phase began, or ended."""
+    """Return what each peer was subscribed to when the measure phase began, or ended: trial, peer, topics."""
     asked = tables["trials"].select("trial", F.col(f"measure_{moment}_s").alias("asked_s"))
     return (
         tables["subscriptions"]
@@ -85,10 +89,11 @@ def _topics_held(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
 
 
 def tree_depth(tables: Tables) -> DataFrame:
-    """Edges from the root of an event's tree to the peer that is farthest from it, mean over events.
+    """Return the edges from the root of an event's tree to the peer that is farthest from it, mean over
+    events.
 
-    Copies tell how many hops they have made since the publisher. The way to the root is the same for all of
-    an event, so the copies on the first edges have made the fewest, and those on the last ones the most.
+    A copy carries the number of hops since the publisher. The way to the root is the same for all copies of
+    an event, so the copies on the first edges have made the fewest hops, and those on the last ones the most.
     """
     events = tables["operations"].where("operation = 'publish'").select("trial", "trace")
     return (
@@ -103,7 +108,8 @@ def tree_depth(tables: Tables) -> DataFrame:
 
 
 def _ranked(tables: Tables) -> DataFrame:
-    """trial, topic, subscribers, rank: topics by how many subscribe when the measure phase begins."""
+    """Return topics by the number of subscribers when the measure phase begins: trial, topic, subscribers,
+    rank."""
     by_popularity = Window.partitionBy("trial").orderBy(F.desc("subscribers"), "topic")
     return (
         _topics_held(tables, "start")
@@ -115,7 +121,7 @@ def _ranked(tables: Tables) -> DataFrame:
 
 
 def popular_overhead(tables: Tables) -> DataFrame:
-    """Unwanted copies of events, by all copies, about the topics with the most subscribers."""
+    """Return unwanted copies of events, by all copies, about the topics with the most subscribers."""
     popular = _ranked(tables).where(F.col("rank") <= POPULAR_TOPICS)
     return (
         tables["handled"]
@@ -126,7 +132,7 @@ def popular_overhead(tables: Tables) -> DataFrame:
 
 
 def relays_by_popularity(tables: Tables) -> DataFrame:
-    """Relays an event, as `relays_per_event`, of each class of topics by their rank in popularity."""
+    """Return relays an event, as `relays_per_event`, of each class of topics by their rank in popularity."""
     relays = tables["relays"].where(~has_duty()).groupBy("trial", "event").agg(F.count("*").alias("relays"))
     rank = F.coalesce("rank", F.lit(RANKS["301_on"][0]))
     columns = []
@@ -145,9 +151,10 @@ def relays_by_popularity(tables: Tables) -> DataFrame:
 
 
 def popularity_exponent(tables: Tables) -> DataFrame:
-    """The slope of the complementary distribution of popularity, both axes logarithmic (Magnet, figure 7).
+    """Return the slope of the complementary distribution of popularity, both axes logarithmic (Magnet, figure
+    7).
 
-    The share of topics with at least as many subscribers as one is its rank by the number of topics.
+    The share of topics with at least as many subscribers as a topic is its rank by the number of topics.
     """
     slope = F.regr_slope(F.log(F.col("rank").cast("double")), F.log(F.col("subscribers").cast("double")))
     return (
@@ -159,7 +166,7 @@ def popularity_exponent(tables: Tables) -> DataFrame:
 
 
 def in_degree(tables: Tables) -> DataFrame:
-    """The most long links that end at one peer, by how many end at one on average."""
+    """Return the most long links that end at one peer, by how many end at one on average."""
     up = tables["links"].where("moment = 'end' and kind = 'long'")
     peers = up.groupBy(*OVERLAY).agg(F.count_distinct("peer").alias("peers"), F.count("*").alias("links"))
     return (

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from analysis.contract.measures import Tables
 
 _TOPIC_GROUPS = 8
-"""Of a trial's topics, each for one task, which gets all links."""
+"""The number of groups that a trial's topics are split into, each for one task, which gets all links."""
 
 CLUSTERS = pa.schema(
     [
@@ -25,7 +25,7 @@ CLUSTERS = pa.schema(
 
 
 def clusters(tables: Tables) -> DataFrame:
-    """The table of that name: connected components of each topic's subscribers.
+    """Return the rows of the table `clusters`: connected components of each topic's subscribers.
 
     A link counts in both directions.
     """
@@ -55,10 +55,10 @@ def clusters(tables: Tables) -> DataFrame:
 
 
 def count_clusters(members: pa.Table, links: pa.Table) -> pa.Table:
-    """Clusters of some topics of one trial.
+    """Return the clusters of some topics of one trial.
 
-    `members` has trial, topic and peer of each subscriber, `links` peer and neighbour of each link; either
-    may tell something twice. A link counts in both directions.
+    `members` has trial, topic and peer of each subscriber, `links` peer and neighbour of each link; rows of
+    either may be repeated. A link counts in both directions.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

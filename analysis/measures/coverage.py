@@ -1,4 +1,4 @@
-"""How far events reach, topic by topic, how soon after a join, and how many copies that takes."""
+"""Coverage of events, topic by topic, the time since a join, and the copies that delivery takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.contract.measures import Tables
 from analysis.tables.deliveries import due
 
 AFTER_JOIN_S = (0, 2, 5, 10, 20, 30, 60)
-"""Where intervals since a peer's last join begin; the last one has no end."""
+"""The starts (s) of intervals since a peer's last join; the last interval has no end."""
 _FEW = 0.05
 
 
@@ -22,7 +22,7 @@ def _hit() -> Column:
 
 
 def reach(tables: Tables) -> DataFrame:
-    """Of each event: how many of its subscribers it reached, and the hops to the last of them."""
+    """Return for each event how many of its subscribers it reached, and the hops to the last of them."""
     last = F.max(F.when(F.col("delivered"), F.col("hops")))
     by_event = (
         _expected(tables).groupBy("trial", "event").agg(_hit().alias("reached"), last.alias("last_hop"))
@@ -37,13 +37,13 @@ def reach(tables: Tables) -> DataFrame:
 
 
 def reach_by_topic(tables: Tables) -> DataFrame:
-    """The hit ratio of each topic, mean over topics."""
+    """Return the hit ratio of each topic, mean over topics."""
     by_topic = _expected(tables).groupBy("trial", "topic").agg(_hit().alias("reached"))
     return by_topic.groupBy("trial").agg(F.avg("reached").alias("hit_ratio_by_topic"))
 
 
 def hit_ratio_after_joins(tables: Tables) -> DataFrame:
-    """Hit ratio by the time between a peer's last join and the publication."""
+    """Return the hit ratio by the time between a peer's last join and the publication."""
     made = tables["deliveries"].where("delivered").select("trial", "event", "peer", F.lit(1).alias("made"))
     columns = []
     for begin, end in zip(AFTER_JOIN_S, (*AFTER_JOIN_S[1:], None), strict=True):
@@ -58,7 +58,7 @@ def hit_ratio_after_joins(tables: Tables) -> DataFrame:
 
 
 def copies_and_messages(tables: Tables) -> DataFrame:
-    """What was received, for each delivery made."""
+    """Return the copies and messages that were received, for each delivery made."""
     made = tables["deliveries"].where("delivered").groupBy("trial").agg(F.count("*").alias("made"))
     sent = (
         tables["handled"]

@@ -1,4 +1,4 @@
-"""How many neighbours peers have, beside the mean and the most."""
+"""The distribution of the number of neighbours, beside its mean and maximum."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import Tables
 
 MANY = (15, 200)
-"""Neighbours above which peers are counted (Vitis, IV.E)."""
+"""The numbers of neighbours above which peers are counted (Vitis, IV.E)."""
 
 
 def degrees(tables: Tables) -> DataFrame:
-    """One row a trial: of different neighbours on any channel when the measure phase ends."""
+    """Return one row a trial, about different neighbours on any channel when the measure phase ends."""
     found = (
         tables["links"]
         .where("moment = 'end'")

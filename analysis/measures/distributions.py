@@ -18,19 +18,21 @@ _STEPS = [i / _QUANTILES for i in range(_QUANTILES + 1)]
 
 
 def rounded(column: str) -> Column:
-    """To a hundredth, so that exact quantiles of millions of values keep few of them in memory."""
+    """Return the column to a hundredth, so that exact quantiles of millions of values keep few of them in
+    memory."""
     return F.round(column, 2)
 
 
 def nothing() -> Column:
-    """Of what has none."""
+    """Return null, for rows that do not have the value."""
     return F.lit(None).cast("double")
 
 
 def overhead_histogram(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `overhead_histogram`.
 
-    Peers that received nothing have no overhead; relays and servers are left out, and trials of nobody else.
+    Peers that received nothing have no overhead; relays and servers are left out, and so are trials that have
+    no other peers.
     """
     spark = tables["traffic"].sparkSession
     trials = tables["trials"].select("trial")
@@ -60,7 +62,8 @@ def overhead_histogram(tables: Tables) -> DataFrame:
 
 
 def delay_cdf(tables: Tables, known: Sequence[Kind]) -> DataFrame:
-    """The table of that name: hops at each value that occurs, the rest at each hundredth of the rows."""
+    """Return the rows of the table `delay_cdf`: hops at each value that occurs, the rest at each hundredth of
+    the rows."""
     sources = {"publish": tables["deliveries"].where("delivered").withColumn("penalty", nothing())}
     sources |= {name: rows(tables) for kind in known for name, rows in kind.analysis.delays.items()}
     keys = ["trial", "operation"]
@@ -81,7 +84,7 @@ def delay_cdf(tables: Tables, known: Sequence[Kind]) -> DataFrame:
 
 
 def cost_cdf(tables: Tables) -> DataFrame:
-    """The table of that name: at each hundredth of the peers."""
+    """Return the rows of the table `cost_cdf`: at each hundredth of the peers."""
     quantiles = (
         tables["costs"].groupBy("trial").agg(*(F.percentile(kind, _STEPS).alias(kind) for kind in KINDS))
     )
@@ -89,7 +92,7 @@ def cost_cdf(tables: Tables) -> DataFrame:
 
 
 def _cdf(quantiles: DataFrame, keys: list[str], name: str, columns: tuple[str, ...]) -> DataFrame:
-    """Rows `value` and `share` from columns of quantiles; a value that several of them have, once."""
+    """Return rows `value` and `share` from columns of quantiles; a value that several of them have, once."""
     named = F.explode(F.array(*(F.struct(F.lit(c).alias(name), F.col(c).alias("values")) for c in columns)))
     return (
         quantiles.select(*keys, named.alias("of"))

@@ -1,4 +1,4 @@
-"""Measures of events: who got them, how soon, by how many hops, and what that cost whom."""
+"""Measures of events: which peers got them, how soon, by how many hops, and what that cost each peer."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _deliveries(tables: Tables) -> DataFrame:
 
 
 def _variation(column: str) -> Column:
-    """Of a series before a flash crowd: standard deviation to mean."""
+    """Return the standard deviation to the mean of a series before a flash crowd."""
     calm = F.when(F.col("end_s") <= F.col("calm_until_s"), F.col(column))
     return F.try_divide(F.stddev_samp(calm), F.avg(calm))
 
@@ -219,7 +219,7 @@ def _overhead(tables: Tables) -> DataFrame:
     load_of_duty = F.when(duty, F.col("unwanted_messages"))
 
     def free(column: str) -> Column:
-        """Only of peers that are neither relays nor servers."""
+        """Return the column for peers that are neither relays nor servers."""
         return F.when(~duty, F.col(column))
 
     return (
@@ -264,7 +264,7 @@ def _clusters(tables: Tables) -> DataFrame:
 
 
 def _gateways(tables: Tables) -> DataFrame:
-    """The gauge `gateway_topics` is the number of topics that a peer is a gateway of."""
+    """Return the gateways a topic; `gateway_topics` is the number of topics that a peer is a gateway of."""
     topics = tables["clusters"].groupBy("trial").agg(F.count("*").alias("topics"))
     return (
         tables["states"]
@@ -284,4 +284,4 @@ EVENTS = MeasureGroup(
         *(clustering.popular_overhead, clustering.relays_by_popularity, clustering.popularity_exponent),
     ),
 )
-"""Of trials whose peers publish events, by topic or by content."""
+"""The measures of trials whose peers publish events, by topic or by content."""

@@ -1,4 +1,4 @@
-"""What telling filters costs."""
+"""The traffic of filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.contract.measures import Tables
 
 
 def filter_traffic(tables: Tables) -> DataFrame:
-    """One row a trial: bytes of filters that a peer sends in a second of the measure phase."""
+    """Return one row a trial: bytes of filters that a peer sends in a second of the measure phase."""
     up = tables["traffic"].groupBy("trial").agg(F.sum("up_s").alias("up_s"))
     return (
         tables["messages"]

@@ -1,4 +1,4 @@
-"""What gradients are worth: how many are false or stale, and what becomes of copies that followed these.
+"""The accuracy of gradients: how many are false or stale, and what becomes of copies that followed these.
 
 Peers keep counts of copies that came to them by a gradient, by its level, as
 `emulator.protocols.pubsub.quasar.system` has it.
@@ -12,11 +12,12 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import Tables
 
 LEVELS = 3
-"""Levels whose gradients are told apart, which are those of the paper; deeper ones count with all others."""
+"""The number of levels whose gradients are told apart, those of the paper; deeper ones count with
+all others."""
 
 
 def filters_kept(tables: Tables) -> DataFrame:
-    """The most that a peer keeps of its neighbours' filters when the measure phase ends."""
+    """Return the most bytes of its neighbours' filters that a peer keeps when the measure phase ends."""
     states = tables["states"].where("moment = 'end'")
     return states.groupBy("trial").agg(
         F.max(F.when(F.col("name") == "filter_bytes", F.col("value"))).alias("filter_bytes_max")
@@ -24,7 +25,7 @@ def filters_kept(tables: Tables) -> DataFrame:
 
 
 def gradients(tables: Tables) -> DataFrame:
-    """What the peers' counts of copies say when the measure phase ends."""
+    """Return the shares that follow from the peers' counts of copies when the measure phase ends."""
     states = tables["states"].where("moment = 'end'")
     counts = states.select(
         "trial",

@@ -19,34 +19,35 @@ from analysis.measures.catalogue import describe
 from analysis.tables.observations import Unmeasured, gauges
 
 _AT_ONCE = 3
-"""Questions asked of Spark at a time: planning each keeps one core busy."""
+"""The number of queries that Spark runs at a time: planning each keeps one core busy."""
 Values = dict[str, float | None]
 """The measures of a trial by name. One is None where there is nothing to measure it by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measures of trials, and what became of those that could not be had."""
+    """The measures of trials, and reports of those that could not be had."""
 
     values: dict[str, Values]
-    """By trial."""
+    """The values of each trial."""
     about: dict[str, Measure]
-    """What each measure is, by name."""
+    """The description of each measure, by name."""
     unmeasured: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Why measures have no value, by trial and name; of those alone that failed, or gave no number."""
+    """The reasons why measures have no value, by trial and name; only for those that failed, or gave no
+    number."""
     troubles: list[Trouble] = field(default_factory=list)
-    """What packages bring and was refused."""
+    """Reports of what packages bring and was refused."""
     not_numbers: dict[str, list[Unmeasured]] = field(default_factory=dict)
-    """What components told as NaN or infinity, by trial."""
+    """The values that components gave as NaN or infinity, by trial."""
 
 
 def measure(tables: Tables) -> dict[str, Values]:
-    """All measures of each trial."""
+    """Return all measures of each trial."""
     return measure_all(tables).values
 
 
 def measure_all(tables: Tables) -> Measured:
-    """All measures of each trial. What fails of a package is not measured; the rest is."""
+    """Return all measures of each trial. What fails of a package is not measured; the rest is."""
     rows = tables["trials"].collect()
     asked, troubles = asked_of([Trial(row.trial, row.serves, row.system) for row in rows])
     found = Measured({row.trial: {} for row in rows}, {}, troubles=troubles)
@@ -68,12 +69,12 @@ def measure_all(tables: Tables) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a query of a group gave: rows, or an error."""
+    """The answer to a query of a group: rows, or an error."""
 
     asked: Asked | None
     rows: Sequence[Row] = ()
     columns: Sequence[str] = ()
-    """Of a package's query."""
+    """The columns of a package's query; empty for Trellis' own."""
     error: Exception | None = None
 
 
@@ -84,9 +85,9 @@ def _rows(answer: _Answer) -> Sequence[Row]:
 
 
 def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
-    """Those of all queries, group by group, and of the states.
+    """Return the answers of all queries, group by group, and of the states.
 
-    Each is asked while the next is put together.
+    Spark runs each query while the next one is planned.
     """
 
     def questions() -> Iterator[tuple[Asked | None, DataFrame | Exception]]:
@@ -113,7 +114,7 @@ def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
 
 
 class _Known(Mapping[str, DataFrame]):
-    """Tables that say which one is not there."""
+    """Tables by name; the error for one that is not there names it."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -132,7 +133,7 @@ class _Known(Mapping[str, DataFrame]):
 
 
 def _checked(group: Brought[MeasureGroup], frame: DataFrame) -> DataFrame:
-    """A frame of a package, if it is one row a trial of its measures. Raises Unfit."""
+    """Return the frame of a query, if a package's has one row a trial of its measures. Raises Unfit."""
     if not group.package:
         return frame
     if not isinstance(frame, DataFrame):
@@ -146,7 +147,7 @@ def _checked(group: Brought[MeasureGroup], frame: DataFrame) -> DataFrame:
 
 
 def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
-    """Note what the queries of a group gave; what none of them gave is not measured."""
+    """Note the values that the queries of a group gave; a measure that none of them gave is not measured."""
     group = asked.group
     of_trials = set(asked.trials)
     given: set[str] = set()
@@ -171,7 +172,7 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
 
 
 def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
-    """The value as a number; None, and why, if it is none that can be told. Raises Unfit for a text."""
+    """Return the value as a number; None, with a note why, if it is not finite. Raises Unfit for a text."""
     if value is None:
         return None
     try:
@@ -185,9 +186,9 @@ def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
 
 
 def _states(tables: Tables) -> DataFrame:
-    """trial, name, value: means over peers.
+    """Return means over peers: trial, name, value.
 
-    Where components of several channels tell of one name, the channel goes before it.
+    Where components of several channels have a gauge of one name, the channel goes before it.
     """
     means = (
         tables["states"]

@@ -68,4 +68,4 @@ def _in_time(tables: Tables) -> DataFrame:
 
 
 LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time))
-"""Of trials whose peers look keys up."""
+"""The measures of trials whose peers look keys up."""

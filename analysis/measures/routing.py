@@ -1,4 +1,4 @@
-"""Measures of content routing: what events cost the network and the servers."""
+"""Measures of content routing: the cost of events to the network and the servers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _TOLD: Final = {
         "How even the load is: 1 if all servers handle as many copies, 1/n if one of n handles all.",
     ),
 }
-"""Title, unit and what it is, by name."""
+"""The title, unit and meaning of each measure, by name."""
 _HIGHER_IS_BETTER: Final = {"server_copies_jain"}
 _NEITHER: Final = {"interested_per_event", "network_cost_ideal_ms"}
 
@@ -139,4 +139,4 @@ ROUTING = MeasureGroup(
     ),
     (_events, _servers),
 )
-"""Of trials whose peers are servers that route events by content."""
+"""The measures of trials whose peers are servers that route events by content."""

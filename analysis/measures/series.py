@@ -1,4 +1,4 @@
-"""Tables over time, and those that packages make of all others."""
+"""Tables over time, and the tables that packages make of all others."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def build_series(
     records: Sequence[TrialRecord] = (),
     troubles: list[Trouble] | None = None,
 ) -> Tables:
-    """Write series, delay_cdf, and the tables that packages bring; returns them and `tables`.
+    """Write series, delay_cdf, and the tables that packages bring. Returns them and `tables`.
 
-    `records` are the trials, for packages' kinds of workload and tables. `troubles` gets what of these could
-    not be had.
+    `records` are the trials, for packages' kinds of workload and tables. `troubles` gets reports of what of
+    these failed.
     """
     known, _ = kinds(record.serves for record in records)
     with TablesInMaking(run, tables, records, troubles) as making:
@@ -52,7 +52,7 @@ def _write_with_kinds(
     make: Callable[[Tables, Sequence[Kind]], DataFrame],
     *keys: str,
 ) -> None:
-    """Write a table that kinds of workload have a part in.
+    """Write a table that kinds of workload add rows or columns to.
 
     If it cannot be made, it is written without the parts of packages.
     """
@@ -73,7 +73,8 @@ def _write_with_kinds(
 
 
 def by_interval(tables: Mapping[str, DataFrame], happened: DataFrame, **counted: Column) -> DataFrame:
-    """A table over time of a package's own: trial, start_s, end_s, and these aggregates of each interval.
+    """Return a table over time of a package's own: trial, start_s, end_s, and these aggregates of each
+    interval.
 
     `happened` has trial, at_s (seconds of trial time) and what the aggregates read. They are null in an
     interval in which nothing happened. Its figure is made by `analysis.report.figures_time.curve`.
@@ -90,7 +91,7 @@ def by_interval(tables: Mapping[str, DataFrame], happened: DataFrame, **counted:
 
 
 def _slots(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Every interval: trial, slot, start_s, end_s, interval_s."""
+    """Return every interval: trial, slot, start_s, end_s, interval_s."""
     start = F.col("measure_start_s") + F.col("slot") * F.col("interval_s")
     last = F.ceil((F.col("measure_end_s") - F.col("measure_start_s")) / F.col("interval_s") - 1e-9) - 1
     return (
@@ -144,7 +145,8 @@ def _series(tables: Tables, known: Sequence[Kind]) -> DataFrame:
 
 
 def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
-    """trial, at_s and what the series counts: a row of one kind has nulls in the columns of the others."""
+    """Return trial, at_s and what the series counts: a row of one kind has nulls in the columns of the
+    others."""
     publications = published(tables).select(
         "trial", F.col("published_s").alias("at_s"), F.lit(1).alias("published")
     )
@@ -165,7 +167,7 @@ def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
 
 
 def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
-    """Mean number of peers that were up: trial, slot, peers_up."""
+    """Return the mean number of peers that were up: trial, slot, peers_up."""
     within = F.least(F.col("s.end_s"), F.col("i.end_s")) - F.greatest(F.col("s.start_s"), F.col("i.start_s"))
     return (
         tables["sessions"]
@@ -180,10 +182,10 @@ def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
 
 
 def _maintenance(tables: Tables) -> DataFrame:
-    """Maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
+    """Return the maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
 
-    From the hosts' counters, which are read each metrics interval: the growth since the reading before
-    belongs to the interval of the series in which its middle lies.
+    It comes from the hosts' counters, which are read each metrics interval: the growth since the reading
+    before belongs to the interval of the series in which its middle lies.
     """
     source = ["trial", "host", "incarnation", "name"]
     readings = (

@@ -1,4 +1,4 @@
-"""Who comes next on a ring, by the identifiers that peers told."""
+"""Successors of peers on a ring, by the identifiers that peers told."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from analysis.tables.identifiers import CLOCK_SLACK_S
 from emulator.contract.identifiers import ClockwiseRing, Ring
 
 HEX_DIGITS = 64
-"""Of the longest identifiers: as text of this length they sort as numbers do."""
+"""The digits of the longest identifiers: as text of this length they sort as numbers do."""
 OVERLAY = ("trial", "channel")
-"""A ring is that of an overlay in a trial."""
+"""The columns that name a ring: that of an overlay in a trial."""
 
 
 def with_next(places: DataFrame, place: str, peer: str) -> DataFrame:
-    """The rows of peers on rings, with the column `next`: the peer at the next place.
+    """Return the rows of peers on rings, with the column `next`: the peer at the next place.
 
     The first comes after the last. `places` has trial and channel, and by these names of columns the place,
     as text of `HEX_DIGITS`, and the peer.
@@ -29,7 +29,7 @@ def with_next(places: DataFrame, place: str, peer: str) -> DataFrame:
 
 
 def wrong_successors(tables: Tables) -> DataFrame:
-    """Overlays with a ring tell their successors; the next on the ring is the next identifier."""
+    """Return the share of successor links that lead to another peer than the next one on the ring."""
     taken = (
         tables["identifiers"]
         .where(F.col("space").isin(Ring.name, ClockwiseRing.name))

@@ -1,4 +1,4 @@
-"""Measures of cliques and trees that servers form, beside those of somebody who sees all delays."""
+"""Measures of the cliques and trees of servers, beside those made with knowledge of all delays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOLD: Final = {
         "Of the trees of at least two servers, at the end of the measure phase.",
     ),
 }
-"""Title, unit and what it is, by name."""
+"""The title, unit and meaning of each measure, by name."""
 _HIGHER_IS_BETTER: Final = {"trees_whole"}
 _NEITHER: Final = {"cliques"}
 
@@ -81,4 +81,4 @@ TOPOLOGY = MeasureGroup(
     },
     (_cliques, _trees),
 )
-"""Of trials whose servers may form cliques and trees."""
+"""The measures of trials whose servers may form cliques and trees."""

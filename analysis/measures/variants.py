@@ -1,4 +1,4 @@
-"""What was measured of each variant: means over its seeds."""
+"""The results of each variant: means over its seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Estimate:
 
     mean: float
     ci95: float | None
-    """None for a single seed."""
+    """The half width of the interval; None for a single seed."""
     n: int
 
 
@@ -38,7 +38,7 @@ class VariantResult:
     """The measures of each seed."""
 
     def get(self, key: str) -> Any:
-        """The value at a dotted key of the resolved spec, or None."""
+        """Return the value at a dotted key of the resolved spec, or None."""
         here: Any = self.setting
         for part in key.split("."):
             if not isinstance(here, Mapping) or part not in here:
@@ -48,7 +48,7 @@ class VariantResult:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and confidence interval of at least one value."""
+    """Return the mean and confidence interval of at least one value."""
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
@@ -59,7 +59,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def variant_results(records: Sequence[TrialRecord], measured: Mapping[str, Values]) -> list[VariantResult]:
-    """The variants in the order of their first trials; trials that were not measured are left out."""
+    """Return the variants in the order of their first trials; trials that were not measured are left out."""
     trials: dict[str, list[TrialRecord]] = {}
     for record in records:
         trials.setdefault(record.variant, []).append(record)

@@ -31,15 +31,15 @@ class Field:
     number: int
     wire_type: int
     rows: Rows
-    """Which messages."""
+    """The messages that have the field, by row."""
     values: Integers
     """The value of a varint, else the offset of the content."""
     lengths: Integers
-    """Of the content in bytes, for wire type BYTES; else empty."""
+    """The length of the content in bytes, for wire type BYTES; else empty."""
 
 
 class _Contents:
-    """Where the content of one field is in each message; -1 where a message does not have it."""
+    """The place of one field's content in each message; -1 where a message does not have it."""
 
     def __init__(self, messages: int) -> None:
         self.offsets: Integers = np.full(messages, -1, np.int64)
@@ -63,11 +63,12 @@ class Buffer:
         self._words = np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
 
     def words(self, offsets: Integers) -> npt.NDArray[np.uint64]:
-        """The 8 bytes at each offset as a little-endian number."""
+        """Return the 8 bytes at each offset as a little-endian number."""
         return self._words[offsets]
 
     def fields(self, starts: Integers, lengths: Integers) -> Iterator[Field]:
-        """All fields of the messages that begin at `starts`, each message's in the order of encoding."""
+        """Yield all fields of the messages that begin at `starts`, each message's in the order of
+        encoding."""
         rows = np.flatnonzero(lengths > 0)
         at = starts[rows]
         ends = at + lengths[rows]
@@ -88,7 +89,7 @@ class Buffer:
             raise ValueError("a field goes beyond the data") from error
 
     def attributes(self, starts: Integers, lengths: Integers) -> Iterator[tuple[str, Rows, Field]]:
-        """(key, which, value) of `KeyValue` messages; the value is the field of its `AnyValue`.
+        """Yield (key, which, value) of `KeyValue` messages; the value is the field of its `AnyValue`.
 
         The rows of a value number the messages in `which`. An attribute without a value is left out.
         """
@@ -104,7 +105,7 @@ class Buffer:
                 yield key.decode(), which, field
 
     def distinct(self, offsets: Integers, lengths: Integers) -> Iterator[tuple[bytes, Rows]]:
-        """Each different content and where it is. Meant for few different ones."""
+        """Yield each different content and where it is. The method is meant for few different ones."""
         rest = np.arange(len(offsets))
         while len(rest):
             offset, length = int(offsets[rest[0]]), int(lengths[rest[0]])
@@ -120,13 +121,13 @@ class Buffer:
             rest = np.delete(rest, alike)
 
     def texts(self, field: Field) -> list[str]:
-        """The text of each message's field, for texts that are nearly all different."""
+        """Return the text of each message's field, for texts that are nearly all different."""
         data = self.data
         ends = field.values + field.lengths
         return [data[at:end].decode() for at, end in zip(field.values.tolist(), ends.tolist(), strict=True)]
 
     def _field(self, tag: int, rows: Rows, bodies: Integers) -> tuple[Field, Integers]:
-        """The field with this tag, whose body is at `bodies`, and where the next one begins."""
+        """Return the field with this tag, whose body is at `bodies`, and where the next one begins."""
         number, wire_type = tag >> 3, tag & 7
         none = np.empty(0, np.int64)
         if wire_type == BYTES:
@@ -147,7 +148,7 @@ class Buffer:
         return lengths, contents
 
     def _varints(self, at: Integers) -> tuple[Integers, Integers]:
-        """The varint at each offset, as a signed number, and the offset after it."""
+        """Return the varint at each offset, as a signed number, and the offset after it."""
         values = self._bytes[at].astype(np.int64)
         at = at + 1
         more = np.flatnonzero(values > 0x7F)
@@ -164,7 +165,7 @@ class Buffer:
 
 
 def submessages(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """(field number, offset, length) of the length-delimited fields of the message at [start, end).
+    """Yield (field number, offset, length) of the length-delimited fields of the message at [start, end).
 
     Raises ValueError on malformed input.
     """
@@ -198,7 +199,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _groups(values: Integers) -> Iterator[tuple[int, Rows | slice]]:
-    """Each different value and where it is."""
+    """Yield each different value and where it is."""
     if (values == values[0]).all():
         yield int(values[0]), slice(None)
         return

@@ -5,6 +5,6 @@ from __future__ import annotations
 from emulator.messages import message
 
 EVENT = message.KINDS[message.EVENT]
-"""Of a message that carries an event: what a peer gets in one is a copy."""
+"""The kind of a message that carries an event: what a peer gets in one is a copy."""
 NOTIFICATION = message.KINDS[message.NOTIFICATION]
-"""Of a message that tells of an event, or asks for one."""
+"""The kind of a message that announces an event, or asks for one."""

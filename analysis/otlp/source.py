@@ -45,22 +45,23 @@ class _Stretch:
 
     file: str
     records: list[tuple[int, int]]
-    """(offset, length) of each frame, bytes."""
+    """The offset and the length of each frame in bytes."""
     cuts: list[Cut]
 
 
 class Part(InputPartition):
-    """What one task reads: stretches of one or more files of one trial."""
+    """The input of one task: stretches of one or more files of one trial."""
 
     def __init__(self, trial: str, stretches: list[_Stretch]) -> None:
         self.trial = trial
         self.stretches = stretches
         self.of_trial = ""
-        """The trial of which alone records are read, if not all are."""
+        """The trial whose records alone are read; empty if all are."""
 
 
 def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
-    """The rows of all files of these folders, `<trial>/telemetry`: a partition for each part, in order.
+    """Return the rows of all files of these folders, `<trial>/telemetry`: a partition for each part, in
+    order.
 
     Records of another trial are losses.
     """
@@ -81,7 +82,7 @@ def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) ->
 
 
 class OtlpSource(DataSource):
-    """See the module. Raises ValueError for an unknown signal."""
+    """The Spark data source `otlp`, as the module describes it. Raises ValueError for an unknown signal."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -110,7 +111,7 @@ class _Reader(DataSourceReader):
         return _all_parts(self._directories, self._signal)
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Spark asks for one partition, None, where there is none."""
+        """Yield the rows of a partition; Spark passes one, or None where there is none."""
         if isinstance(partition, Part):
             yield from _read_part(partition, self._signal)
 
@@ -125,7 +126,7 @@ def _all_parts(directories: Sequence[Path], signal: str) -> list[Part]:
 
 
 def _parts(directory: Path, signal: str) -> Iterator[Part]:
-    """Parts of about equal size; small files share one."""
+    """Yield parts of about equal size; small files share one."""
     trial = directory.parent.name
     stretches: list[_Stretch] = []
     size = 0

@@ -17,7 +17,7 @@ from analysis.otlp.columns import BYTES, FIXED64, Buffer, Field, Rows, submessag
 from emulator.telemetry import names
 
 Tally = Counter[tuple[str, int]]
-"""Spans or data points by host and start."""
+"""The number of spans or data points by host and start."""
 LOSS = pa.struct(
     [("file", pa.string()), ("offset", pa.int64()), ("lost_bytes", pa.int64()), ("reason", pa.string())]
 )
@@ -124,7 +124,7 @@ class _Column:
     values: npt.NDArray[np.int64]
     known: npt.NDArray[np.bool_]
     words: list[str] = field(default_factory=list)
-    """What the values of a text column number."""
+    """The texts that the codes of a text column stand for."""
 
     @classmethod
     def empty(cls, rows: int) -> _Column:
@@ -171,7 +171,7 @@ class _Columns:
         return self._columns[name]
 
     def set_attributes(self, found: Field) -> None:
-        """Take the attributes of a repeated `KeyValue` field. Those of other names are not ours."""
+        """Take the attributes of a repeated `KeyValue` field, except those with names that are not ours."""
         for key, which, value in self.buffer.attributes(found.values, found.lengths):
             column = self._columns.get(_ATTRIBUTES.get(key, ""))
             if column is None:
@@ -229,7 +229,7 @@ def _resource(encoded: bytes) -> Resource:
 
 
 def _scopes(data: bytes) -> list[tuple[Resource, list[tuple[int, int]]]]:
-    """Resource and (offset, length) of each scope's message, of `TracesData` or `MetricsData`."""
+    """Return the resource and (offset, length) of each scope's message, of `TracesData` or `MetricsData`."""
     found = []
     for _, offset, length in submessages(data, 0, len(data)):
         encoded = b""
@@ -244,7 +244,7 @@ def _scopes(data: bytes) -> list[tuple[Resource, list[tuple[int, int]]]]:
 
 
 def decode_spans(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
-    """The spans of one or more `TracesData` messages, one after the other: a batch of `SPANS`.
+    """Return the spans of one or more `TracesData` messages, one after the other: a batch of `SPANS`.
 
     They are added to the tally. Raises ValueError if the data is malformed, or of another trial than the one
     named.
@@ -311,7 +311,7 @@ def _require(found: Field, length: int) -> None:
 
 
 def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
-    """The number data points of one or more `MetricsData` messages: a batch of `POINTS`.
+    """Return the number data points of one or more `MetricsData` messages: a batch of `POINTS`.
 
     They are added to the tally. Raises ValueError as `decode_spans` does.
     """
@@ -359,7 +359,7 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    """What the metadata of a gauge's metric tells by our names."""
+    """Return what the metadata of a gauge's metric says, by our names."""
     try:
         found = KeyValue.FromString(data)
     except DecodeError as error:
@@ -370,13 +370,13 @@ def _metadata(data: bytes) -> dict[str, str]:
 def loss_batch(
     schema: pa.Schema, trial: str, file: str, offset: int, lost_bytes: int, reason: str
 ) -> pa.RecordBatch:
-    """A batch that holds no span or point, but tells of some that could not be read."""
+    """Return a batch that holds no span or point, but tells of some that could not be read."""
     loss = {"file": file, "offset": offset, "lost_bytes": lost_bytes, "reason": reason}
     return pa.RecordBatch.from_pylist([{"trial": trial, "loss": loss}], schema=schema)
 
 
 def tally_batch(schema: pa.Schema, trial: str, file: str, found: Tally) -> pa.RecordBatch:
-    """A batch that holds no span or point, but tells how many were read, by host and start."""
+    """Return a batch that holds no span or point, but tells how many were read, by host and start."""
     rows = [
         {"trial": trial, "tally": {"file": file, "host": host, "start": start, "found": count}}
         for (host, start), count in sorted(found.items())

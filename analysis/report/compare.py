@@ -1,4 +1,4 @@
-"""Two runs side by side: their measures, and what differs in how they came about."""
+"""The comparison of two runs: their measures, and what differs in how they came about."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Row:
     title: str
     unit: str
     better: str | None
-    """lower, higher or None."""
+    """The better direction: lower, higher or None."""
     about: str
     a: Value | None
     b: Value | None
 
     @property
     def difference(self) -> float | None:
-        """b less a, in the measure's unit."""
+        """The difference b - a, in the measure's unit."""
         return None if self.a is None or self.b is None else self.b.mean - self.a.mean
 
     @property
@@ -73,7 +73,7 @@ class Row:
 
     @property
     def reading(self) -> str:
-        """The row in words."""
+        """The interpretation of the row in words."""
         if self.difference is None:
             return "measured on one side only"
         if self.difference == 0:
@@ -87,7 +87,7 @@ class Row:
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """a, b, the difference and the relative difference as they are shown."""
+        """The values a and b, their difference and the relative difference as they are shown."""
         a, b = (number(None) if v is None else estimate(v.mean, v.half, self.unit) for v in (self.a, self.b))
         if self.difference is None:
             return a, b, number(None), ""
@@ -100,7 +100,7 @@ class Change:
     """Something in which the runs differ."""
 
     about: str
-    """experiment, plan, versions, machine or seeds."""
+    """The subject: experiment, plan, versions, machine or seeds."""
     key: str
     a: str
     b: str
@@ -108,20 +108,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that is told about two runs."""
+    """The whole comparison of two runs."""
 
     a: Side
     b: Side
     rows: list[Row]
-    """By variant; measures in the order of the summaries."""
+    """The rows by variant; measures in the order of the summaries."""
     changes: list[Change]
     only_a: list[str]
-    """Variants that only the first run has."""
+    """The variants that only the first run has."""
     only_b: list[str]
 
 
 def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Comparison:
-    """Compare two analyzed runs and, if `out` is given, write it there as a page.
+    """Compare two analyzed runs and, if `out` is given, write the comparison there as a page.
 
     Variants match by name; two runs of a single variant each match in any case. Raises
     `analysis.charts.results.ResultsError` if a run was not analyzed or `out` cannot be written.
@@ -186,7 +186,7 @@ def _experiment(a: Results, b: Results) -> Iterator[Change]:
 
 
 def _plans(a: Results, b: Results) -> Iterator[Change]:
-    """Tables of the plan that differ between trials of the same name."""
+    """Yield the tables of the plan that differ between trials of the same name."""
     names = {trial["trial"] for trial in a.trials} & {trial["trial"] for trial in b.trials}
     plans = [run.trial(name).plan for name in sorted(names) for run in (a.run, b.run)]
     for table in sorted({path.stem for plan in plans for path in plan.glob("*.parquet")}):
@@ -227,7 +227,7 @@ def _surroundings(a: Results, b: Results) -> Iterator[Change]:
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested keys as dotted ones, without empty parts."""
+    """Return nested keys as dotted ones, without empty parts."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping) and value:

@@ -12,7 +12,7 @@ from analysis.report.compare import Comparison
 
 
 def comparison_tables(comparison: Comparison) -> list[Table | Text]:
-    """What differs, and a table for each pair of variants; to be printed one after the other."""
+    """Return what differs, and a table for each pair of variants; to be printed one after the other."""
     parts: list[Table | Text] = []
     for letter, side in (("A", comparison.a), ("B", comparison.b)):
         verdict = "valid" if side.valid else f"INVALID: {'; '.join(side.reasons)}"

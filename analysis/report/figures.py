@@ -1,4 +1,4 @@
-"""Figures that set the variants of a run side by side: their measures, and what they cost."""
+"""Figures that set the variants of a run side by side: their measures, and their costs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DECADES = 30
 
 
 def against(measure: str) -> Figure:
-    """A figure that sets a measure against what was varied: a number, or the variants side by side.
+    """Return a figure that sets a measure against what was varied: a number, or the variants side by side.
 
-    There is none for a single variant, or if the measure was not asked for.
+    It has no chart for a single variant, or if the measure was not asked for.
     """
 
     def draw(results: Results) -> list[Chart]:
@@ -31,7 +31,7 @@ def against(measure: str) -> Figure:
 
 
 def _number_axis(variants: Sequence[Mapping[str, Any]]) -> str | None:
-    """The varied key with the most values, if its values are numbers."""
+    """Return the varied key with the most values, if its values are numbers."""
     counts = {}
     for key in varied_keys(variants):
         values = [v["values"].get(key) for v in variants]
@@ -63,13 +63,14 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
 
 
 def _follows(variants: Sequence[Mapping[str, Any]], key: str, axis: str) -> bool:
-    """Whether the value of a key is given by that of the axis, such as where both are varied together."""
+    """Return whether the axis determines the value of a key, such as where both are varied together."""
     pairs = {(v["values"].get(axis), repr(v["values"].get(key))) for v in variants}
     return len(pairs) == len({at for at, _ in pairs})
 
 
 def _spans_decades(values: Iterable[float]) -> bool:
-    """Values such as 100, 1,000, 10,000, which a linear axis would crowd at its beginning."""
+    """Return whether the values are such as 100, 1,000, 10,000, which a linear axis would crowd at its
+    beginning."""
     distinct = sorted(set(values))
     return distinct[0] > 0 and distinct[-1] / distinct[0] >= _DECADES
 
@@ -91,7 +92,7 @@ def _meaning(about: Mapping[str, Any]) -> str:
 
 
 def _maintenance_chart(results: Results) -> list[Chart]:
-    """What peers send to keep the overlay in shape, by message type; one trial of each variant.
+    """Return charts of what peers send to maintain the overlay, by message type; one trial of each variant.
 
     Where such messages are sent on more than one channel, each is shown with its channel.
     """
@@ -121,4 +122,4 @@ def _maintenance_chart(results: Results) -> list[Chart]:
 
 
 MAINTENANCE = Figure(_maintenance_chart)
-"""Of the table `messages`."""
+"""The figure of maintenance traffic, from the table `messages`."""

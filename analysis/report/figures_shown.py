@@ -1,4 +1,4 @@
-"""Which charts there are, and which trials they show."""
+"""The charts that have something to show, and the trials that they show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.contract.figures import Chart
 
 
 def shown(results: Results) -> Iterator[tuple[str, str]]:
-    """Label and shown trial of each variant."""
+    """Yield the label and the shown trial of each variant."""
     for variant in results.variants:
         trial = results.shown_trials.get(variant["variant"])
         if trial is not None:
@@ -17,5 +17,5 @@ def shown(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def drawn(*charts: Chart | None) -> list[Chart]:
-    """Those that have something to show."""
+    """Return the charts that have something to show."""
     return [chart for chart in charts if chart is not None]

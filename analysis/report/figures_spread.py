@@ -1,4 +1,4 @@
-"""Figures of how values spread over peers, deliveries, lookups and subscriptions."""
+"""Figures of the distribution of values over peers, deliveries, lookups and subscriptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CURVE_POINTS = 240
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A figure of one distribution: which rows of a table, and what to say of it."""
+    """A figure of one distribution: the rows of a table that it draws, and its texts."""
 
     name: str
     title: str
@@ -24,15 +24,15 @@ class Spread:
     of: str
     """What the shares are shares of."""
     rows: tuple[str, ...]
-    """`operation` and `unit` of the table `delay_cdf`, or `kind` of `cost_cdf`."""
+    """The rows by `operation` and `unit` of the table `delay_cdf`, or by `kind` of `cost_cdf`."""
     upto: float = 1.0
-    """Share beyond which a curve is not drawn."""
+    """The share beyond which a curve is not drawn."""
     counted: bool = False
-    """Whole numbers: the share at each, instead of a curve of the share up to each."""
+    """Whether values are whole numbers: then the share at each is shown, instead of the share up to each."""
 
 
 def spread(of: Spread) -> Figure:
-    """How values spread; one trial of each variant."""
+    """Return a figure of the distribution of values; one trial of each variant."""
 
     def draw(results: Results) -> list[Chart]:
         lines = []
@@ -53,9 +53,9 @@ def _points(results: Results, of: Spread, trial: str) -> list[Point]:
 
 
 def cdf(name: str, title: str, about: str, x: Quantity, of: str, table: str, column: str) -> Figure:
-    """The share of the rows of a table, of which `of` says what they are, with at most a value of a column.
+    """Return a figure of the share of a table's rows with at most a value of a column.
 
-    Rows that have none do not count. One trial of each variant.
+    `of` says what the rows are. Rows that have no value do not count. It shows one trial of each variant.
     """
 
     def draw(results: Results) -> list[Chart]:
@@ -88,16 +88,16 @@ def _overhead_chart(results: Results) -> list[Chart]:
 
 
 OVERHEAD = Figure(_overhead_chart)
-"""Of the table `overhead_histogram`."""
+"""The figure of overhead, from the table `overhead_histogram`."""
 
 
 def _thinned(points: list[Point]) -> list[Point]:
-    """At most a few hundred points, the last one kept."""
+    """Return at most a few hundred points, the last one among them."""
     every = -(-len(points) // _CURVE_POINTS) or 1
     return points[:-1:every] + points[-1:]
 
 
 def _differences(cumulated: list[Point]) -> list[Point]:
-    """The share at each value, from the shares at most that value."""
+    """Return the share at each value, from the shares at most that value."""
     start = [Point(0.0, 0.0), *cumulated]
     return [Point(after.x, after.y - before.y) for before, after in pairwise(start)]

@@ -1,4 +1,4 @@
-"""Figures of the measure phase in time."""
+"""Figures of the measure phase over time."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Curve:
     y: Quantity
     from_zero: bool = True
     table: str = "series"
-    """It has start_s and end_s."""
+    """The name of the table, which has start_s and end_s."""
 
 
 def curve(of: Curve) -> Figure:
-    """What was measured in each interval; one trial of each variant."""
+    """Return a figure of what was measured in each interval; one trial of each variant."""
 
     def draw(results: Results) -> list[Chart]:
         lines = []

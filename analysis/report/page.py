@@ -1,4 +1,4 @@
-"""Pages from templates, with style and script inside: a page asks for nothing from any network."""
+"""Pages from templates, with style and script inside: a page loads nothing from any network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MARKERS = (
     "M0-4.6L4.4-1.4L2.7 3.7H-2.7L-4.4-1.4Z",
     "M-4.6-4.6L0-1.4L4.6-4.6L1.4 0L4.6 4.6L0 1.4L-4.6 4.6L-1.4 0Z",
 )
-"""Outlines of the markers of series, around the origin."""
+"""The outlines of the markers of series, around the origin."""
 
 
 def render(template: str, **content: Any) -> str:
-    """A whole page. Everything in `content` is escaped; only the project's own style and script are not."""
+    """Return a whole page. Everything in `content` is escaped, unlike the project's own style and script."""
     return _environment().get_template(template).render(**content)
 
 
@@ -59,7 +59,7 @@ def _environment() -> Environment:
 
 
 def _value(value: Any, name: str = "") -> str:
-    """An entry of a table of facts; sizes in bytes become GiB."""
+    """Return an entry of a table of facts; sizes in bytes become GiB."""
     if name.endswith("_bytes") and isinstance(value, int | float):
         return f"{value / 2**30:.1f} GiB"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -70,7 +70,7 @@ def _estimate(found: dict[str, Any] | None, unit: str = "") -> str:
 
 
 def _points(chart: Any) -> dict[str, Any]:
-    """What the script needs to show the values under the pointer."""
+    """Return what the script needs to show the values under the pointer."""
     return {
         "labels": [one.label for one in chart.series],
         "columns": [[c.at, c.text, c.values, c.heights] for c in chart.columns],

@@ -21,7 +21,7 @@ _ORDER = (
     *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
     *("Traffic of publications", "Traffic", "Gradients", "Routing by content", "Overlay"),
 )
-"""Headings of measures in their order. Others, which packages have, come before them."""
+"""The headings of measures in their order. Others, which packages have, come before them."""
 _REST = "The trial itself"
 
 
@@ -32,24 +32,24 @@ class CheckRow:
     name: str
     unit: str
     measured: float | None
-    """None if it was measured in no trial."""
+    """The measured value; None if it was measured in no trial."""
     limit: float
     trial: str
     failed: int
-    """Number of trials beyond the limit."""
+    """The number of trials beyond the limit."""
     unmeasured: int
-    """Number of trials in which it was not measured."""
+    """The number of trials in which it was not measured."""
     told_by: str
-    """Who told of it in that trial, if not all did."""
+    """The hosts that told of it in that trial, such as "1 of 2 hosts"; empty if all did."""
 
     @property
     def silent(self) -> bool:
-        """It allows nothing, and nothing was found by anybody who could have found it."""
+        """Whether the check needs no row of its own: its limit is 0, and all hosts measured 0."""
         return not (self.limit or self.unmeasured or self.told_by) and self.measured == 0
 
     @property
     def used(self) -> float:
-        """How much of the limit was used, at most 1."""
+        """The share of the limit that was used, at most 1."""
         if self.measured is None:
             return 0.0
         return min(self.measured / self.limit, 1.0) if self.limit else float(self.measured > 0)
@@ -57,7 +57,8 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class AbsenceRow:
-    """Peers of a host that were not up as planned, because it had died. Times are seconds of trial time."""
+    """The peers of a host that were not up as planned, because it had died. Times are seconds of
+    trial time."""
 
     trial: str
     host: str
@@ -65,12 +66,12 @@ class AbsenceRow:
     from_s: float
     until_s: float
     back: int
-    """How many of them joined again."""
+    """The number of these peers that joined again."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureGroup:
-    """Measures of one kind: name, title with unit, meaning and one text for each variant."""
+    """The measures of one kind: name, title with unit, meaning and one text for each variant."""
 
     title: str
     rows: list[tuple[str, str, str, list[str]]]
@@ -79,8 +80,7 @@ class MeasureGroup:
 def write_report(run: RunDirectory) -> Path:
     """Write `report/index.html` at once and return its path.
 
-    Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or does not tell all that it
-    has to.
+    Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or its results lack something.
     """
     try:
         page = _page(run)
@@ -123,7 +123,7 @@ def _page(run: RunDirectory) -> str:
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[bool, list[str]]:
-    """Whether the run is valid, and the reasons why it is not (never empty if it is not)."""
+    """Return whether the run is valid, and the reasons why it is not (never empty if it is not)."""
     if summary["valid"]:
         return True, []
     reasons = list(summary.get("reasons") or [])
@@ -138,12 +138,12 @@ def verdict(summary: Mapping[str, Any]) -> tuple[bool, list[str]]:
 
 
 def command_line(command: str | Sequence[str]) -> str:
-    """The command as it is typed in a shell."""
+    """Return the command as it is typed in a shell."""
     return command if isinstance(command, str) else shlex.join(command)
 
 
 def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
-    """Each check once, with its worst trial."""
+    """Yield each check once, with its worst trial."""
     found: dict[str, list[tuple[tuple[float, bool], str, Mapping[str, Any]]]] = {}
     for trial in trials:
         for check in (trial.get("fidelity") or {}).get("checks", []):
@@ -163,7 +163,8 @@ def check_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[CheckRow]:
 
 
 def _excess(check: Mapping[str, Any]) -> tuple[float, bool]:
-    """How near a check is to its limit or beyond it; of two alike, the one that not all told of is worse."""
+    """Return how near a check is to its limit or beyond it; of equal ones, one that not all told of
+    is worse."""
     if check["measured"] is None:
         return -1.0, False
     share = check["measured"] / check["limit"] if check["limit"] else check["measured"] * 1e9
@@ -171,7 +172,8 @@ def _excess(check: Mapping[str, Any]) -> tuple[float, bool]:
 
 
 def whose(trials: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """For each variant, whose telemetry its measures are made of, where it is not everybody's."""
+    """Return, for each variant whose measures lack the telemetry of some hosts, whose telemetry they are made
+    of."""
     found: dict[str, list[str]] = {}
     for trial in trials:
         if trial.get("told_by") and trial["measures"]:
@@ -180,14 +182,14 @@ def whose(trials: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:
-    """All absences, by trial and time; summaries of earlier versions have none."""
+    """Yield all absences, by trial and time; summaries of earlier versions have none."""
     for trial in trials:
         for absence in trial.get("absences", []):
             yield AbsenceRow(trial["trial"], **absence)
 
 
 def measure_groups(results: Results) -> list[MeasureGroup]:
-    """All measures that any variant has, grouped by what they are about."""
+    """Return all measures that any variant has, grouped by what they are about."""
     found: dict[str, MeasureGroup] = {}
     for name, about in results.measures.items():
         cells = []
@@ -205,7 +207,7 @@ def measure_groups(results: Results) -> list[MeasureGroup]:
 
 
 def unmeasured(results: Results) -> list[tuple[str, str]]:
-    """Measures that failed, or gave no number, and why, each once."""
+    """Return the measures that failed, or gave no number, and why, each once."""
     return list(
         dict.fromkeys(
             (str(results.measures[name]["title"]), why)

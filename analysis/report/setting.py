@@ -1,4 +1,4 @@
-"""What a run did, in words: the setting of its experiment."""
+"""The setting of a run's experiment in words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from analysis.contract.figures import SettingLine
 from emulator.experiment.file.variants import keys_of
 
 Fact = tuple[str, str]
-"""What it is about, and what was set."""
+"""The subject of a fact, and what was set."""
 
 
 def facts(
     experiment: Mapping[str, Any], summary: Mapping[str, Any], workload: Iterable[SettingLine]
 ) -> list[Fact]:
-    """The setting of a run, most important first, with these lines of its workload.
+    """Return the setting of a run, most important first, with these lines of its workload.
 
     Absent parts of the experiment are left out.
     """
@@ -45,7 +45,7 @@ def facts(
 
 
 def _by_key(vary: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What is varied, key by key: also where several keys are varied together."""
+    """Return what is varied, key by key, also where several keys are varied together."""
     found: dict[str, list[Any]] = {}
     for entry, values in vary.items():
         keys = keys_of(entry)
@@ -55,12 +55,12 @@ def _by_key(vary: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def time_scale(experiment: Mapping[str, Any]) -> float:
-    """Wall seconds for one trial second; 1 unless the runtime stretches time."""
+    """Return the wall seconds for one trial second; 1 unless the runtime stretches time."""
     return float(part(experiment, "runtime").get("time_scale", 1.0))
 
 
 def part(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The part of an experiment at a key; empty if there is none."""
+    """Return the part of an experiment at a key; empty if there is none."""
     found = tree.get(key)
     return found if isinstance(found, Mapping) else {}
 
@@ -73,7 +73,7 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
 
 
 def _parameters(given: Mapping[str, Any]) -> str:
-    """In words; groups of parameters, such as those of an overlay below, come last."""
+    """Return parameters in words; groups of parameters, such as those of an overlay below, come last."""
     in_order = sorted(given.items(), key=lambda parameter: isinstance(parameter[1], Mapping))
     return ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in in_order)
 
@@ -152,7 +152,7 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value of an experiment in words."""
+    """Return a value of an experiment in words."""
     if isinstance(value, Mapping):
         return f"({_parameters(value)})"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a report shows of a run: the figures and sections of its workloads, of Trellis, and of packages."""
+"""The content of a report: the figures and sections of the run's workloads, of Trellis, and of packages."""
 
 from __future__ import annotations
 
@@ -31,22 +31,24 @@ class DrawnSection:
     title: str
     short: str
     blocks: list[tuple[str, list[Any]]]
-    """What a template draws: "text", "rows", "charts" or "drawing", and those that follow each other."""
+    """The blocks that a template draws: "text", "rows", "charts" or "drawing", and those that follow each
+    other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown of a run beside its measures and claims."""
+    """The content that is shown of a run beside its measures and claims."""
 
     setting: list[SettingLine]
     charts: dict[Part, list[Chart]]
     sections: list[DrawnSection] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
-    """What packages bring and could not be shown."""
+    """Reports of what packages bring and could not be shown."""
 
     @classmethod
     def by(cls, results: Results) -> Shown:
-        """All that is known for this run. What fails of a package is told, and the rest is shown."""
+        """Return all that is known for this run. What fails of a package is reported, and the rest
+        is shown."""
         known, troubles = named(results.summary.get("workloads") or own())
         setting = list(dict.fromkeys(line for kind in known for line in kind.analysis.setting))
         shown = cls(setting, {}, troubles=troubles)
@@ -86,7 +88,7 @@ class Shown:
 
 
 def _once(every: Iterable[Brought[T]]) -> list[Brought[T]]:
-    """Those of several kinds of workload, and those that a kind and an entry point have, are there once."""
+    """Return each once, also if several kinds of workload have it, or a kind and an entry point."""
     found: dict[T, Brought[T]] = {}
     for one in every:
         found.setdefault(one.item, one)
@@ -94,7 +96,8 @@ def _once(every: Iterable[Brought[T]]) -> list[Brought[T]]:
 
 
 def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Figure]]:
-    """Peers that are up, those of kinds of workload, maintenance traffic, and those of packages."""
+    """Return peers that are up, the figures of kinds of workload, maintenance traffic, and those of
+    packages."""
     of_packages, refused = brought("figures", Figure)
     troubles += refused
     found = [
@@ -122,7 +125,7 @@ def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Se
 
 
 def _arranged(blocks: Sequence[Block]) -> list[tuple[str, list[Any]]]:
-    """Blocks with their kinds, those of a kind that follow each other together. Raises Unfit."""
+    """Return blocks with their kinds; successive blocks of one kind are together. Raises Unfit."""
     for block in blocks:
         if type(block) not in _BLOCKS:
             raise Unfit(f"it gives a {type(block).__name__}, which is no text, table, chart or drawing")

@@ -1,8 +1,8 @@
-"""When peers were not up as planned, because their hosts had died.
+"""Absences: the times when peers were not up as planned, because their hosts had died.
 
-What was to reach such a peer in that time neither counts as missed nor as received: `sessions` leaves it out
-of what is expected. Lookups that it began or was to get are judged here. What others missed, because it
-handed on nothing, counts: a system has to bear crashes.
+What such a peer should have received in that time counts neither as missed nor as received: `sessions` leaves
+it out of what is expected. Lookups that it began or should have received are judged here. What others missed,
+because the peer forwarded nothing, counts: a system has to bear crashes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Tables = Mapping[str, DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Peers of one host that were away together. Times are seconds of trial time."""
+    """The absence of peers of one host that were away together. Times are seconds of trial time."""
 
     host: str
     peers: int
     from_s: float
     until_s: float
     back: int
-    """How many of them joined again."""
+    """The number of these peers that joined again."""
 
 
 def listed(tables: Tables) -> dict[str, list[Absence]]:
-    """The absences of each trial by time, those of a host's peers in one."""
+    """Return the absences of each trial by time; the peers of a host share one."""
     rows = (
         tables["absences"]
         .groupBy("trial", "host", F.round("from_s", 3).alias("from_s"))
@@ -49,7 +49,8 @@ def listed(tables: Tables) -> dict[str, list[Absence]]:
 
 
 def absences(tables: Tables) -> DataFrame:
-    """The table of that name: from a host's last record until its peers joined again, or were to leave."""
+    """Return the rows of the table `absences`: from a host's last record until its peers joined again, or
+    were to leave."""
     again_s = F.lead("start_s").over(Window.partitionBy("trial", "peer", "session").orderBy("start_s"))
     planned_s = F.least("planned_end_s", "trial_end_s")
     return (

@@ -196,7 +196,7 @@ def build_tables(
     """Write all tables of these trials, which have a plan and telemetry, and return them by name.
 
     What the run's tables held before is replaced. `stages` are told of the two that this takes, `found` gets
-    how much telemetry there was, `troubles` what of packages could not be had.
+    how much telemetry there was, `troubles` reports of what packages bring and could not be used.
     """
     stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
@@ -219,7 +219,7 @@ def build_tables(
 def _write(
     spark: SparkSession, records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]
 ) -> None:
-    """All that comes after the telemetry. A table that only some workloads have is empty without them."""
+    """Write all tables after the telemetry. A table that only some workloads have is empty without them."""
     write = making.write
     write("operations", lambda: _operations(making["hops"]), "at_s", "trace")
     write("counters", lambda: peers.counters(making), "peer", *_MESSAGE)
@@ -247,7 +247,8 @@ def _write(
 
 
 def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]) -> None:
-    """Who was to get events without a topic, as the kinds of workload say that publish such."""
+    """Write the table `interests`, of events without a topic, from the kinds of workload that
+    publish such."""
     parts = []
     for kind in known:
         those = [record for record in records if record.serves == kind.name]
@@ -265,7 +266,7 @@ def write_telemetry(
 ) -> list[Found]:
     """Write hops and points in one pass over each signal's files, and what could not be read of them.
 
-    Gives how much was found.
+    Returns how much was found.
     """
     observed = []
 
@@ -329,7 +330,7 @@ def write_telemetry(
 
 
 def _operations(hops: DataFrame) -> DataFrame:
-    """One row a trace whose root is an operation; a delivery alone is none."""
+    """Return one row a trace whose root is an operation; a delivery alone is none."""
     keys = ["trial", "trace"]
     caused = (
         hops.where("sender is not null")

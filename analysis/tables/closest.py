@@ -1,4 +1,4 @@
-"""Who was the closest to a key, of the peers that were at home for some time."""
+"""The closest peer to a key, among the peers that were up at a place for some time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Ranks = npt.NDArray[np.int64]
 
 
 class Homes:
-    """The places at which peers were, in the order of their identifiers, and when each peer was there."""
+    """The places at which peers were, in the order of their identifiers, and the times when each peer was
+    there."""
 
     def __init__(self, homes: Iterable[Home], metric: str, bits: int) -> None:
-        """`metric` is the name of one of `SPACES`, `bits` the length of identifiers and keys.
+        """Sort the homes. `metric` is the name of one of `SPACES`, `bits` the length of identifiers and keys.
 
         Homes of one peer at one identifier do not overlap. Raises ValueError for another metric.
         """
@@ -28,7 +29,7 @@ class Homes:
         self.space = SPACES[metric](bits)
         found = sorted(homes)
         self.places = sorted({(home.identifier, home.peer) for home in found})
-        """(identifier, peer); the rank of a place is its number here."""
+        """The places as (identifier, peer); the rank of a place is its number here."""
         self._identifiers = [identifier for identifier, _ in self.places]
         rank_of = {place: rank for rank, place in enumerate(self.places)}
         self._rank: Ranks = np.array([rank_of[home.identifier, home.peer] for home in found], np.int64)
@@ -36,10 +37,11 @@ class Homes:
         self._until: Numbers = np.array([home.until_s for home in found], np.float64)
         self._span = float(self._until.max(initial=0.0)) + 1
         self._begin: Numbers = self._rank * self._span + since
-        """Ascending over all homes: those of one place lie between two multiples of the span."""
+        """The beginnings of homes, ascending: those of one place lie between two multiples of the span."""
 
     def closest(self, keys: Sequence[int], since: Numbers, until: Numbers) -> list[tuple[int, int] | None]:
-        """For each key the closest (identifier, peer) of those that were there from `since` to `until`."""
+        """Return for each key the closest (identifier, peer) of those that were there from `since` to
+        `until`."""
         if isinstance(self.space, Ring | ClockwiseRing):
             ranks = self._on_ring(keys, since, until)
         else:
@@ -48,7 +50,7 @@ class Homes:
         return [self.places[rank] if rank >= 0 else None for rank in ranks]
 
     def _on_ring(self, keys: Sequence[int], since: Numbers, until: Numbers) -> list[int]:
-        """The first peer that was there above each key, or also below it if both ways count."""
+        """Return the first peer that was there above each key, or also below it if both directions count."""
         places = np.array([bisect_left(self._identifiers, key) for key in keys], np.int64)
         above = self._first_there(places, 1, since, until)
         if isinstance(self.space, ClockwiseRing):
@@ -61,7 +63,8 @@ class Homes:
         return min(ranks, key=lambda rank: self.space.distance(self._identifiers[rank], key))
 
     def _by_prefix(self, key: int, since: float, until: float) -> int:
-        """The closest by exclusive or: whoever shares a longer prefix with the key is closer to it."""
+        """Return the closest by exclusive or: a peer that shares a longer prefix with the key is closer to
+        it."""
         for bits in range(max(self.space.bits - len(self.places).bit_length(), 0), self.space.bits + 1):
             low = key >> bits << bits
             ends = (bisect_left(self._identifiers, end) for end in (low, low + (1 << bits)))
@@ -72,7 +75,7 @@ class Homes:
         return -1
 
     def _first_there(self, places: Ranks, step: int, since: Numbers, until: Numbers) -> Ranks:
-        """From each place in one direction: the rank of the first peer that was there, or -1."""
+        """Return, from each place in one direction, the rank of the first peer that was there, or -1."""
         found = np.full(len(places), -1)
         rest = np.arange(len(places))
         for passed in range(len(self.places)):
@@ -85,7 +88,7 @@ class Homes:
         return found
 
     def _there(self, rank: Ranks, since: Numbers | float, until: Numbers | float) -> npt.NDArray[np.bool_]:
-        """Whether the last home at each place that began by `since` went on until after `until`."""
+        """Return whether the last home at each place that began by `since` lasted until after `until`."""
         if not len(rank):
             return np.zeros(0, np.bool_)
         last = np.searchsorted(self._begin, rank * self._span + np.minimum(since, self._span), "right") - 1

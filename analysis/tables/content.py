@@ -1,9 +1,8 @@
-"""Who is interested in events that have values of attributes instead of a topic.
+"""Interests in events that have values of attributes instead of a topic.
 
-A subscription matches an event if the event has each attribute that the subscription names, with a value
-in the closed range or in the set. The join of all subscriptions with all events is done by numpy, some
-events at a time: as a join of rows it would be a quarter of a billion comparisons for 25,000 subscriptions
-and 10,000 events.
+A subscription matches an event if the event has each attribute that the subscription names, with a value in
+the closed range or in the set. numpy joins all subscriptions with all events, some events at a time: a join
+of rows would make a quarter of a billion comparisons for 25,000 subscriptions and 10,000 events.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from pyspark.sql import functions as F
 from analysis.tables.deliveries import JOIN_GRACE_S, LEAVE_GRACE_S, MARGIN_S, published
 
 _PARTS = 8
-"""Of a trial's events, each for one task."""
+"""The number of parts of a trial's events, each for one task."""
 _EVENTS_AT_ONCE = 128
 INTERESTS = "trial string, event int, peer int, expected boolean"
-"""Columns of the table."""
+"""The columns of the table."""
 
 Tables = Mapping[str, DataFrame]
 Booleans = npt.NDArray[np.bool_]
@@ -32,7 +31,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 def interests(tables: Tables, publications: DataFrame) -> DataFrame:
-    """The table of that name; `publications` is the plan's."""
+    """Return the rows of the table `interests`; `publications` is the plan's."""
     events = (
         publications.where("attributes is not null")
         .select("trial", "event", "attributes")
@@ -58,7 +57,7 @@ def interests(tables: Tables, publications: DataFrame) -> DataFrame:
 
 
 def match(events: pa.Table, subscriptions: pa.Table) -> pa.Table:
-    """The interests of some events of one trial.
+    """Return the interests of some events of one trial.
 
     `events` has trial, event, published_s, trial_end_s and attributes, `subscriptions` peer, ranges, start_s,
     end_s and the sessions of the peer.
@@ -95,13 +94,14 @@ class _Subscriptions:
     low: Numbers
     high: Numbers
     unnamed: Booleans
-    """Where a subscription says nothing of an attribute."""
+    """Whether a subscription says nothing of an attribute."""
     sets: dict[int, tuple[Booleans, dict[float, npt.NDArray[np.int64]]]]
-    """By attribute: the subscriptions that name a set of its values, and by value those whose set has it."""
+    """For each attribute, the subscriptions that name a set of its values, and for each value those whose set
+    has it."""
     asked_s: Numbers
     given_up_s: Numbers
     peers: npt.NDArray[np.int32]
-    """Each once; its subscriptions begin at `first`, its sessions at `first_session`."""
+    """The peers, each once; its subscriptions begin at `first`, its sessions at `first_session`."""
     first: npt.NDArray[np.intp]
     start_s: Numbers
     end_s: Numbers
@@ -141,7 +141,8 @@ class _Subscriptions:
         )
 
     def match(self, values: Numbers, published_s: Numbers, trial_end_s: float) -> tuple[Booleans, Booleans]:
-        """For each event (row) and peer (column): whether it is interested, and whether it is to get it.
+        """Return for each event (row) and peer (column) whether it is interested, and whether it should get
+        the event.
 
         `values` has a row for each attribute and a column for each event, NaN where the event lacks it.
         """
@@ -166,7 +167,7 @@ class _Subscriptions:
 def _members(
     rows: npt.NDArray[np.int64], values: pa.ListArray, subscriptions: int
 ) -> tuple[Booleans, dict[float, npt.NDArray[np.int64]]]:
-    """Which subscriptions name a set of values of an attribute, and those that have each value in it.
+    """Return which subscriptions name a set of values of an attribute, and those that have each value in it.
 
     `values` has the sets of the subscriptions `rows`, null for a range.
     """
@@ -180,7 +181,7 @@ def _members(
 
 
 def _values(events: pa.Table, names: list[str]) -> Numbers:
-    """A row for each attribute in `names`, a column for each event."""
+    """Return a row for each attribute in `names`, with a column for each event."""
     values = np.full((len(names), events.num_rows), np.nan)
     for name, rows, parts in _by_attribute(events["attributes"]):
         if name in names:
@@ -189,7 +190,7 @@ def _values(events: pa.Table, names: list[str]) -> Numbers:
 
 
 def _by_attribute(column: pa.ChunkedArray) -> Iterator[tuple[str, npt.NDArray[np.int64], pa.StructArray]]:
-    """Each attribute that occurs in lists of structs: its name, in which lists, and the structs."""
+    """Yield each attribute that occurs in lists of structs: its name, in which lists, and the structs."""
     lists = column.combine_chunks()
     rows, parts = pc.list_parent_indices(lists), lists.flatten()
     names = pc.struct_field(parts, "attribute")

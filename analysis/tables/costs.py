@@ -1,4 +1,4 @@
-"""What operations cost the peers that send their messages: "contributes" is Li's word (section 4.3.1)."""
+"""Costs of operations to the peers that send their messages: "contributes" is Li's word (section 4.3.1)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from emulator.telemetry import names
 
 Tables = Mapping[str, DataFrame]
 KINDS = ("installing", "publishing", "matching")
-"""What is charged: subscribing, publishing, and publishing without the messages that carry the event.
+"""The kinds of cost: subscribing, publishing, and publishing without the messages that carry the event.
 
-Recovering an event belongs to publishing it.
+The recovery of an event belongs to publishing it.
 """
 
 _CHARGED = (*KINDS, "inserting")
@@ -23,11 +23,11 @@ _INSERTING = ("ProbeSub", "InsertSub", "LeafUpdate", "TransferSub", "Routed")
 routes all but InsertSub in an envelope, which counts too, at each hop."""
 
 COSTS = "trial string, peer int, " + ", ".join(f"{kind} double" for kind in _CHARGED)
-"""Columns of the table."""
+"""The columns of the table."""
 
 
 def operation_traffic(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `operation_traffic`."""
     operations = tables["operations"].join(tables["trials"], "trial").select("trial", "trace", "operation")
     return (
         tables["hops"]
@@ -40,7 +40,7 @@ def operation_traffic(tables: Tables) -> DataFrame:
 
 
 def costs(tables: Tables) -> DataFrame:
-    """The table of that name: a peer that sent nothing is charged nothing."""
+    """Return the rows of the table `costs`: a peer that sent nothing has no cost."""
     publishing = F.col("operation").isin("publish", names.RECOVERY)
     charged = {
         "installing": F.col("operation") == "subscribe",

@@ -1,4 +1,5 @@
-"""Who was to get each event, who got it, and who handled it for others."""
+"""Deliveries of events: which peers should have got each event, which got it, and which handled it for
+others."""
 
 from __future__ import annotations
 
@@ -11,18 +12,20 @@ from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 from analysis.tables.roles import with_role
 
 JOIN_GRACE_S = 10.0
-"""An event counts for a peer that joined, or subscribed while up, this long before (Vitis, IV.F)."""
+"""The seconds by which a peer must have joined, or subscribed while up, before an event that counts (Vitis,
+IV.F)."""
 LEAVE_GRACE_S = 5.0
-"""An event does not count for a peer that left, or unsubscribed, sooner than this after it."""
+"""The seconds for which a peer must stay, and stay subscribed, after an event that counts."""
 MARGIN_S = 1e-6
-"""What rounding may have moved a time by."""
+"""The seconds by which rounding may have moved a time."""
 
 Tables = Mapping[str, DataFrame]
 _KEY = ["trial", "event", "peer"]
 
 
 def published(tables: Tables) -> DataFrame:
-    """One row for each event that was published: trial, trace, event, topic, publisher, published_s."""
+    """Return one row for each event that was published: trial, trace, event, topic, publisher,
+    published_s."""
     return (
         tables["operations"]
         .where("operation = 'publish'")
@@ -38,10 +41,10 @@ def published(tables: Tables) -> DataFrame:
 
 
 def events(tables: Tables) -> DataFrame:
-    """trial, event, topic, publisher, published_s: one row for each event of the plans.
+    """Return one row for each event of the plans: trial, event, topic, publisher, published_s.
 
-    If the publication itself is not in the telemetry, because its host died, the planned time stands for it:
-    what came of the event is still told.
+    If the publication itself is not in the telemetry, because its host died, the planned time stands for it,
+    so that what became of the event is still told.
     """
     told = published(tables).groupBy("trial", "event").agg(F.min("published_s").alias("told_s"))
     planned = tables["publications"].select(
@@ -54,12 +57,12 @@ def events(tables: Tables) -> DataFrame:
 
 
 def handled(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `handled`.
 
     A message is about the event that its span names, else about the one that its trace publishes. A delivery
-    is about the event that it names, in whatever trace it is. A span says whether its peer asked for the
-    topic; of events without a topic `interests` tells, and of a message in the trace of no publication,
-    whether the peer was given the event.
+    is about the event that it names, in whatever trace it is. A span says whether its peer was subscribed to
+    the topic; for events without a topic `interests` says so, and for a message in the trace of no
+    publication, whether the peer delivered the event.
     """
     is_message = F.col("sender").isNotNull()
     is_copy = is_message & (F.col("kind") == EVENT)
@@ -114,11 +117,11 @@ def handled(tables: Tables) -> DataFrame:
 
 
 def due(tables: Tables) -> DataFrame:
-    """Each event with each other peer that was subscribed and up then, and long enough after it.
+    """Return each event with each other peer that was subscribed and up then, and long enough after it.
 
-    trial, event, peer, since_join_s: from the peer's last join to the publication, however short. A peer
-    that subscribed after its join had done so `JOIN_GRACE_S` before. A server may have subscribed for several
-    of its clients: the event is due to it once.
+    The columns are trial, event, peer, since_join_s: from the peer's last join to the publication, however
+    short. A peer that subscribed after its join had done so `JOIN_GRACE_S` before. A server may have
+    subscribed for several of its clients: the event is due to it once.
     """
     at = F.col("published_s")
     stays_until = F.least(at + LEAVE_GRACE_S, F.col("trial_end_s") - MARGIN_S)
@@ -141,7 +144,7 @@ def due(tables: Tables) -> DataFrame:
 
 
 def _expected(tables: Tables) -> DataFrame:
-    """Where an event counts: it was due to the peer, which had joined long enough before it."""
+    """Return where an event counts: it was due to the peer, which had joined long enough before it."""
     return (
         due(tables)
         .where(F.col("since_join_s") >= JOIN_GRACE_S - MARGIN_S)
@@ -152,7 +155,7 @@ def _expected(tables: Tables) -> DataFrame:
 
 
 def deliveries(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `deliveries`."""
     got = (
         tables["handled"]
         .where("delivered_s is not null or copies > unwanted_copies")
@@ -179,7 +182,7 @@ def deliveries(tables: Tables) -> DataFrame:
 
 
 def relays(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `relays`."""
     return (
         tables["handled"]
         .where("unwanted_messages > 0")

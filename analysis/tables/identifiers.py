@@ -1,4 +1,4 @@
-"""Which identifiers peers had in the overlays that they were part of, as they told."""
+"""The identifiers that peers had in their overlays, as they told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from emulator.telemetry import names
 
 CLOCK_SLACK_S = 1.0
-"""A peer may seem to take an identifier this long before its session begins: its host's clock drifted."""
+"""The seconds by which a peer may seem to take an identifier before its session: its host's clock drifted."""
 
 Tables = Mapping[str, DataFrame]
 
@@ -27,7 +27,7 @@ class Home(NamedTuple):
 
 
 def identifiers(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `identifiers`."""
     return (
         tables["points"]
         .where(F.col("name") == names.TAKEN_IDENTIFIER)
@@ -40,7 +40,7 @@ def identifiers(tables: Tables) -> DataFrame:
 def homes(
     taken: Iterable[tuple[int, float, int]], sessions: Iterable[tuple[int, float, float]]
 ) -> Iterator[Home]:
-    """Where each peer was.
+    """Yield where each peer was.
 
     `taken` has (peer, at_s, identifier), `sessions` (peer, start_s, end_s). A peer keeps an identifier until
     it takes the next one or its session ends. A peer is nowhere in a session in which it took none.

@@ -1,4 +1,4 @@
-"""What became of each subscription that was made while its peer was up."""
+"""Installations: the fate of each subscription that was made while its peer was up."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ PIECES = (
     "delay_ms double"
 )
 BEFORE_S = 5.0
-"""A subscription may take this long to be stored."""
+"""The seconds that a subscription may take to be stored."""
 
 Tables = Mapping[str, DataFrame]
 INSTALLATIONS = (
     "trial string, interest int, peer int, asked_s double, counted boolean, installed_s double, "
     "delay_ms double, hops int, messages bigint, bytes bigint"
 )
-"""Columns of the table."""
+"""The columns of the table."""
 
 
 def installations(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `installations`.
 
-    A system may store a subscription in parts: it is in force when the last of them has arrived. A peer
-    that is still joining acts on its subscriptions at the end of that, in its join's trace: they do not
-    count. Neither do those of all peers that were made while a host died (`_spoilt`).
+    A system may store a subscription in parts: it is in force when the last of them has arrived. A peer that
+    is still joining acts on its subscriptions at the end of that, in its join's trace: they do not count.
+    Neither do those of all peers that were made while a host died (`_spoilt`).
     """
     asked = (
         tables["operations"]
@@ -56,10 +56,10 @@ def installations(tables: Tables) -> DataFrame:
 
 
 def pieces(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `pieces`.
 
-    A part is installed for its subscriber when the answer to its storing has come back, or when it is
-    stored, if nobody answers. Of a subscription that nobody stored there is one row, without a delay.
+    A part is installed for its subscriber when the answer to its storing has come back, or when it is stored,
+    if no answer is sent. A subscription that no peer stored has one row, without a delay.
     """
     counted = tables["installations"].where("counted").select("trial", "interest", "peer", "asked_s")
     operations = (
@@ -89,9 +89,10 @@ def pieces(tables: Tables) -> DataFrame:
 
 
 def _spoilt(tables: Tables, asked: DataFrame) -> DataFrame:
-    """trial, trace, spoilt: subscriptions that may have been stored at a host of which nothing is known.
+    """Return subscriptions that may have been stored at a host of which nothing is known: trial, trace,
+    spoilt.
 
-    Where a subscription was to be stored is not known. So all are left out, whatever became of them, that
+    It is not known where a subscription was to be stored. So all are left out, whatever became of them, that
     began from `BEFORE_S` before a host's last record until it would have written the next one.
     """
     windows = (

@@ -1,4 +1,4 @@
-"""What became of each lookup, and whether it ended at the right peer."""
+"""The fate of each lookup, and whether it ended at the right peer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from emulator.network.links import Network
 from emulator.network.spec import NetworkSpec
 
 ESTABLISHED_S = 10.0
-"""A peer must be found if it was at home this long before the lookup began, or since the join phase."""
+"""The seconds before a lookup from which on a peer must have been at home to be found, if not since the join
+phase."""
 LATE_S = 5.0
-"""A lookup does not count if it began later than this before the trial's end."""
+"""The seconds before the trial's end after which a lookup that begins does not count."""
 
 Tables = Mapping[str, DataFrame]
 Numbers = npt.NDArray[np.float64]
@@ -52,13 +53,13 @@ LOOKUPS = (
     "trial string, lookup int, origin int, key binary, at_s double, counted boolean, delivered boolean, "
     "peer int, hops int, delay_ms double, copies bigint, right boolean, closest int, direct_ms double"
 )
-"""Columns of the table."""
+"""The columns of the table."""
 
 
 def lookups(
     tables: Tables, planned: DataFrame, peers: DataFrame, records: Sequence[TrialRecord]
 ) -> DataFrame:
-    """The table of that name, from the plan's lookups and peers and from what the telemetry tells."""
+    """Return the rows of the table `lookups`, from the plan's lookups and peers and from the telemetry."""
     keys = ["trial", "lookup"]
     issued = (
         tables["operations"]
@@ -104,7 +105,7 @@ def _away(tables: Tables) -> DataFrame:
 
 
 def _of_overlay(tables: Tables) -> DataFrame:
-    """The identifiers that peers took in the overlay that looked keys up.
+    """Return the identifiers that peers took in the overlay that looked keys up.
 
     Where peers are part of several overlays, it is the one on whose channel most messages of lookups ran.
     """
@@ -120,7 +121,7 @@ def _of_overlay(tables: Tables) -> DataFrame:
 
 
 def _messages_by_channel(tables: Tables, trials: list[str]) -> dict[tuple[str, str], int]:
-    """How many messages of lookups were sent: (trial, channel) -> number."""
+    """Return how many messages of lookups were sent: (trial, channel) -> number."""
     issued = tables["operations"].where("operation = 'lookup'").select("trial", "trace")
     counted = (
         tables["hops"]
@@ -145,7 +146,7 @@ def _judge_by(
 
 
 def _locations(told: pa.Table) -> list[int]:
-    """A row of the latency matrix for each peer."""
+    """Return a row of the latency matrix for each peer."""
     planned = told.filter(pc.is_valid(told["location"])).sort_by("peer")
     assert planned["peer"][-1].as_py() == planned.num_rows - 1, "the plan's peers are 0, 1, ..."
     locations: list[int] = planned["location"].to_pylist()
@@ -153,7 +154,7 @@ def _locations(told: pa.Table) -> list[int]:
 
 
 def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
-    """The rows of the table `lookups` of one trial.
+    """Return the rows of the table `lookups` of one trial.
 
     `found` has a row for each lookup. `told` has rows of sessions (peer, start_s, end_s), of identifiers
     (peer, taken_s, identifier, space) and of absences (peer, away_s, back_s), with nulls in the columns of
@@ -198,11 +199,11 @@ def _spoilt(
     times: tuple[Numbers, Numbers],
     origins: Sequence[int],
 ) -> Booleans:
-    """Lookups that nobody can judge: by peers whose hosts died, or for keys that were theirs.
+    """Return which lookups cannot be judged: those by peers whose hosts died, or for keys that were theirs.
 
-    What such a host did last was not recorded. A lookup is left out, whatever became of it, if it began
-    from `LATE_S` before the absence of its origin, or of the peer that would have been the closest, until
-    that peer was back. `times` are when a peer had to be there for each lookup, and when it began.
+    What such a host did last was not recorded. A lookup is left out, whatever became of it, if it began from
+    `LATE_S` before the absence of its origin, or of the peer that would have been the closest, until that
+    peer was back. `times` has, for each lookup, since when a peer had to be there, and when the lookup began.
     """
     established, at_s = times
     away: dict[int, list[tuple[float, float]]] = {}
@@ -236,15 +237,15 @@ class _Taken:
         self.metric = min(metrics, default=Ring.name)
         rows = _rows(told, "taken_s", "identifier")
         self.rows = sorted((peer, at_s, int(identifier, 16)) for peer, at_s, identifier in rows)
-        """(peer, at_s, identifier)"""
+        """The rows (peer, at_s, identifier) in order."""
 
     def at(self, peer: int, at_s: float) -> int | None:
-        """The identifier that the peer had then, or None if it had told none."""
+        """Return the identifier that the peer had then, or None if it had told none."""
         last = bisect_right(self.rows, (peer, at_s, math.inf)) - 1
         return self.rows[last][2] if last >= 0 and self.rows[last][0] == peer else None
 
 
 def _rows(told: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
-    """The peer and these columns of the rows that have them."""
+    """Return the peer and these columns of the rows that have them."""
     rows = told.filter(pc.is_valid(told[columns[0]]))
     return list(zip(*(rows[name].to_pylist() for name in ("peer", *columns)), strict=True))

@@ -1,4 +1,4 @@
-"""What protocols said of themselves: observations, and what they declare of their gauges."""
+"""Reports of protocols about themselves: observations, and the descriptions of their gauges."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ Declared = tuple[str, str, str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """A number that a component gave as NaN or infinity: it was not measured."""
+    """A number that a component gave as NaN or infinity, which means that it was not measured."""
 
     what: str
-    """"gauge" or "observation"."""
+    """The kind of number: "gauge" or "observation"."""
     channel: str
-    """Of the component; empty for the system as a whole."""
+    """The channel of the component; empty for the system as a whole."""
     name: str
     times: int
     of: int
-    """How often it was told in all."""
+    """The number of times that it was reported in all."""
 
 
 def finite(column: str) -> Column:
-    """The value, or null for NaN and infinity."""
+    """Return the value, or null for NaN and infinity."""
     return F.when(F.abs(F.col(column)) < float("inf"), F.col(column))
 
 
 def observations(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
-    """The table of that name, read from the spans of these trials."""
+    """Return the rows of the table `observations`, read from the spans of these trials."""
     spans = read_otlp(spark, records, "traces").where("loss is null and observed is not null")
     within = F.col("parent").isNotNull()
     return corrected_spans(spark, spans, records).select(
@@ -56,7 +56,8 @@ def observations(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
 
 
 def declared_rows(points: Iterable[Sequence[str]]) -> list[Declared]:
-    """Rows of `GAUGES`, of what points of gauges tell of themselves. A gauge that is sampled has one row."""
+    """Return rows of `GAUGES`, from the descriptions in points of gauges. A gauge that is sampled has one
+    row."""
     found: set[Declared] = set()
     for trial, channel, name, unit, text, better in points:
         for prefix in (names.STATE, names.SAMPLE):
@@ -67,9 +68,10 @@ def declared_rows(points: Iterable[Sequence[str]]) -> list[Declared]:
 
 
 def gauges(tables: Tables) -> dict[str, Gauge]:
-    """What components declare of their gauges, by the name of the measure without its prefix.
+    """Return the descriptions of gauges, by the name of the measure without its prefix.
 
-    What systems declare differently is left out: one line of the report would stand for both.
+    A gauge that systems describe differently is left out, because one line of the report would stand for
+    both.
     """
     found: dict[str, set[Gauge]] = {}
     for row in tables["gauges"].collect():
@@ -81,7 +83,7 @@ def gauges(tables: Tables) -> dict[str, Gauge]:
 
 
 def unmeasured(tables: Tables) -> DataFrame:
-    """One row for each gauge and observation that was told as NaN or infinity."""
+    """Return one row for each gauge and observation that was reported as NaN or infinity."""
     both = [
         tables[table].select("trial", F.lit(what).alias("what"), "channel", "name", "value")
         for table, what in (("states", "gauge"), ("observations", "observation"))
@@ -96,12 +98,12 @@ def unmeasured(tables: Tables) -> DataFrame:
 
 
 def no_unmeasured(spark: SparkSession) -> DataFrame:
-    """The same where there are none, at no cost."""
+    """Return the rows of `unmeasured` for trials without any, at no cost."""
     return spark.createDataFrame([], _UNMEASURED).where("false")
 
 
 def listed_unmeasured(tables: Tables) -> dict[str, list[Unmeasured]]:
-    """Them by trial, in the order of kind, channel and name."""
+    """Return the unmeasured numbers by trial, in the order of kind, channel and name."""
     found: dict[str, list[Unmeasured]] = {}
     for row in sorted(tables["unmeasured"].collect()):
         found.setdefault(row.trial, []).append(Unmeasured(row.what, row.channel, row.name, row.times, row.of))

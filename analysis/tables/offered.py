@@ -1,4 +1,4 @@
-"""Which tables kinds of workload and packages bring, and of which trials each is."""
+"""The tables that kinds of workload and packages bring, and the trials that each covers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from analysis.contract.workload_kinds import Kind
 from analysis.tables.parquet import TablesInMaking
 
 _LATER = ("series", "delay_cdf")
-"""Names that are taken though those tables are made last."""
+"""The names that are taken though those tables are made last."""
 Offered = tuple[Brought[Table], list[TrialRecord]]
 
 
 def of_kinds(
     known: Sequence[Kind], records: Sequence[TrialRecord], making: TablesInMaking
 ) -> Iterator[Offered]:
-    """The tables of kinds of workload, each once, with the trials of the kinds that have it."""
+    """Yield the tables of kinds of workload, each once, with the trials of the kinds that have it."""
     found: dict[Table, tuple[Kind, list[str]]] = {}
     for kind in known:
         for table in kind.analysis.tables:
@@ -33,7 +33,7 @@ def of_kinds(
 
 
 def of_packages(records: Sequence[TrialRecord], making: TablesInMaking) -> Iterator[Offered]:
-    """The tables that packages bring by entry points, each with its trials, if there are any."""
+    """Yield the tables that packages bring by entry points, each with its trials, if there are any."""
     found, refused = brought("tables", Table)
     making.troubles += refused
     taken = dict.fromkeys(making, "")
@@ -44,7 +44,7 @@ def of_packages(records: Sequence[TrialRecord], making: TablesInMaking) -> Itera
 
 
 def _free(mine: Brought[Table], taken: dict[str, str], making: TablesInMaking) -> bool:
-    """Whether nobody has the table's name; takes it."""
+    """Return whether the table's name is free, and take it."""
     name = mine.item.name
     if name in taken:
         who = f"the package {taken[name]} has" if taken[name] else "this run has already"

@@ -1,4 +1,5 @@
-"""Tables as Parquet files with the same rows in the same order whenever they are made from the same."""
+"""Tables as Parquet files, which have the same rows in the same order whenever they are made from the same
+data."""
 
 from __future__ import annotations
 
@@ -19,23 +20,23 @@ from analysis.tables.telemetry import read_plan
 from emulator.experiment.run.directory import RunDirectory
 
 _TABLES_AT_ONCE = 4
-"""The last step of each keeps one core busy; some wait for others."""
+"""The number of tables that are written at once: the last step of each keeps one core busy, and some wait."""
 _WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 
 
 def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> DataFrame:
     """Write `tables/<table>/trial=<name>/part-00000.parquet`, sorted by `keys`, which make rows unique.
 
-    Returns the table as it can be read again. Whatever was there before is replaced.
+    Returns the table as it can be read again. An earlier table is replaced.
     """
     return _write(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
 
 
 class TablesInMaking(RunTables):
-    """Tables that are written a few at once. Whoever asks for one waits until it is there.
+    """Tables of which a few are written at once. A request for one waits until it is there.
 
-    The `with` statement ends when all are there. An error in writing one is raised then, and to whoever asks.
-    If one of a package fails, `troubles` gets to know, and the others are made.
+    The `with` statement ends when all are there. An error in writing one is raised then, and to whoever asks
+    for it. If one of a package fails, `troubles` gets a report, and the others are made.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class TablesInMaking(RunTables):
         self._run = run
         self._records = records
         self.troubles: list[Trouble] = [] if troubles is None else troubles
-        """What of packages could not be had."""
+        """Reports of what packages bring and could not be made."""
         self._tables: dict[str, Future[DataFrame]] = {}
         self._of_packages: set[str] = set()
         for name, frame in there.items():
@@ -56,7 +57,7 @@ class TablesInMaking(RunTables):
         self._pool = ThreadPoolExecutor(_TABLES_AT_ONCE, "tables")
 
     def put(self, name: str, frame: DataFrame) -> None:
-        """A table that needs no writing."""
+        """Add a table that needs no writing."""
         self._tables[name] = Future()
         self._tables[name].set_result(frame)
 
@@ -69,7 +70,7 @@ class TablesInMaking(RunTables):
     ) -> None:
         """Have a table made and written, see `write_table`. It may ask for tables that were named before.
 
-        If that fails, it is what `otherwise` makes, which gets the error.
+        If that fails, the table is what `otherwise` makes, which gets the error.
         """
 
         def made() -> DataFrame:
@@ -83,7 +84,7 @@ class TablesInMaking(RunTables):
         self._tables[name] = self._pool.submit(made)
 
     def write_nothing(self, name: str, columns: str) -> None:
-        """A table without rows, of which there is the folder alone."""
+        """Write a table without rows, which is a folder alone."""
         empty = self.spark.createDataFrame([], columns).where("false")
         self.put(name, write_nothing(empty, self._run, name))
 
@@ -110,7 +111,8 @@ class TablesInMaking(RunTables):
         self._tables[table.name] = self._pool.submit(made)
 
     def united(self, parts: Sequence[tuple[Brought[Make], Sequence[TrialRecord]]], columns: str) -> DataFrame:
-        """The rows of several of a kind, each of its trials; of packages, those that can be had."""
+        """Return the rows of several parts, each of its trials; a part of a package that fails is
+        left out."""
         made: DataFrame | None = None
         for part, records in parts:
             try:
@@ -124,7 +126,7 @@ class TablesInMaking(RunTables):
         return self.spark.createDataFrame([], columns).where("false") if made is None else made
 
     def of(self, records: Sequence[TrialRecord]) -> RunTables:
-        """These tables as those see them that are made of some of the trials."""
+        """Return these tables as they are seen by tables that are made of some of the trials."""
         return self if len(records) == len(self._records) else _OfSome(self, records)
 
     @property
@@ -164,7 +166,7 @@ class TablesInMaking(RunTables):
 
 
 class _OfSome(RunTables):
-    """The tables of a run for those that are made of some of its trials."""
+    """The tables of a run, as they are seen by tables that are made of some of its trials."""
 
     def __init__(self, tables: RunTables, records: Sequence[TrialRecord]) -> None:
         self._of_all = tables
@@ -195,7 +197,7 @@ class _OfSome(RunTables):
 
 
 def fitting(frame: DataFrame, schema: str) -> DataFrame:
-    """The columns of the schema, in its types. Raises Unfit if there are others, or none."""
+    """Return the columns of the schema, in its types. Raises Unfit if there are others, or none."""
     if not isinstance(frame, DataFrame):
         raise Unfit(f"it gives a {type(frame).__name__}, not a DataFrame")
     fields = frame.sparkSession.createDataFrame([], schema).schema.fields
@@ -209,7 +211,7 @@ def fitting(frame: DataFrame, schema: str) -> DataFrame:
 
 def write_in_order(run: RunDirectory, spark: SparkSession, **frames: DataFrame) -> dict[str, DataFrame]:
     """Write frames whose partitions hold one trial each: one file a partition, rows as they come."""
-    spark.conf.set(_WRITERS, "1")  # else Spark sorts all rows by trial
+    spark.conf.set(_WRITERS, "1")  # without this Spark sorts all rows by trial
     try:
         with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
             written = {name: pool.submit(_write, frame, run, name) for name, frame in frames.items()}
@@ -239,7 +241,7 @@ def _write(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
 
 
 def _rename_parts(folder: Path) -> None:
-    """Spark's names are random and its checksums repeat them."""
+    """Rename the files, because Spark's names are random, and remove its checksums, which repeat them."""
     for checksum in folder.glob(".*.crc"):
         checksum.unlink()
     for index, part in enumerate(sorted(folder.glob("*.parquet"))):

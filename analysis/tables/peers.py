@@ -1,4 +1,4 @@
-"""What each peer did: its traffic, state and links."""
+"""Tables about each peer: its traffic, state and links."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SAMPLED = "sample"
 
 
 def _moment() -> Column:
-    """Of the two snapshots: the one nearer to the start or to the end of the measure phase."""
+    """Return the moment of a snapshot: the start or the end of the measure phase, whichever is nearer."""
     middle = (F.col("measure_start_s") + F.col("measure_end_s")) / 2
     return F.when(F.col("at_s") < middle, "start").otherwise("end")
 
 
 def _points(tables: Tables, *columns: str) -> DataFrame:
-    """Data points with their moment; `channel` is empty at the root channel."""
+    """Return data points with their moment; `channel` is empty at the root channel."""
     return (
         tables["points"]
         .join(tables["trials"], "trial")
@@ -39,7 +39,7 @@ def _points(tables: Tables, *columns: str) -> DataFrame:
 
 
 def states(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `states`."""
     points = _points(tables, "peer", "channel", "at_s", "name", "value")
     sampled = F.col("name").startswith(names.SAMPLE)
     begin = F.when(sampled, len(names.SAMPLE) + 1).otherwise(len(names.STATE) + 1)
@@ -51,7 +51,7 @@ def states(tables: Tables) -> DataFrame:
 
 
 def links(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `links`."""
     return (
         _points(tables, "peer", "channel", "neighbour", "kind", "at_s", "name")
         .where(F.col("name") == names.LINK)
@@ -60,9 +60,10 @@ def links(tables: Tables) -> DataFrame:
 
 
 def counters(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `counters`.
 
-    Only of hosts that wrote their counters at its end; a host that started in between began at 0.
+    Only hosts that wrote their counters at the end of the phase count; a host that started in between began
+    at 0.
     """
     is_end = F.col("moment") == "end"
     units = {names.PEER_SENT_MESSAGES: "messages", names.PEER_SENT_BYTES: "bytes"}
@@ -83,7 +84,7 @@ def counters(tables: Tables) -> DataFrame:
 
 
 def messages(tables: Tables) -> DataFrame:
-    """The table of that name."""
+    """Return the rows of the table `messages`."""
     return (
         tables["counters"]
         .groupBy("trial", *_MESSAGE)
@@ -92,9 +93,9 @@ def messages(tables: Tables) -> DataFrame:
 
 
 def traffic(tables: Tables) -> DataFrame:
-    """The table of that name.
+    """Return the rows of the table `traffic`.
 
-    A host that dies takes along what its peers had sent since its last record, so they have no counters.
+    What the peers of a host that dies had sent since its last record is lost, so they have no counters.
     """
     begin, end = F.col("measure_start_s"), F.col("measure_end_s")
     within = F.least("end_s", end) - F.greatest("start_s", begin)

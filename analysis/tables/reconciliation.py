@@ -1,7 +1,7 @@
-"""Telemetry that was found against telemetry that was written, as its writers told.
+"""The comparison of telemetry that was found with telemetry that was written, as its writers told.
 
 A host, and the virtual clock, writes a file for each start and signal; a Collector writes one for all hosts.
-So what is compared is named by the file, and in a Collector's by host and start too.
+So a difference names the file, and in a Collector's the host and start too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from emulator.experiment.run.telemetry_totals import Written
 
 _CONTENT = {"traces": "spans", "metrics": "data points"}
 _COLLECTOR = "collector-"
-"""How the names of a Collector's files begin; other files are named after their host and start."""
+"""The prefix of the names of a Collector's files; other files are named after their host and start."""
 _NAMED = 10
 
 
 class Found(NamedTuple):
-    """How many spans, or data points, of one start of a host are in a part of a file."""
+    """The number of spans, or data points, of one start of a host in a part of a file."""
 
     trial: str
     file: str
@@ -30,12 +30,12 @@ class Found(NamedTuple):
     start: int
     amount: int
     signal: str
-    """ "traces" or "metrics"."""
+    """The signal: "traces" or "metrics"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where there is less or more than was written."""
+    """A difference: less or more was found than was written."""
 
     text: str
     missing: int = 0
@@ -43,7 +43,7 @@ class Difference:
 
 
 def reconcile(record: TrialRecord, found: Iterable[Found]) -> list[Check]:
-    """The checks of one trial; not measured if nobody told what was written, as in earlier versions.
+    """Return the checks of one trial; not measured if no writer told what it wrote, as in earlier versions.
 
     A start without a last word may have written more than it told of, and what counts as lost may be there.
     """
@@ -104,7 +104,7 @@ def _differences(
 
 
 def _strangers(record: TrialRecord, written: list[Written]) -> list[str]:
-    """Files of telemetry that have no writer."""
+    """Return files of telemetry that have no writer."""
     by_collector = _has_collector(record)
     known = {_file_of(each, signal, by_collector) for each in written for signal in _CONTENT}
     return sorted(
@@ -132,7 +132,7 @@ def _listed(texts: list[str]) -> str:
 
 
 def told_by(fidelity: dict[str, Any], checks: Iterable[Check]) -> str:
-    """Whose telemetry the measures of a trial are made of, in words, if not of all; else ""."""
+    """Return in words whose telemetry the measures of a trial are made of; "" if it is that of all hosts."""
     hosts = fidelity.get("hosts") or []
     lost = sum(host.get("state") == "lost" for host in hosts)
     parts = [f"the hosts that told: {len(hosts) - lost} of {len(hosts)}"] if lost else []

@@ -1,4 +1,4 @@
-"""What the peers of a trial are, by their plan: most are peers, some publish, relay or serve."""
+"""The roles of the peers of a trial, by their plan: most are peers, some publish, relay or serve."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pyspark.sql import functions as F
 from analysis.contract.trials import TrialRecord
 
 PEER = "peer"
-"""The role of a peer that the plan says nothing of."""
+"""The role of a peer for which the plan gives none."""
 DUTIES = ("relay", "server")
-"""Roles of peers that handle for others what these asked for: that is their duty, and no overhead."""
+"""The roles of peers that handle events which others subscribed to: that is their duty, and no overhead."""
 
 _SCHEMA = pa.schema([("trial", pa.string()), ("peer", pa.int32()), ("role", pa.string())])
 
 
 def has_duty() -> Column:
-    """Whether the peer of a row, whose `role` is known, handles others' events by duty."""
+    """Return whether the peer of a row, whose `role` is known, handles others' events by duty."""
     return F.col("role").isin(*DUTIES)
 
 
 def roles(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
-    """trial, peer, role: one row for each peer that is not just a peer."""
+    """Return one row for each peer with a role of its own: trial, peer, role."""
     parts = [_SCHEMA.empty_table()]
     for record in records:
         file = record.directory.plan / "peers.parquet"
@@ -41,7 +41,7 @@ def roles(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
 
 
 def with_role(frame: DataFrame, roles_of_peers: DataFrame) -> DataFrame:
-    """`frame`, which has trial and peer, with the column `role`."""
+    """Return `frame`, which has trial and peer, with the column `role`."""
     joined = frame.join(roles_of_peers, ["trial", "peer"], "left")
     return joined.withColumn("role", F.coalesce("role", F.lit(PEER)))
 

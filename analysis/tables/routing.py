@@ -1,4 +1,4 @@
-"""What events by content cost the network and the servers."""
+"""Costs of events by content to the network and the servers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ROUTING = (
     "trial string, event int, interested int, copies bigint, uninterested bigint, cost_ms double, "
     "ideal_ms double"
 )
-"""Columns of the table."""
+"""The columns of the table `routing`."""
 SERVERS = (
     "trial string, peer int, events bigint, copies bigint, entries double, searches double, "
     "comparisons double"
 )
-"""Columns of the table."""
+"""The columns of the table `servers`."""
 _IDEAL = pa.schema([("trial", pa.string()), ("event", pa.int32()), ("ideal_ms", pa.float64())])
 
 
 def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecord]) -> DataFrame:
-    """The table of that name; `planned_peers` is the plan's, with locations."""
+    """Return the rows of the table `routing`; `planned_peers` is the plan's, with locations."""
     keys = ["trial", "event"]
     some = tables["trials"].select("trial")
     wanted = tables["interests"].select(*keys, "peer").distinct()
@@ -62,7 +62,7 @@ def routing(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRec
 
 
 def servers(tables: Tables) -> DataFrame:
-    """The table of that name: one row a peer that was up in the measure phase."""
+    """Return the rows of the table `servers`: one row a peer that was up in the measure phase."""
     both = _copies(tables).select("trial", F.explode(F.array("sender", "peer")).alias("peer"))
     copies = both.groupBy("trial", "peer").agg(F.count("*").alias("copies"))
     number = (
@@ -78,7 +78,7 @@ def servers(tables: Tables) -> DataFrame:
             columns.append(end.alias(column))
         else:
             start = F.coalesce(F.sum(F.when(of_it & ~at_end, value)), F.lit(0.0))
-            # A peer that came back meanwhile counts from 0.
+            # The counter of a peer that came back meanwhile starts again from 0.
             columns.append(F.when(end >= start, end - start).otherwise(end).alias(column))
     states = (
         tables["states"].where("channel = '' and moment != 'sample'").groupBy("trial", "peer").agg(*columns)
@@ -96,7 +96,7 @@ def servers(tables: Tables) -> DataFrame:
 
 
 def _copies(tables: Tables) -> DataFrame:
-    """The messages that carry events by content, each with the event that it carries."""
+    """Return the messages that carry events by content, each with the event that it carries."""
     published = tables["operations"].where("operation = 'publish'")
     of_trace = published.select("trial", "trace", F.col("event").alias("published"))
     return (

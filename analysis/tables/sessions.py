@@ -1,4 +1,4 @@
-"""What became of each planned session."""
+"""The fate of each planned session."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _KEY = ["trial", "peer", "session"]
 def sessions(
     spark: SparkSession, planned: DataFrame, tables: Tables, records: list[TrialRecord]
 ) -> DataFrame:
-    """The table of that name, from the plan's sessions and the joins and leaves that happened.
+    """Return the rows of the table `sessions`, from the plan's sessions and the joins and leaves that
+    happened.
 
-    A peer whose host died and came back joins again in the same session, which then has a row for each
-    join. What a host recorded last is taken for the end of its peers' sessions, if nobody told of a leave: a
-    host that is killed tells nothing. What its peers received between its last record and its death is not
-    known, so they cannot be said to have missed it.
+    A peer whose host died and came back joins again in the same session, which then has a row for each join.
+    The last record of a host stands for the end of its peers' sessions, if no leave was recorded: a host that
+    is killed records nothing. What its peers received between its last record and its death is not known, so
+    it cannot count as missed.
     """
     hosts = F.broadcast(host_frame(spark, records))
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
@@ -80,7 +81,7 @@ def sessions(
 
 
 def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -> DataFrame:
-    """trial, host, silences: when each start of a host recorded its last, if it was started again or lost."""
+    """Return the last records of starts of hosts that were started again or lost: trial, host, silences."""
     disturbed = [
         record
         for record in records

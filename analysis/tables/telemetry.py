@@ -23,7 +23,8 @@ _PLAN = {
 
 
 def read_noted(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
-    """The spans or data points of these trials as they were told, and rows with a `loss` or a `tally`.
+    """Return the spans or data points of these trials as they were written, and rows with a `loss` or a
+    `tally`.
 
     `signal` is "traces" or "metrics".
     """
@@ -31,16 +32,16 @@ def read_noted(spark: SparkSession, records: list[TrialRecord], signal: str) -> 
 
 
 def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
-    """The same without the tallies."""
+    """Return the same without the tallies."""
     return read_noted(spark, records, signal).where("tally is null").drop("tally")
 
 
 def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:
-    """`spans` with `sent_s`, `handled_s` and `delay_ms` in place of the hosts' own times.
+    """Return `spans` with `sent_s`, `handled_s` and `delay_ms` in place of the hosts' own times.
 
-    A message was sent by the clock of the sender's host and handled by that of the receiver's. Hosts start
-    on the coordinator's time, whatever their clocks say; how far each clock has drifted since is
-    interpolated between the two measurements of its offset, at the start and the end of the trial.
+    A message was sent by the clock of the sender's host and handled by that of the receiver's. Hosts start on
+    the coordinator's time, whatever their clocks say; the drift of each clock since then is interpolated
+    between the two measurements of its offset, at the start and the end of the trial.
     """
     skewed = [r for r in records if any(_skew(host) for host in r.fidelity.get("hosts", []))]
     sent, handled = F.col("sent_ns"), F.col("handled_ns")
@@ -77,9 +78,9 @@ def _corrected(ns: Column, prefix: str) -> Column:
 
 
 def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:
-    """One table of the plans of these trials, with a column `trial`.
+    """Return one table of the plans of these trials, with a column `trial`.
 
-    Of a table that a kind of workload of a package has drawn, Spark finds the schema out, which takes a job.
+    Spark finds out the schema of a table of a package's kind of workload, which takes a job.
     """
     paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
     folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)

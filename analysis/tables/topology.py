@@ -1,4 +1,4 @@
-"""Cliques and trees as servers had them, beside those of somebody who sees all delays (Kyra, III.A)."""
+"""Cliques and trees as servers had them, beside those made with knowledge of all delays (Kyra, III.A)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 Tables = Mapping[str, DataFrame]
 Rtt = NDArray[np.float64]
 Cells = dict[str, NDArray[Any]]
-"""Columns of rows of one trial and moment."""
+"""The columns of rows of one trial and moment."""
 _LINK = ["trial", "moment", "peer", "neighbour"]
 _TREE = "tree "
-"""Links to parents on trees of servers are of this kind, with the name of the tree behind it."""
+"""The prefix of the kind of links to parents on trees of servers; the name of the tree follows it."""
 CLIQUES = (
     "trial string, moment string, servers int, cliques int, rtt_ms double, hac_cliques int, hac_rtt_ms double"
 )
-"""Columns of the table."""
+"""The columns of the table `cliques`."""
 TREES = (
     "trial string, moment string, tree string, members int, whole boolean, length_ms double, "
     "shortest_ms double"
 )
-"""Columns of the table."""
+"""The columns of the table `trees`."""
 
 
 def cliques(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecord]) -> DataFrame:
-    """The table of that name; `planned_peers` is the plan's, with locations."""
+    """Return the rows of the table `cliques`; `planned_peers` is the plan's, with locations."""
     mates = tables["links"].where("kind = 'mate'").select(*_LINK)
     rows = mates.unionByName(_up(tables, "clique_members"))
     return _by_trial(rows, planned_peers, records, _cliques, CLIQUES)
 
 
 def trees(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecord]) -> DataFrame:
-    """The table of that name: trees of at least two servers."""
+    """Return the rows of the table `trees`: trees of at least two servers."""
     links = (
         tables["links"]
         .where(F.col("kind").startswith(_TREE))
@@ -54,7 +54,7 @@ def trees(tables: Tables, planned_peers: DataFrame, records: Sequence[TrialRecor
 
 
 def _up(tables: Tables, gauge: str) -> DataFrame:
-    """The servers that told of a gauge, each as a link to itself."""
+    """Return the servers that reported a gauge, each as a link to itself."""
     told = (
         tables["states"]
         .where((F.col("name") == gauge) & (F.col("moment") != "sample"))
@@ -70,7 +70,7 @@ _Find = Callable[[Cells, Rtt, TrialRecord], Rows]
 def _by_trial(
     rows: DataFrame, planned_peers: DataFrame, records: Sequence[TrialRecord], find: _Find, columns: str
 ) -> DataFrame:
-    """What `find` gives for the rows of each trial and moment, with the RTTs (s) of its peers."""
+    """Return what `find` returns for the rows of each trial and moment, with the RTTs (s) of its peers."""
     of_trial = {record.name: record for record in records}
     places = planned_peers.select("trial", "peer", "location")
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in map(str.split, columns.split(", "))])
@@ -104,7 +104,7 @@ _TYPES = {
 
 
 def _cliques(cells: Cells, rtt: Rtt, record: TrialRecord) -> Rows:
-    """Servers that count each other among their mates, directly or by way of others, are one clique."""
+    """Yield a row of cliques: groups of servers that are linked by counting each other among their mates."""
     up = np.unique(cells["peer"][cells["peer"] == cells["neighbour"]])
     place = {int(peer): number for number, peer in enumerate(up)}
     says = np.zeros((len(up), len(up)), np.bool_)
@@ -126,7 +126,7 @@ def _cliques(cells: Cells, rtt: Rtt, record: TrialRecord) -> Rows:
 
 
 def _trees(cells: Cells, rtt: Rtt, record: TrialRecord) -> Rows:
-    """The members of a tree are those that have a parent there, and the parents."""
+    """Yield a row for each tree: its members are the servers that have a parent there, and the parents."""
     up = cells["peer"][cells["tree"] == ""]
     for tree in np.unique(cells["tree"]):
         if not tree:
@@ -143,7 +143,7 @@ def _trees(cells: Cells, rtt: Rtt, record: TrialRecord) -> Rows:
 
 
 def _parts(linked: NDArray[np.bool_]) -> tuple[int, NDArray[np.int32]]:
-    """How many parts a graph has, and the part of each node."""
+    """Return how many parts a graph has, and the part of each node."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

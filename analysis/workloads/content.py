@@ -1,4 +1,4 @@
-"""Events by content: subscriptions are ranges and sets of values of attributes."""
+"""The analysis of events by content: subscriptions are ranges and sets of values of attributes."""
 
 from __future__ import annotations
 

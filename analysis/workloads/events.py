@@ -1,4 +1,4 @@
-"""What is shown of events, whether they have a topic or values of attributes."""
+"""The sections and figures of events, whether they have a topic or values of attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookups of keys."""
+"""The analysis of lookups of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events by topic."""
+"""The analysis of events by topic."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Read `protocol` first: a protocol asks the world through its `Environment` and is driven by calls.
 `interests`, `outcomes` and `gauges` belong to it. `identifiers` has the spaces of structured overlays,
-`system` what a system, an overlay or a membership tells of itself, `workload` what a kind of workload does,
-`registry` the ones that can be run, `packages` and `package_models` how installed packages add theirs,
-`package_versions` which of them ran, and `random_streams` where all randomness comes from.
+`system` describes a system, an overlay or a membership, `workload` a kind of workload. `registry` lists those
+that can be run, `packages` and `package_models` find what installed packages add, `package_versions` records
+which of them ran, and `random_streams` is the source of all randomness.
 """

@@ -1,4 +1,4 @@
-"""What a component says of a gauge, beyond the number that `Component.gauges` gives."""
+"""The description that a component gives of a gauge, beyond the number that `Component.gauges` returns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class Gauge:
     """A gauge as summary and report show it."""
 
     text: str = ""
-    """What is measured, in a sentence."""
+    """What the gauge measures, in a sentence."""
     unit: str = ""
-    """Such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
+    """The unit, such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
     better: str | None = None
-    """"higher" or "lower"; None if neither is."""
+    """Which direction is better: "higher" or "lower"; None if neither is."""
     sampled: bool = False
-    """Whether it is also recorded over time, each `telemetry.metrics_interval` of the whole trial."""
+    """Whether the gauge is also recorded over time, each `telemetry.metrics_interval` of the whole trial."""
 
     def problem(self) -> str:
-        """What is wrong with it, or an empty text."""
+        """Return what is wrong with the description, or an empty text."""
         if self.better not in (None, "higher", "lower"):
             return f'its `better` is {self.better!r}: write "higher", "lower" or None'
         if not isinstance(self.text, str) or not isinstance(self.unit, str):

@@ -1,4 +1,4 @@
-"""Identifiers of structured overlays, and what it means for two of them to be near.
+"""Identifiers of structured overlays, and the metrics that say how near two of them are.
 
 An overlay says in which space its identifiers lie; a peer tells its own identifier to others in contacts and
 profiles. Most overlays give a peer the hash of its number, so that identifiers are uniform.
@@ -14,17 +14,17 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 BITS: Final = 128
-"""Bits of hashed identifiers and keys: the first 128 of SHA-1, as in Pastry."""
+"""The length in bits of hashed identifiers and keys: the first 128 bits of SHA-1, as in Pastry."""
 REMEMBERED_HASHES: Final = 1 << 16
-"""Hashes that a process keeps: the topics and peers of a large trial, in some 15 MB."""
+"""The number of hashes that a process caches: the topics and peers of a large trial, in some 15 MB."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class IdentifierSpace(ABC):
-    """Whole numbers of a number of bits, and a metric."""
+    """A space of identifiers: whole numbers with a given number of bits, and a metric."""
 
     name: ClassVar[str]
-    """The metric's name, as telemetry tells it."""
+    """The metric's name, as telemetry has it."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -33,16 +33,17 @@ class IdentifierSpace(ABC):
 
     @abstractmethod
     def distance(self, a: int, b: int) -> int:
-        """The distance from home of a message for the identifier or key `b` that is at `a`."""
+        """Return how far a message for the identifier or key `b`, now at `a`, is from its destination."""
 
     def way(self, a: int, b: int) -> int:
-        """What greedy routes from `a` to `b` make shorter with each hop, but for the last one to the home."""
+        """Return what greedy routing from `a` to `b` shortens at each hop, except for the last one to the
+        destination."""
         return self.distance(a, b)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Ring(IdentifierSpace):
-    """The shorter way round a ring (Pastry, Symphony, Vitis)."""
+    """The ring whose distance is the shorter way round (Pastry, Symphony, Vitis)."""
 
     name: ClassVar[str] = "ring"
 
@@ -53,7 +54,8 @@ class Ring(IdentifierSpace):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ClockwiseRing(IdentifierSpace):
-    """The way from `b` clockwise to `a`: a key is at home at its successor (Chord, OSCAR)."""
+    """The ring whose distance is the way from `b` clockwise to `a`: a key belongs to its successor (Chord,
+    OSCAR)."""
 
     name: ClassVar[str] = "clockwise"
 
@@ -66,7 +68,7 @@ class ClockwiseRing(IdentifierSpace):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Xor(IdentifierSpace):
-    """The exclusive or, read as a number (Kademlia)."""
+    """The space whose distance is the exclusive or, read as a number (Kademlia)."""
 
     name: ClassVar[str] = "xor"
 
@@ -82,22 +84,22 @@ SPACES: Final[dict[str, type[IdentifierSpace]]] = {
     "clockwise": ClockwiseRing,
     "xor": Xor,
 }
-"""The spaces by the name of their metric."""
+"""The classes of identifier spaces by the name of their metric."""
 
 
 @lru_cache(maxsize=REMEMBERED_HASHES)
 def hash_of(name: str) -> int:
-    """The identifier of anything that has a name."""
+    """Return the identifier of anything that has a name."""
     return int.from_bytes(hashlib.sha1(name.encode()).digest()[: BITS // 8], "big")
 
 
 def hash_of_peer(peer: int) -> int:
-    """The identifier that a peer takes where an overlay wants uniform ones."""
+    """Return the identifier that a peer takes where an overlay wants uniform ones."""
     return hash_of(f"peer {peer}")
 
 
 def hash_of_topic(topic: int) -> int:
-    """The key of a topic: hash(t) of the papers."""
+    """Return the key of a topic: hash(t) of the papers."""
     if topic >= REMEMBERED_HASHES:
         return hash_of(f"topic {topic}")
     while topic >= len(_TOPIC_KEYS):
@@ -106,13 +108,14 @@ def hash_of_topic(topic: int) -> int:
 
 
 _TOPIC_KEYS: Final[list[int]] = []
-"""Of the first topics, by their numbers."""
+"""The keys of the first topics, by the topics' numbers."""
 
 
 def skewed(identifier: int) -> int:
-    """The identifier of 128 bits that a uniform one becomes where half of all lie in the lowest 2 ** 88.
+    """Return the identifier of 128 bits that a uniform one becomes where half of all lie in the lowest 2 **
+    88.
 
-    The logarithm of the result is uniform from 2 ** 48 on; the order stays.
+    The logarithm of the result is uniform from 2 ** 48 on; the order is kept.
     """
     exponent = _LEAST_SKEWED + (BITS - _LEAST_SKEWED) * (identifier / (1 << BITS))
     whole = int(exponent)
@@ -123,10 +126,10 @@ _LEAST_SKEWED: Final = 48
 
 
 def encode(identifier: int) -> bytes:
-    """A key as plans carry it: 16 bytes, big-endian."""
+    """Return a key as plans carry it: 16 bytes, big-endian."""
     return identifier.to_bytes(BITS // 8, "big")
 
 
 def decode(encoded: bytes) -> int:
-    """The identifier that these bytes stand for, big-endian."""
+    """Return the identifier that these big-endian bytes stand for."""
     return int.from_bytes(encoded, "big")

@@ -1,4 +1,4 @@
-"""What a peer may ask a publish/subscribe system for: a topic, or events by their attributes."""
+"""The interests that a peer may subscribe to: a topic, or events by their attributes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RangeInterest:
     """
 
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """(low, high)."""
+    """The lowest and the highest value of each attribute, by its name."""
     sets: Mapping[str, frozenset[float]] = field(default_factory=dict)
 
 

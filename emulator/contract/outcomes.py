@@ -1,4 +1,4 @@
-"""What operations end in: what a protocol hands to the application at a peer."""
+"""Outcomes of operations: what a protocol hands to the application at a peer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Event:
-    """A publication, at the publisher and at each subscriber.
+    """A publication, as it is handed over at the publisher and at each subscriber.
 
     `hops` is the number of overlay hops that this copy travelled (0 at the publisher).
     """
@@ -23,7 +23,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A lookup, at the peer that it ended at.
+    """A lookup, as it is handed over at the peer at which it ended.
 
     `hops` is the number of overlay hops that it travelled (0 if the origin is the closest itself).
     """
@@ -36,9 +36,10 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Installation:
-    """A subscription that is in force, told at the peer that stores it while the subscription is handled.
+    """A subscription that is in force, handed over at the peer that stores it while the subscription is
+    handled.
 
-    `hops` is the number of messages one after the other from the subscriber to here.
+    `hops` is the number of successive messages from the subscriber to this peer.
     """
 
     subscriber: int
@@ -47,9 +48,10 @@ class Installation:
 
 @dataclass(frozen=True)
 class Completion:
-    """What an operation of a package's kind of workload was for, at the peer at which it came about.
+    """The result of an operation of a package's kind of workload, handed over at the peer where it was
+    reached.
 
-    An operation may have one, several (one at each peer that a block reaches) or none.
+    An operation may have one result, several (one at each peer that a block reaches) or none.
     """
 
     operation: str
@@ -57,10 +59,10 @@ class Completion:
     number: int
     """The operation's number in the plan."""
     hops: int = 0
-    """Messages one after the other from the peer that was asked to here."""
+    """The number of successive messages from the peer that was asked to this one."""
     value: float | None = None
-    """A number that the kind of workload makes something of, such as what was agreed on."""
+    """A number that the kind of workload interprets, such as the value that was agreed on."""
 
 
 Outcome = Event | Lookup | Installation | Completion
-"""The end of an operation: what it was for."""
+"""The end of an operation: the result that it was asked for."""

@@ -1,4 +1,4 @@
-"""Kinds of a part of the experiment file, such as models of churn, that installed packages add."""
+"""Kinds that installed packages add to a part of the experiment file, such as models of churn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ K = TypeVar("K", bound=BaseModel)
 
 
 def kinds_of_packages(group: Group, base: type[K], own: Iterable[str]) -> tuple[type[K], ...]:
-    """The subclasses of `base` that packages offer in `group`, in the order of their names.
+    """Return the subclasses of `base` that packages offer in `group`, in the order of their names.
 
     `own` are the kinds that Trellis has. A kind that cannot be used is left out; `broken_kinds` tells why.
     """
@@ -22,7 +22,8 @@ def kinds_of_packages(group: Group, base: type[K], own: Iterable[str]) -> tuple[
 
 
 def broken_kinds(group: Group, base: type[BaseModel], own: Iterable[str]) -> dict[str, str]:
-    """By name, what is wrong with the kinds that packages offer in `group` and that cannot be used."""
+    """Return, by name, what is wrong with the kinds in `group` that packages offer and that cannot
+    be used."""
     return _load(group, base, tuple(own))[1]
 
 
@@ -39,7 +40,7 @@ def _load(group: Group, base: type[K], own: tuple[str, ...]) -> tuple[dict[str, 
 
 
 def _checked(offer: Offer, base: type[K]) -> type[K]:
-    """The class that a package offers, after a look at it. Raises BadPackage."""
+    """Return the class that a package offers, after a check of it. Raises BadPackage."""
     found = offer.load()
     if not (isinstance(found, type) and issubclass(found, base)):
         raise offer.refusal(f"it is no subclass of {base.__name__}")

@@ -1,4 +1,4 @@
-"""Which packages took part in a run, and which code of theirs."""
+"""The packages that took part in a run, and the code that they had."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.contract.packages import installed_packages
 
 @cache
 def package_versions() -> dict[str, str | None]:
-    """For each installed package that adds something to Trellis: its version, digest, and form.
+    """Return the version, digest and form of each installed package that adds something to Trellis.
 
     The digest is of its Python files; a package with the same digest is the same code.
     """
@@ -36,7 +36,8 @@ def form_of(why_interpreted: str) -> str:
 
 
 def _digest(module: str) -> str:
-    """The first twelve digits of the SHA-256 of all Python files of a package or of a single module."""
+    """Return the first twelve digits of the SHA-256 of all Python files of a package or of a single
+    module."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         return "not found"

@@ -1,7 +1,7 @@
 """What installed packages add to Trellis, by entry points.
 
-A package names what it brings in groups such as `trellis.systems`; the guide has all of them. An entry point
-is imported when its name is asked for, so that a package that is broken disturbs only those who use it.
+A package names what it brings in groups such as `trellis.systems`; the guide lists all groups. An entry point
+is imported when its name is asked for, so a broken package disturbs only those who use it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Group = Literal[
 
 
 class BadPackage(Exception):
-    """A package offers something that cannot be used; the text names the package and says what to mend."""
+    """A package that offers something unusable; the text names the package and says how to mend it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,11 @@ class Offer:
     group: Group
     entry: EntryPoint
     taken: str = ""
-    """Who has the name already; empty if nobody does."""
+    """The owner of the name, if it is taken already; empty if it is free."""
 
     def load(self) -> Any:
-        """What the entry point stands for. Raises BadPackage if it cannot be had."""
+        """Return what the entry point stands for. Raises BadPackage if it cannot be imported or its name is
+        taken."""
         here = f'the package {self.package} offers "{self.name}" in trellis.{self.group}'
         if self.taken:
             raise BadPackage(f"{here}, but {self.taken} has that name. Uninstall one of them, or rename it")
@@ -58,7 +59,7 @@ class Offer:
             raise BadPackage(f"{here}, but importing {self.entry.value} failed: {why}") from error
 
     def refusal(self, what: str) -> BadPackage:
-        """The error for something that was imported and is not what it should be."""
+        """Return the error for something that was imported and is not what it should be."""
         where = f"({self.entry.value})"
         return BadPackage(f'the package {self.package} offers "{self.name}" {where}, but {what}')
 
@@ -70,11 +71,11 @@ class Package:
     name: str
     version: str
     modules: tuple[str, ...]
-    """The names under which its packages are imported."""
+    """The names under which the package's modules are imported."""
 
 
 def installed_packages() -> list[Package]:
-    """The distributions that have entry points in any group of Trellis, by name."""
+    """Return the distributions that have entry points in any group of Trellis, by name."""
     found: dict[tuple[str, str], set[str]] = {}
     for group in get_args(Group):
         for entry in entry_points(group=f"trellis.{group}"):
@@ -85,16 +86,17 @@ def installed_packages() -> list[Package]:
 
 
 def offers(group: Group, own: Mapping[str, str]) -> dict[str, Offer]:
-    """The entry points of a group by name. Of those with a name that is taken, loading says by whom.
+    """Return the entry points of a group by name. Loading one whose name is taken says by whom.
 
-    `own` are the names that are there already, with the packages that they come from; none is Trellis itself.
+    `own` maps the names that are there already to the packages that they come from; "" stands for Trellis
+    itself.
     """
     found: dict[str, Offer] = {}
     for entry in sorted(entry_points(group=f"trellis.{group}"), key=lambda entry: (entry.name, entry.value)):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
         first = found.get(entry.name)
         if first is not None and first.package == package and first.entry.value == entry.value:
-            continue  # the same installation, found twice on the path
+            continue  # the path has the same installation twice
         taken = own.get(entry.name) if first is None else first.package
         by = "" if taken is None else f"the package {taken}" if taken else "Trellis itself"
         found[entry.name] = Offer(entry.name, package, group, entry, by)

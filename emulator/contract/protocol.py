@@ -56,11 +56,11 @@ S = TypeVar("S")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Timer(ABC):
-    """A call that is to be made, once or periodically."""
+    """A call that the world will make, once or periodically."""
 
     @abstractmethod
     def cancel(self) -> None:
-        """Forget the call. Harmless once it was made."""
+        """Forget the call. This is harmless once the call was made."""
 
     @abstractmethod
     def hasten(self) -> None:
@@ -69,12 +69,12 @@ class Timer(ABC):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Environment(ABC):
-    """The world as one component sees it: all that it may ask for."""
+    """The world as one component sees it: everything that the component may ask for."""
 
     peer: int
-    """This peer's number in the plan: how others reach it."""
+    """This peer's number in the plan, by which others reach it."""
     session: int
-    """The number of this life: 0 for the first, and more for each later one."""
+    """The number of this session of the peer: 0 for the first, and more for each later one."""
     role: str
     """This peer's role in the plan, such as "peer", "server" or "relay"."""
     random: random.Random
@@ -83,20 +83,20 @@ class Environment(ABC):
     @property
     @abstractmethod
     def now(self) -> float:
-        """Seconds since the trial began."""
+        """The seconds since the trial began."""
 
     @abstractmethod
     def channel(self, name: str) -> Environment:
-        """The environment of a part of this component, which has a channel of its own below this one.
+        """Return the environment of a part of this component, which has a channel of its own below this one.
 
         Raises ValueError if this component has a part of that name already.
         """
 
     @abstractmethod
     def attach(self, component: Component) -> None:
-        """Make `component` the one whose channel this is. `Component` does it.
+        """Make `component` the one whose channel this is. The constructor of `Component` calls this.
 
-        Raises ValueError if another one has the channel.
+        Raises ValueError if another component has the channel.
         """
 
     @abstractmethod
@@ -124,10 +124,11 @@ class Environment(ABC):
 
     @abstractmethod
     def send(self, peer: int, message: Message) -> None:
-        """Send without waiting. A message that has been sent is never changed again.
+        """Send a message without waiting. A message that has been sent is never changed again.
 
-        If the peer turns out to be unreachable, `Component.on_unreachable` of all components of this peer
-        follows after the network's time-out, unless the runtime cannot tell; silence is always possible.
+        If the peer turns out to be unreachable, the runtime calls `Component.on_unreachable` of all
+        components of this peer after the network's time-out, unless it cannot tell; silence is always
+        possible.
         """
 
     @abstractmethod
@@ -139,7 +140,7 @@ class Environment(ABC):
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
-        """Send what the other peer serves, and make one of two calls, once.
+        """Send what the other peer serves, and make exactly one of two calls.
 
         `replied(reply)` is called when the reply comes; `failed()` after `timeout` seconds without it, or as
         soon as the peer turns out to be unreachable. A reply that comes later is dropped. Cancelling the
@@ -148,7 +149,7 @@ class Environment(ABC):
 
     @abstractmethod
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call once, `delay` seconds from now, in the trace of the operation now handled.
+        """Make the call once, `delay` seconds from now, in the trace of the operation now handled.
 
         A negative delay breaks the contract: it counts as 0, and raises ValueError where a trial is checked.
         NaN always raises it. After an infinite delay the call is made only if it is hastened, at no cost.
@@ -156,24 +157,25 @@ class Environment(ABC):
 
     @abstractmethod
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
-        """Call each `period` seconds, first after a random part of one. Maintenance: never traced."""
+        """Make the call each `period` seconds, first after a random part of one. It is maintenance and never
+        traced."""
 
     @abstractmethod
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
-        """Ask the bootstrap service again for a random few live peers, when all contacts are gone."""
+        """Ask the bootstrap service again for a few random live peers, when all contacts are gone."""
 
     @abstractmethod
     def deliver(self, outcome: Outcome) -> None:
         """Hand the outcome to the application at this peer; it is recorded here and now, traced or not.
 
-        A publisher's own event is no delivery: the runtime leaves it out.
+        The runtime leaves a publisher's own event out, because it is no delivery.
         """
 
     @abstractmethod
     def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
         """Record an observation of this component about itself, here and now, traced or not.
 
-        `subject` is whom or what it is about: a peer's number, an event's, at most 64 bits with a sign.
+        `subject` is what the observation is about: a peer's number, an event's, at most 64 bits with a sign.
         NaN and infinity mean that the value was not measured. Raises TypeError if `value` is no number,
         ValueError if `name` is empty or `subject` too large.
         """
@@ -184,9 +186,10 @@ class Environment(ABC):
 
     @abstractmethod
     def shared(self, make: Callable[[], S]) -> S:
-        """The object that all peers of this host share which ask with the same `make`.
+        """Return the object that all peers of this host share which ask with the same `make`.
 
-        It saves memory or time and changes no outcome: what a peer knows does not go by who shares its host.
+        It saves memory or time and changes no outcome: what a peer knows does not depend on who shares its
+        host.
         """
 
     @abstractmethod
@@ -199,7 +202,7 @@ class Component(ABC):
     """A part of a peer's protocol stack, with a channel of its own."""
 
     GAUGES: ClassVar[Mapping[str, Gauge]] = {}
-    """What a component says of its gauges, by name; one that is not among these is a bare number."""
+    """The descriptions of the component's gauges, by name; a gauge without one is shown as a bare number."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -207,27 +210,28 @@ class Component(ABC):
 
     @abstractmethod
     def start(self, contacts: Sequence[int]) -> None:
-        """Join through a random few live peers (none for the first peer)."""
+        """Join through a few random live peers (none for the first peer)."""
 
     @abstractmethod
     def stop(self, graceful: bool) -> None:
         """Leave. Messages sent here still go out when `graceful`; a crash sends none."""
 
     def on_unreachable(self, peer: int) -> None:  # noqa: B027 - most components have nothing to do
-        """A send of this peer to `peer` failed, on whatever channel.
+        """Take note that a send of this peer to `peer` failed, on whatever channel.
 
         The runtime calls this on all components of the peer, parts before the components made of them.
         """
 
     def gauges(self) -> dict[str, float]:
-        """Numbers about this component's own state that a figure needs, by metric name.
+        """Return numbers about this component's own state that a figure needs, by metric name.
 
-        NaN and infinity mean that it was not measured.
+        NaN and infinity mean that a number was not measured.
         """
         return {}
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        """The links of this component by kind (successor, small-world, friend, ...), for the analysis."""
+        """Return the links of this component by kind (successor, small-world, friend, ...), for the
+        analysis."""
         return {}
 
 
@@ -235,12 +239,12 @@ class NeighbourListener(Interface):
     """A listener to the neighbours of a membership: any class that has this method."""
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        """A neighbour came (`joined`) or went: the upcall `update` of the common API."""
+        """Take note that a neighbour came (`joined`) or went: the upcall `update` of the common API."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Membership(Component):
-    """Neighbours and samples: an unstructured overlay, or what a structured one is made of."""
+    """Neighbours and random samples of peers: an unstructured overlay, or the base of a structured one."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -252,7 +256,8 @@ class Membership(Component):
 
     @abstractmethod
     def sample(self, count: int) -> Sequence[int]:
-        """Up to `count` other peers that are likely to be alive, as random as the membership has them."""
+        """Return up to `count` other peers that are likely to be alive, as random as the membership
+        has them."""
 
     def tell_change(self, contact: Contact, joined: bool) -> None:
         """Tell all listeners of a neighbour that came or went."""
@@ -267,11 +272,11 @@ class OverlayApplication(NeighbourListener, Interface):
     """
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """A message that came here in `hops` is about to go on to `next_hop`; false stops it here."""
+        """Return whether a message that came here in `hops` may go on to `next_hop`; false stops it here."""
         ...
 
     def deliver(self, key: int, message: Message, origin: Contact, hops: int) -> None:
-        """This peer is the closest to `key` of those it knows."""
+        """Take a message that ends here: this peer is the closest to `key` of those it knows."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -284,19 +289,19 @@ class Overlay(Membership):
     def __init__(self, environment: Environment, space: IdentifierSpace, identifier: int) -> None:
         super().__init__(environment)
         self.space = space
-        """The space of its identifiers and keys; the metric says who is the closest to a key."""
+        """The space of the overlay's identifiers and keys; its metric says who is the closest to a key."""
         self.identifier = identifier
-        """This peer's own; it may change while the peer is up, by `move_to`."""
+        """This peer's own identifier; it may change while the peer is up, by `move_to`."""
         self.digit_bits = 0
-        """Bits of a digit, if the overlay routes by prefixes; else 0."""
+        """The bits of a digit, if the overlay routes by prefixes; else 0."""
         self.routes_version = 0
-        """Changes whenever `next_hop` may answer otherwise than before."""
+        """A number that changes whenever `next_hop` may answer otherwise than before."""
         self._applications: dict[type[Message], OverlayApplication] = {}
 
     @property
     @abstractmethod
     def ready(self) -> bool:
-        """Whether this peer has joined: may be the closest to keys."""
+        """Whether this peer has joined, so that it may be the closest to keys."""
 
     @abstractmethod
     def route(self, key: int, message: Message) -> None:
@@ -304,13 +309,13 @@ class Overlay(Membership):
 
     @abstractmethod
     def next_hop(self, key: int) -> Contact | None:
-        """The neighbour that `key` would be routed to, or None if this peer is the closest."""
+        """Return the neighbour that `key` would be routed to, or None if this peer is the closest."""
 
     @abstractmethod
     def neighbour_set(self, count: int) -> Sequence[Contact]:
-        """Up to `count` known peers next to this one in identifier space, nearest first.
+        """Return up to `count` known peers next to this one in identifier space, nearest first.
 
-        They take over this peer's keys if it fails: the place for replicas.
+        They take over this peer's keys if it fails, so replicas belong there.
         """
 
     def carry(self, application: OverlayApplication, *kinds: type[Message]) -> None:
@@ -324,18 +329,18 @@ class Overlay(Membership):
         self.add_listener(application)
 
     def application_of(self, message: Message) -> OverlayApplication:
-        """The application that this message belongs to. Raises KeyError if nobody carries its class."""
+        """Return the application that this message belongs to. Raises KeyError if none carries its class."""
         return self._applications[type(message)]
 
     def move_to(self, identifier: int) -> None:
-        """Have this identifier from now on. An overlay calls it when it starts and whenever it moves."""
+        """Take this identifier from now on. An overlay calls this when it starts and whenever it moves."""
         self.identifier = identifier
         self.environment.take_identifier(identifier, self.space)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Application(Component):
-    """A whole protocol at one peer, on whatever it is built of."""
+    """The whole protocol of one peer, whatever it is built of."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -344,7 +349,7 @@ class PubSub(Application):
 
     @abstractmethod
     def subscribe(self, interest: Interest) -> None:
-        """Ask for the events that match `interest` from now on. Allowed before `start`."""
+        """Ask for the events that match `interest` from now on. This is allowed before `start`."""
 
     @abstractmethod
     def unsubscribe(self, interest: Interest) -> None:
@@ -357,8 +362,8 @@ class PubSub(Application):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LookupService(Application):
-    """A structured overlay under measurement: who is the closest to a key?"""
+    """A structured overlay under measurement, which is asked who is the closest to a key."""
 
     @abstractmethod
     def lookup(self, number: int, key: int) -> None:
-        """Find the peer that is closest to `key`; `Environment.deliver` follows there, once."""
+        """Find the peer that is closest to `key`; `Environment.deliver` is called there, once."""

@@ -1,7 +1,6 @@
-"""Named streams of randomness, all from the trial's seed.
+"""Named streams of randomness, all derived from the trial's seed.
 
-A stream depends on the seed and its own name alone, so another draw in one place moves nothing
-elsewhere.
+A stream depends on the seed and its own name alone, so one more draw in one place changes no other stream.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ def _derive(seed: int, names: tuple[str | int, ...]) -> int:
 
 
 def stream(seed: int, *names: str | int) -> random.Random:
-    """The stream of this name, for scalar draws."""
+    """Return the stream of this name, for scalar draws."""
     return random.Random(_derive(seed, names))
 
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
-    """The stream of this name, for arrays."""
+    """Return the stream of this name, for arrays."""
     import numpy as np  # a host of a fleet draws no arrays, and is smaller by 10 MB without it
 
     return np.random.Generator(np.random.PCG64(_derive(seed, names)))

@@ -1,4 +1,4 @@
-"""The systems and kinds of workload that can be run. Adding one is adding its file and its line here.
+"""The systems and kinds of workload that can be run. To add one, add its file and its line here.
 
 Packages outside of this repository add theirs by entry points of the groups `trellis.systems`,
 `trellis.overlays`, `trellis.memberships` and `trellis.workloads`, each a `System`, an `OverlayKind`, a
@@ -27,7 +27,7 @@ _WORKLOADS = {
     "lookups": "emulator.workload.lookup_kind:LOOKUPS_KIND",
 }
 _WORKLOAD_KEYS = ("subscriptions", "publications", "changes", "roles", "clients")
-"""Keys of `workload:` in an experiment file that are not called as a kind of workload is."""
+"""Keys of `workload:` in an experiment file that a kind of workload may share, but not have as its name."""
 _SYSTEMS = {
     "vitis": "emulator.protocols.pubsub.vitis.vitis:VITIS",
     "rvr": "emulator.protocols.pubsub.vitis.rvr:RVR_SYSTEM",
@@ -46,7 +46,7 @@ _OVER_ANY_OVERLAY = {
     "scribe": "emulator.protocols.pubsub.scribe.scribe:over",
     "magnet": "emulator.protocols.pubsub.magnet.magnet:over",
 }
-"""Systems that run on any structured overlay: a function that makes the system over an `OverlayKind`.
+"""Systems that run on any structured overlay: the function that makes the system over an `OverlayKind`.
 
 With an overlay `x` there is a system `scribe-x`.
 """
@@ -56,18 +56,18 @@ _MEMBERSHIPS = {
 _OVER_ANY_MEMBERSHIP = {
     "quasar": "emulator.protocols.pubsub.quasar.system:over",
 }
-"""Systems that only need neighbours: a function that makes the system over a `MembershipKind` or an
+"""Systems that only need neighbours: the function that makes one over a `MembershipKind` or an
 `OverlayKind`.
 """
 _LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
-"""Makes the system that looks keys up in an `OverlayKind`."""
+"""The function that makes the system that looks keys up in an `OverlayKind`."""
 
 V = TypeVar("V", bound=System | OverlayKind | MembershipKind | WorkloadKind)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[V]):
-    """How a system, an overlay or a kind of workload is made, and the package that it comes from."""
+    """How to make a system, an overlay or a kind of workload, and the package that it comes from."""
 
     make: Callable[[], V]
     package: str = ""
@@ -91,11 +91,11 @@ class Registry(MutableMapping[str, V]):
         return self._found
 
     def package_of(self, name: str) -> str:
-        """The package that it comes from, with its version; empty for Trellis' own. Raises KeyError."""
+        """Return the package that it comes from, with its version; "" for Trellis' own. Raises KeyError."""
         return self._entries[name].package
 
     def usable(self) -> Iterator[V]:
-        """All but those of packages that cannot be used."""
+        """Yield all values except those of packages that cannot be used."""
         for name in self:
             try:
                 yield self[name]
@@ -131,7 +131,7 @@ def _load(place: str) -> Any:
 
 
 def _offered(offer: Offer, kind: type[V]) -> V:
-    """What a package offers, after a look at it. Raises BadPackage."""
+    """Return what a package offers, after a check of it. Raises BadPackage."""
     found = offer.load()
     if not isinstance(found, kind):
         raise offer.refusal(f"it is of type {type(found).__name__}, not {kind.__name__}")

@@ -1,4 +1,4 @@
-"""What a system under test tells of itself: the entry in the registry."""
+"""The description of a system under test: its entry in the registry."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ class System:
     paper: str
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Application]
-    """Makes one peer from its environment and an instance of `parameters`."""
+    """The function that makes one peer from its environment and an instance of `parameters`."""
     serves: str = "topics"
-    """The kind of workload that it can be asked for, by name; that kind names the class of its protocol."""
+    """The name of the kind of workload that the system serves; that kind names the class of its protocol."""
     schema: Callable[[Any], Mapping[str, tuple[float, float]]] | None = None
-    """The attributes that all peers must know, with their domains, from the parameters; None: any will do."""
+    """The function that returns, from the parameters, the attributes that all peers must know, with their
+    domains; None if any attributes will do."""
     layout: str = ""
-    """`module:function` that lays out before a trial what the operators of servers would set up, such as a
-    tree over all servers: from the parameters, the plan and the peers' round-trip times (s) it returns the
-    parameters that peers are made with. It raises ValueError for what cannot be laid out."""
+    """The function, as `module:function`, that lays out before a trial what the operators of servers would
+    set up, such as a tree over all servers. From the parameters, the plan and the peers' round-trip times (s)
+    it returns the parameters that peers are made with. It raises ValueError for what cannot be laid out."""
     misfits: str = ""
-    """`module:function` that is asked when an experiment file is checked: from the parameters, the number of
-    peers and a function that gives their round-trip times (s; None if the matrix is too large to be made for
-    a check) it returns the key, a dotted path, and the problem of each parameter that does not fit."""
+    """The function, as `module:function`, that is called when an experiment file is checked. From the
+    parameters, the number of peers and a function that returns their round-trip times (s; None if the matrix
+    is too large to be made for a check) it returns the key, a dotted path, and the problem of each parameter
+    that does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,14 @@ class OverlayKind:
     paper: str
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Overlay]
-    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+    """The function that makes one peer's part from the environment of its channel and an instance of
+    `parameters`."""
     short_title: str = ""
-    """What titles of systems over it call it; its title if left out."""
+    """The name that titles of systems over the overlay use; the overlay's title if left out."""
 
     @property
     def called(self) -> str:
-        """What it is called in the title of a system over it."""
+        """The name of the overlay in the title of a system over it."""
         return self.short_title or self.title
 
 
@@ -63,11 +66,12 @@ class MembershipKind:
     paper: str
     parameters: type[BaseModel]
     create: Callable[[Environment, Any], Membership]
-    """Makes one peer's part from the environment of its channel and an instance of `parameters`."""
+    """The function that makes one peer's part from the environment of its channel and an instance of
+    `parameters`."""
     short_title: str = ""
-    """What titles of systems over it call it; its title if left out."""
+    """The name that titles of systems over the membership use; the membership's title if left out."""
 
     @property
     def called(self) -> str:
-        """What it is called in the title of a system over it."""
+        """The name of the membership in the title of a system over it."""
         return self.short_title or self.title

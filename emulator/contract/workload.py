@@ -1,10 +1,10 @@
-"""What a kind of workload tells of itself: what the peers of a trial are asked for, and how it is drawn.
+"""The description of a kind of workload: what the peers of a trial are asked for, and how it is drawn.
 
-A kind is an instance of a subclass of `WorkloadKind`. Trellis' own kinds (topics, content, lookups) and those
-of packages, which offer theirs by entry points of the group `trellis.workloads`, come through the same door.
+A kind is an instance of a subclass of `WorkloadKind`. Trellis' own kinds (topics, content, lookups) use the
+same interface as those that packages offer by entry points of the group `trellis.workloads`.
 
-Two sides of a trial use a kind. Whoever checks an experiment and draws its plan has numpy and Arrow; a host,
-which only asks its peers, has neither. So this module and the modules of kinds import both inside of
+Two sides of a trial use a kind. The side that checks an experiment and draws its plan has numpy and Arrow; a
+host, which only asks its peers, has neither. So this module and the modules of kinds import both inside of
 functions alone.
 """
 
@@ -30,40 +30,43 @@ Array = Any
 
 
 class _Coded:
-    """What travels from the plan to a host as values that JSON has."""
+    """A value that travels from the plan to a host as JSON."""
 
     def encode(self) -> Any:
-        """The values that `decode` makes an equal object of. A dataclass has those of its fields."""
+        """Return the values of which `decode` makes an equal object. For a dataclass these are its fields."""
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} is no dataclass, so it has to define encode and decode")
         return [getattr(self, field.name) for field in fields(self)]
 
     @classmethod
     def decode(cls, values: Any) -> Self:
-        """The object that `encode` made these values of."""
+        """Return the object of which `encode` made these values."""
         return cls(*values)
 
 
 class Operation(_Coded, ABC):
-    """What a peer is asked to do at one time: the root of a trace.
+    """A request to a peer at one time: the root of a trace.
 
     A subclass is a frozen dataclass. Its fields are values that JSON has, or it overrides `encode` and
     `decode`.
     """
 
     NAME: ClassVar[str]
-    """Names the root span."""
+    """The name of the root span."""
     number: int
     """The operation's number in the plan, from 0 on."""
 
     def about(self) -> tuple[int | None, int]:
-        """The topic that the trace is about, so that its spans say who is interested in it, or None; and the
-        number of the publication, if the operation is one, or -1.
+        """Return the topic and the publication that the trace is about.
+
+        The topic, or None, lets spans say who is interested in it; the second is the number of the
+        publication, if the operation is one, or -1.
         """
         return None, -1
 
     def attributes(self) -> Mapping[str, int | bool]:
-        """The attributes of the root span, whose names get `trellis.` in front; no number is negative."""
+        """Return the attributes of the root span, whose names get the prefix `trellis.`; no number is
+        negative."""
         return {"number": self.number}
 
     @abstractmethod
@@ -72,51 +75,53 @@ class Operation(_Coded, ABC):
 
 
 class Holding(_Coded, ABC):
-    """What a peer holds for a time, such as a subscription; from its join on, if that is in this time.
+    """Something that a peer holds for a time, such as a subscription; from its join on, if that is in this
+    time.
 
-    A subclass is a frozen dataclass, as those of `Operation` are. What happens at a peer that is up is an
-    operation of its own.
+    A subclass is a frozen dataclass, as those of `Operation` are. Taking it up or giving it up at a peer that
+    is up is an operation of its own.
     """
 
     TAKEN: ClassVar[str]
-    """Names the root span of taking it up."""
+    """The name of the root span of taking it up."""
     GIVEN_UP: ClassVar[str]
-    """Names the root span of giving it up."""
+    """The name of the root span of giving it up."""
     number: int
-    """Its number in the plan, from 0 on."""
+    """The holding's number in the plan, from 0 on."""
 
     def about(self) -> int | None:
-        """The topic in which a peer is interested that holds it, if it is about one."""
+        """Return the topic that a peer with this holding is interested in, or None if it is about
+        no topic."""
         return None
 
     def attributes(self) -> Mapping[str, int | bool]:
-        """The attributes of both root spans, as those of `Operation`."""
+        """Return the attributes of both root spans, with the same rules as those of `Operation`."""
         return {"number": self.number}
 
     @abstractmethod
     def take_up(self, protocol: Any) -> None:
-        """Have a peer's protocol hold it, before the peer's start or later."""
+        """Have a peer's protocol take it up, before the peer's start or later."""
 
     @abstractmethod
     def give_up(self, protocol: Any) -> None:
-        """Have a peer's protocol hold it no more."""
+        """Have a peer's protocol give it up."""
 
 
 class Asked(NamedTuple):
-    """One operation at its time."""
+    """One operation and the time at which a peer is asked for it."""
 
     at: float
-    """Seconds of trial time."""
+    """The time in seconds of trial time."""
     peer: int
     operation: Operation
 
 
 class Held(NamedTuple):
-    """What a peer holds from `start` to `end` (s of trial time)."""
+    """A holding of a peer from `start` to `end` (s of trial time)."""
 
     peer: int
     start: float
-    """0 if it is held from the first join on."""
+    """The start in seconds of trial time; 0 if it is held from the first join on."""
     end: float
     what: Holding
 
@@ -126,13 +131,15 @@ class PlanTable:
     """A table of the plan that belongs to a kind of workload."""
 
     schema: Any
-    """A `pyarrow.Schema`."""
+    """The columns, as a `pyarrow.Schema`."""
     peer: str = "peer"
-    """The column of the peer that a row is about: a host is told of the rows of its own peers alone."""
+    """The column of the peer that a row is about: a host gets the rows of its own peers alone."""
     asks: bool = True
-    """Each row is one operation: these are counted, and those of peers that are not up are missed."""
+    """Whether each row is one operation: these are counted, and those of peers that are not up count as
+    missed."""
     since_ever: bool = True
-    """False: plans of earlier versions may lack it, and are taken to have no row of it."""
+    """Whether all plans have the table; if not, plans of earlier versions may lack it and count as having no
+    rows."""
 
 
 class Phases(Protocol):
@@ -140,27 +147,27 @@ class Phases(Protocol):
 
     @property
     def join(self) -> float:
-        """How long the join phase is, which begins at 0."""
+        """The length of the join phase, which begins at 0."""
 
     @property
     def settle(self) -> float:
-        """How long the settle phase is."""
+        """The length of the settle phase."""
 
     @property
     def measure(self) -> float:
-        """How long the measure phase is."""
+        """The length of the measure phase."""
 
     @property
     def measure_start(self) -> float:
-        """When the measure phase begins."""
+        """The time at which the measure phase begins."""
 
     @property
     def measure_end(self) -> float:
-        """When the measure phase ends."""
+        """The time at which the measure phase ends."""
 
     @property
     def end(self) -> float:
-        """When the trial ends."""
+        """The time at which the trial ends."""
 
 
 class Trial(Protocol):
@@ -168,19 +175,19 @@ class Trial(Protocol):
 
     @property
     def peers(self) -> int:
-        """How many peers take part, a flash crowd among them."""
+        """The number of peers that take part, including a flash crowd."""
 
     @property
     def phases(self) -> Phases:
-        """The time line."""
+        """The time line of the trial."""
 
     @property
     def workload(self) -> Any:
-        """The whole `workload:`: an attribute for each key."""
+        """The whole `workload:`, with an attribute for each key."""
 
 
 class Sessions(Protocol):
-    """Who is up when: rows sorted by peer and start; times in seconds of trial time."""
+    """The sessions of peers: rows sorted by peer and start; times in seconds of trial time."""
 
     @property
     def peer(self) -> Array: ...
@@ -201,33 +208,37 @@ class Drawing(Trial, Protocol):
 
     @property
     def participants(self) -> Any:
-        """Who may subscribe and publish: `emulator.workload.participants.Participants`."""
+        """The participants that may subscribe and publish: `emulator.workload.participants.Participants`."""
 
     @property
     def one_way(self) -> Callable[[int, int], float]:
-        """The one-way delay (s) between two peers."""
+        """A function that returns the one-way delay (s) between two peers."""
 
     def random(self, name: str) -> Any:
-        """The `numpy.random.Generator` of this name, which belongs to this kind and to the trial's seed."""
+        """Return the `numpy.random.Generator` of this name, which belongs to this kind and to the trial's
+        seed."""
 
     def stream(self, name: str) -> Random:
-        """The stream for scalar draws of this name, which belongs to this kind and to the trial's seed."""
+        """Return the stream of this name for scalar draws, which belongs to this kind and to the trial's
+        seed."""
 
     def somebody_up(self, at: float, random: Any, what: str) -> int:
-        """A random peer that is up at this time. Raises ValueError, naming `what`, if nobody is."""
+        """Return a random peer that is up at this time. Raises ValueError, naming `what`, if no
+        peer is up."""
 
 
 class WorkloadKind:
     """A kind of workload; a package makes one instance of a subclass and offers that."""
 
     name: str
-    """What `System.serves` says, and how the entry point is called."""
+    """The name that `System.serves` and the entry point use."""
     title: str
-    """What peers are asked for in a few words, such as "subscriptions by topic": for "serves ..."."""
+    """What peers are asked for in a few words, such as "subscriptions by topic"; it follows "serves" in
+    texts."""
     text: str = ""
-    """What it is in a sentence or two."""
+    """A description in a sentence or two."""
     parameters: type[BaseModel]
-    """The schema of what the key of an experiment file holds. It forbids unknown keys."""
+    """The schema of what the kind's key in an experiment file holds. It forbids unknown keys."""
     protocol: type[Any] = Application
     """The class of the protocols that can be asked: `Application` or a subclass, which may be abstract."""
     operations: tuple[type[Operation], ...] = ()
@@ -235,11 +246,11 @@ class WorkloadKind:
     holding: type[Holding] | None = None
     """The class of what peers hold, if they hold anything."""
     shared: tuple[str, ...] = ()
-    """Further keys of `workload:` that it takes into account, such as "roles"; it allows no others."""
+    """Further keys of `workload:` that the kind takes into account, such as "roles"; it allows no others."""
     words: tuple[str, str] = ("asked", "done")
-    """What progress calls operations that were begun, and deliveries."""
+    """The words by which progress calls operations that were begun, and deliveries."""
     analysis: str = ""
-    """`module:object` that the analysis asks how an outcome is judged; the analysis alone imports it."""
+    """The object, as `module:object`, that says how an outcome is judged; the analysis alone imports it."""
 
     @property
     def key(self) -> str:
@@ -247,11 +258,12 @@ class WorkloadKind:
         return self.name
 
     def tables(self) -> Mapping[str, PlanTable]:
-        """Its tables of the plan by name. None, if the sessions of peers say all."""
+        """Return the kind's tables of the plan by name. There are none if the sessions of peers say all."""
         return {}
 
     def draw(self, parameters: Any, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
-        """The columns of all of its tables, by the tables' names: arrays or lists by the columns' names.
+        """Return the columns of all of the kind's tables: for each table's name, arrays or lists by column
+        name.
 
         Rows are in the order of time, or of whatever the schema says. Raises ValueError for what cannot be
         drawn, and TraceError for a bad file.
@@ -259,27 +271,30 @@ class WorkloadKind:
         return {}
 
     def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:
-        """The operations that rows of its tables stand for."""
+        """Return the operations that rows of the kind's tables stand for."""
         return ()
 
     def held(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Held]:
-        """What peers hold by the rows of its tables."""
+        """Return what peers hold by the rows of the kind's tables."""
         return ()
 
     def problems(self, parameters: Any, trial: Trial) -> Problems:
-        """What cannot be drawn, and what is too large for any machine. Reads no file and draws nothing."""
+        """Return what cannot be drawn, and what is too large for any machine. Reads no file and draws
+        nothing."""
         return []
 
     def problems_of_files(self, parameters: Any, trial: Trial) -> Problems:
-        """What is wrong inside the files that parameters name. Raises TraceError for an unreadable one."""
+        """Return what is wrong inside the files that parameters name. Raises TraceError for an unreadable
+        one."""
         return []
 
     def misfits(self, parameters: Any, system: Any, system_parameters: Any) -> Problems:
-        """What a `System` that serves this kind, with these parameters, cannot take of the workload."""
+        """Return what a `System` that serves this kind, with these parameters, cannot take of the
+        workload."""
         return []
 
     def files(self, parameters: Any) -> Iterator[tuple[str, Path]]:
-        """Each file that the parameters name, with its key below `workload:`."""
+        """Yield each file that the parameters name, with its key below `workload:`."""
         for name in type(parameters).model_fields:
             value = getattr(parameters, name)
             if isinstance(value, Path):

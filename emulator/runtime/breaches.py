@@ -1,4 +1,4 @@
-"""What a protocol did against its contract in a trial that is checked."""
+"""Breaches: what a protocol did against its contract in a trial that is checked."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Final
 from emulator.experiment.run.fidelity import Check
 
 CHECKED: Final = "TRELLIS_CHECK"
-"""Environment variable: any text but the empty one has all trials on the virtual clock checked."""
+"""The environment variable that, unless it is empty, has all trials on the virtual clock checked."""
 _NAMED = 10
 
 
 def checks_asked_for() -> bool:
-    """Whether the environment asks for checks, as the tests of this project do."""
+    """Return whether the environment asks for checks, as the tests of this project do."""
     return bool(os.environ.get(CHECKED))
 
 
 class Breaches:
-    """Breaches of the contract, counted by what was done."""
+    """Breaches of the contract, counted by kind."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
 
     def note(self, what: str, where: str) -> None:
-        """Count one. `where` names peers and time; it is kept of the first of its kind."""
+        """Count one breach. `where` names peers and time; it is kept for the first breach of a kind."""
         self.counts[what] = self.counts.get(what, 0) + 1
         self._first.setdefault(what, where)
 
     def told(self) -> dict[str, int]:
-        """How often each was done, with the first place."""
+        """Return how often each kind of breach occurred, with the first place."""
         return {f"{what}, first {self._first[what]}": count for what, count in self.counts.items()}
 
 
 def contract_check(told: Mapping[str, int]) -> Check:
-    """The check that fails if the contract was broken at all."""
+    """Return the check that fails if the contract was broken at all."""
     named = [f"{what} ({count} times)" if count > 1 else what for what, count in sorted(told.items())]
     if len(named) > _NAMED:
         named[_NAMED:] = [f"and {len(named) - _NAMED} more"]

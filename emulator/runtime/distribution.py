@@ -1,11 +1,11 @@
-"""Durations as counts in buckets: bounded in memory, cheap to add to, and hosts' ones add up."""
+"""Durations as counts in buckets: memory is bounded, adding is cheap, and the counts of hosts add up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 _EXACT = 64
-"""Durations below this many microseconds have a bucket of their own; above, 32 buckets an octave."""
+"""The microseconds below which each duration has a bucket of its own; above, an octave has 32 buckets."""
 
 
 def _bucket(microseconds: int) -> int:
@@ -21,14 +21,14 @@ def _upper_edge(bucket: int) -> int:
 
 
 class Distribution:
-    """Seconds; quantiles are exact to 1 microsecond or 3.2 %, and never too small."""
+    """A distribution in seconds; quantiles are exact to 1 microsecond or 3.2 %, and never too small."""
 
     __slots__ = ("_counts", "maximum")
 
     def __init__(self, counts: Iterable[tuple[int, int]] = (), maximum: float = 0.0) -> None:
         self._counts = dict(counts)
         self.maximum = maximum
-        """Seconds, exact; 0 if there is nothing."""
+        """The exact maximum in seconds; 0 if there are no durations."""
 
     def add(self, seconds: float) -> None:
         """Count one duration; a negative one counts as 0."""
@@ -45,14 +45,14 @@ class Distribution:
         self.maximum = max(self.maximum, other.maximum)
 
     def counts(self) -> Iterator[tuple[int, int]]:
-        """(bucket, count), by bucket."""
+        """Yield (bucket, count), by bucket."""
         yield from sorted(self._counts.items())
 
     def __len__(self) -> int:
         return sum(self._counts.values())
 
     def quantile(self, share: float) -> float:
-        """The duration in seconds that `share` (0 to 1) of all do not exceed; 0 if there are none."""
+        """Return the duration in seconds that `share` (0 to 1) of all do not exceed; 0 if there are none."""
         wanted = share * len(self)
         seen = 0
         for bucket, count in self.counts():

@@ -23,7 +23,8 @@ LateAnswer = Callable[[int, Message, Callable[[Message], None]], None]
 
 
 class _Handling:
-    """What a channel does with the messages of a class: handle them, or answer them if they are requests."""
+    """What a channel does with the messages of a class: it handles them, or answers them if they are
+    requests."""
 
     __slots__ = ("answer", "answer_later", "channel", "elsewhere", "handler")
 
@@ -40,11 +41,11 @@ class _Handling:
         self.answer = answer
         self.answer_later = answer_later
         self.elsewhere = elsewhere
-        """What another channel of the peer does with them, if one does."""
+        """What another channel of the peer does with these messages, if one does."""
 
 
 class NoHandler(LookupError):
-    """A message came for which the peer has no handler on its channel."""
+    """The peer has no handler for a message on the channel on which it came."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -59,14 +60,14 @@ class Life(ABC):
         self.channels: dict[str, Channel] = {}
         self.requests: dict[int, PendingRequest] = {}
         self._handling: dict[type[Message], _Handling] = {}
-        """Of all channels."""
+        """The handling of each class of messages, whichever channel has it."""
         self.sampled: list[Channel] = []
-        """Those whose components have gauges that are sampled over time."""
+        """The channels whose components have gauges that are sampled over time."""
         self.checked = False
-        """Whether what breaks the contract is an error."""
+        """Whether a breach of the contract is an error."""
         self.shared: dict[object, object] = {}
-        """What the peers of a host share, by what made it."""
-        # A reply to an earlier life's request finds no request of this life.
+        """The objects that the peers of a host share, by the function that made them."""
+        # Numbers of requests begin anew in each session, so a late reply finds no request of this life.
         self._last_request = session << 32
 
     @property
@@ -91,7 +92,7 @@ class Life(ABC):
         return channel
 
     def components(self) -> list[tuple[str, Component]]:
-        """The components with their channels' names, the parts before what is made of them."""
+        """Return the components with their channels' names, the parts before what is made of them."""
         found: list[tuple[str, Component]] = []
         for name, channel in self.channels.items():
             component = channel.component
@@ -101,7 +102,7 @@ class Life(ABC):
         return found
 
     def sampled_components(self) -> list[tuple[str, Component]]:
-        """Those of `components` that have gauges that are sampled over time."""
+        """Return the components that have gauges which are sampled over time, with their channels' names."""
         found: list[tuple[str, Component]] = []
         for channel in self.sampled:
             component = channel.component
@@ -154,7 +155,7 @@ class Life(ABC):
         return handling
 
     def notice_unreachable(self, peer: int, request: int) -> None:
-        """A message to `peer` reached nobody; it was the request of that number, if not 0."""
+        """Take note that a message to `peer` reached nobody; it was the request of that number, if not 0."""
         for _, component in self.components():
             component.on_unreachable(peer)
         pending = self.requests.get(request)
@@ -162,34 +163,34 @@ class Life(ABC):
             pending.hasten()
 
     def begin_request(self, pending: PendingRequest) -> int:
-        """Keep the request until it has ended; its number."""
+        """Keep the request until it has ended, and return its number."""
         self._last_request += 1
         self.requests[self._last_request] = pending
         return self._last_request
 
     @abstractmethod
     def now(self) -> float:
-        """Seconds since the trial began."""
+        """Return the seconds since the trial began."""
 
     @abstractmethod
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
-        """Send. `request` numbers a request, its negative the reply to it; 0 is neither."""
+        """Send a message. `request` numbers a request, its negative the reply to it; 0 is neither."""
 
     @abstractmethod
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """As `Environment.set_timer`."""
+        """Do what `Environment.set_timer` promises."""
 
     @abstractmethod
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
-        """As `Environment.every`."""
+        """Do what `Environment.every` promises."""
 
     @abstractmethod
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
-        """As `Environment.find_contacts`."""
+        """Do what `Environment.find_contacts` promises."""
 
     @abstractmethod
     def deliver(self, outcome: Outcome) -> None:
-        """As `Environment.deliver`."""
+        """Do what `Environment.deliver` promises."""
 
     @abstractmethod
     def record(self, channel: Channel, observation: Observation) -> None:
@@ -197,7 +198,7 @@ class Life(ABC):
 
     @abstractmethod
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
-        """As `Environment.take_identifier`."""
+        """Do what `Environment.take_identifier` promises."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -207,7 +208,7 @@ class Channel(Environment):
     def __init__(self, life: Life, name: str) -> None:
         self.life = life
         self.name = name
-        """The names from the root to here, joined by slashes; empty at the root."""
+        """The names from the root to this channel, joined by slashes; empty at the root."""
         self.peer = life.peer
         self.session = life.session
         self.role = life.role
@@ -215,7 +216,7 @@ class Channel(Environment):
         self.component: Component | None = None
         self._tallies: ChannelTallies | None = None
         self._place = 0
-        """The peer's in the tallies."""
+        """The peer's row in the tallies."""
 
     @property
     def now(self) -> float:
@@ -300,7 +301,7 @@ class Channel(Environment):
         self.life.notice_unreachable(peer, 0)
 
     def _look_at_gauges(self, component: Component) -> None:
-        """Note whether any is sampled. Raises TypeError if a package declares them wrongly."""
+        """Note whether any gauge is sampled. Raises TypeError if a package declares gauges wrongly."""
         for name, gauge in component.GAUGES.items():
             wrong = gauge.problem() if isinstance(gauge, Gauge) else f"it is of type {type(gauge).__name__}"
             if wrong:
@@ -312,7 +313,8 @@ class Channel(Environment):
             self.life.sampled.append(self)
 
     def _mended_delay(self, delay: float) -> float:
-        """0 in place of a negative delay. Raises ValueError for NaN, and where the contract is checked."""
+        """Return 0 in place of a negative delay. Raises ValueError for NaN, and where the contract is
+        checked."""
         if self.life.checked or delay != delay:
             raise ValueError(
                 f"{self._who()} set a timer or a time-out of {delay} s. A delay is not negative; that of "
@@ -321,7 +323,7 @@ class Channel(Environment):
         return 0.0
 
     def _who(self) -> str:
-        """This component, for messages about its mistakes."""
+        """Return the component's name, for messages about its mistakes."""
         kind = "a component" if self.component is None else type(self.component).__name__
         return f"{kind} of peer {self.peer}" + (f" on channel {self.name!r}" if self.name else "")
 
@@ -347,8 +349,8 @@ class _PendingReply:
 class PendingRequest(Timer):
     """A request that waits for its reply.
 
-    It forgets whom to call when it is over: who asked often keeps the request, and on the virtual clock
-    nobody looks for objects that only keep each other.
+    It forgets its calls when it is over: a component often keeps the request, and on the virtual clock
+    nothing collects objects that only keep each other.
     """
 
     def __init__(
@@ -372,7 +374,7 @@ class PendingRequest(Timer):
         self._timer.hasten()
 
     def answer(self, message: Message) -> None:
-        """The reply is there."""
+        """Take the reply."""
         replied = self._replied
         self._end()
         if replied is not None:

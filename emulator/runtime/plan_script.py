@@ -1,4 +1,4 @@
-"""The plan's tables as a script."""
+"""The script of a trial, made of the plan's tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, Ta
 def script_of(
     plan: Plan, kind: WorkloadKind, trial_end: float, peers: Collection[int] | None = None
 ) -> Script:
-    """The script of all peers, or of `peers` alone, for a workload of this kind.
+    """Return the script of all peers, or of `peers` alone, for a workload of this kind.
 
-    What ends at `trial_end`, such as a session, is never told to end.
+    Whatever lasts until `trial_end`, such as a session, has no step that ends it.
     """
     tables = {name: _rows(plan.tables[name], table.peer, peers) for name, table in kind.tables().items()}
     held = [*kind.held(tables)]
@@ -37,7 +37,7 @@ def script_of(
 
 
 def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:
-    """The roles of those that are not plain peers."""
+    """Return the roles of those that are not plain peers."""
     if "role" not in table.column_names:
         return {}
     return {row["peer"]: row["role"] for row in _rows(table, "peer", peers) if row["role"] != PLAIN}

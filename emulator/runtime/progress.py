@@ -1,4 +1,4 @@
-"""The progress that a trial tells of while it runs."""
+"""The progress that a trial reports while it runs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ class Progress:
     """A snapshot; times are seconds of trial time."""
 
     phase: str
-    """join, settle, measure or drain."""
+    """The phase: join, settle, measure or drain."""
     trial_time: float
     trial_end: float
     peers_up: int
     asked: int
-    """Operations that peers began, such as publications or lookups."""
+    """The number of operations that peers began, such as publications or lookups."""
     delivered: int
-    """Outcomes, such as events that reached subscribers, or lookups that arrived."""
+    """The number of outcomes, such as events that reached subscribers, or lookups that arrived."""
     messages: int
-    """Sent so far, maintenance included."""
+    """The number of messages sent so far, including maintenance."""
     words: tuple[str, str] = ("asked", "done")
-    """What the kind of workload calls both."""
+    """The words that the kind of workload has for operations asked, and outcomes."""
     hosts_lost: int = 0
-    """Of which no more is heard: the figures are those of the others, and what these told last."""
+    """The number of hosts that were lost; the figures above hold what these told last."""
 
 
 Report = Callable[[Progress], None]

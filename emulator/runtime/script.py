@@ -9,7 +9,7 @@ from typing import Final
 from emulator.contract.workload import Held, Holding, Operation
 
 PLAIN: Final = "peer"
-"""The role of a peer of which the plan says nothing."""
+"""The role of a peer for which the plan gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class TakeUp:
-    """A peer holds something from now on."""
+    """The action in which a peer takes something up, which it holds from now on."""
 
     what: Holding
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """A peer holds something no more."""
+    """The action in which a peer gives up something that it held."""
 
     what: Holding
 
@@ -42,7 +42,7 @@ Action = Join | Leave | TakeUp | GiveUp | Operation
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action; `at` is s of trial time."""
+    """One action of a peer; `at` is s of trial time."""
 
     at: float
     peer: int
@@ -55,28 +55,28 @@ class Script:
     def __init__(
         self, steps: Iterable[Step], held: Iterable[Held], roles: Mapping[int, str] | None = None
     ) -> None:
-        """`roles` are those of the peers that are not plain ones."""
+        """Order the steps by time. `roles` are those of the peers that are not plain ones."""
         self.steps = sorted(steps, key=lambda step: step.at)
-        """Steps of a peer that is down are to be skipped."""
+        """The steps in the order of time; those of a peer that is down are to be skipped."""
         self.roles = dict(roles or {})
         self._held: dict[int, list[Held]] = {}
         for each in held:
             self._held.setdefault(each.peer, []).append(each)
 
     def role(self, peer: int) -> str:
-        """The role that the plan gives the peer."""
+        """Return the role that the plan gives the peer."""
         return self.roles.get(peer, PLAIN)
 
     def held_by(self, peer: int, at: float) -> list[Holding]:
-        """What the peer holds at trial time `at`."""
+        """Return what the peer holds at trial time `at`."""
         return [each.what for each in self._held.get(peer, ()) if each.start <= at < each.end]
 
     def all_held(self) -> list[Held]:
-        """What all peers hold, whenever they do."""
+        """Return what all peers hold at any time."""
         return [held for those in self._held.values() for held in those]
 
     def rest(self, at: float) -> list[Step]:
-        """The steps that are left from trial time `at` on, the joins of open sessions first."""
+        """Return the steps that are left from trial time `at` on, the joins of open sessions first."""
         open_sessions: dict[int, Step] = {}
         for step in self.steps:
             if step.at >= at:

@@ -1,6 +1,6 @@
 """The actor of a trial's script: it has peers join, leave and do what the workload asks of them.
 
-There is one for both worlds, the virtual one and that of a host in real time.
+The same actor serves both worlds, the virtual one and that of a host in real time.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class PlannedLife(Life):
     def __init__(self, peer: int, session: int, rng: Random, role: str = "peer") -> None:
         super().__init__(peer, session, rng, role)
         self.alive = True
-        """A life that has ended sends nothing, and its timers make no call."""
+        """Whether the life goes on; one that has ended sends nothing, and its timers make no call."""
         self.held: set[int] = set()
-        """Numbers in the plan of what the peer holds now, such as subscriptions."""
+        """The numbers in the plan of what the peer holds now, such as subscriptions."""
         self.topics: set[int] = set()
-        """Topics among these."""
+        """The topics among what the peer holds."""
 
     def operate(
         self,
@@ -56,11 +56,11 @@ class PlannedLife(Life):
 
     @abstractmethod
     def recorder(self) -> Recorder:
-        """Who writes the spans of this peer."""
+        """Return the recorder that writes the spans of this peer."""
 
     @abstractmethod
     def now_ns(self) -> int:
-        """Nanoseconds since the trial began."""
+        """Return the nanoseconds since the trial began."""
 
     @abstractmethod
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
@@ -73,19 +73,19 @@ class PlannedLife(Life):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class World(ABC):
-    """Where peers are up or not, as far as the actor needs it."""
+    """The peers of a world, up or not, as far as the actor needs them."""
 
     @abstractmethod
     def trial_time(self) -> float:
-        """Seconds since the trial began."""
+        """Return the seconds since the trial began."""
 
     @abstractmethod
     def life_of(self, peer: int) -> PlannedLife | None:
-        """The life of a peer that is up."""
+        """Return the life of a peer, or None if the peer is down."""
 
     @abstractmethod
     def new_life(self, peer: int, session: int, random: Random, role: str) -> PlannedLife:
-        """A life of the peer in the session of this number in the plan; it is not up yet."""
+        """Return a life of the peer in the session of this number in the plan; it is not up yet."""
 
     @abstractmethod
     def begin(self, life: PlannedLife) -> None:
@@ -107,7 +107,8 @@ class ScriptActor:
         create: Callable[[Environment], Application],
         seed: int,
     ) -> None:
-        """`create` makes a peer's protocol, which is of the class that `kind` asks."""
+        """Follow the script in this world. `create` makes a peer's protocol, which is of the class that
+        `kind` asks."""
         self._world = world
         self._script = script
         self._kind = kind
@@ -143,7 +144,7 @@ class ScriptActor:
         self._world.end(life)
 
     def change(self, peer: int, action: TakeUp | GiveUp) -> None:
-        """Have a peer hold something, or hold it no more, if it is up and that changes anything."""
+        """Have a peer take something up or give it up, if the peer is up and that changes anything."""
         life, what = self._world.life_of(peer), action.what
         takes_up = isinstance(action, TakeUp)
         if life is None or (what.number in life.held) == takes_up:
@@ -152,7 +153,7 @@ class ScriptActor:
         life.operate(operation, _named(what.attributes()), partial(change, life, what), what.about())
 
     def ask(self, peer: int, operation: Operation) -> bool:
-        """Ask a peer for an operation. Gives whether it is up, so that it could be asked."""
+        """Ask a peer for an operation. Returns whether the peer is up, so that it could be asked."""
         life = self._world.life_of(peer)
         if life is None:
             return False
@@ -179,9 +180,9 @@ class ScriptActor:
 
 
 def _named(attributes: Mapping[str, int | bool]) -> dict[str, int | bool]:
-    """The attributes as spans have them."""
+    """Return the attributes as spans have them."""
     return {f"trellis.{name}": value for name, value in attributes.items()}
 
 
 def _crash() -> None:
-    """Do nothing: a peer that crashes sends no word."""
+    """Do nothing, because a peer that crashes tells nobody."""

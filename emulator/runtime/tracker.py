@@ -1,4 +1,4 @@
-"""The bootstrap service: it knows which peers are up and tells a random few, as a tracker does."""
+"""The bootstrap service: it knows which peers are up and names a few random ones, as a tracker does."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from random import Random
 
 CONTACTS = 3
-"""The number of peers that it tells of."""
+"""The number of peers that the service names at a time."""
 
 
 class Tracker:
-    """The peers that are up."""
+    """The peers that are up, and random choices of them."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -24,13 +24,13 @@ class Tracker:
         return iter(self._up)
 
     def add(self, peer: int) -> None:
-        """The peer is up. Harmless twice."""
+        """Add a peer that came up. A second call is harmless."""
         if peer not in self._place:
             self._place[peer] = len(self._up)
             self._up.append(peer)
 
     def remove(self, peer: int) -> None:
-        """The peer is down. Harmless twice."""
+        """Remove a peer that went down. A second call is harmless."""
         place = self._place.pop(peer, None)
         if place is not None:
             last = self._up.pop()
@@ -39,6 +39,6 @@ class Tracker:
                 self._place[last] = place
 
     def contacts(self, peer: int) -> list[int]:
-        """A random few that are up, without the one that asks."""
+        """Return a few random peers that are up, without the one that asks."""
         drawn = self._random.sample(self._up, min(CONTACTS + 1, len(self._up)))
         return [other for other in drawn if other != peer][:CONTACTS]

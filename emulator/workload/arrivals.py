@@ -1,4 +1,4 @@
-"""When content interests arrive, and who publishes events with attributes."""
+"""The times at which content interests arrive, and the peers that publish events with attributes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def draw_arrivals(
     random: np.random.Generator,
     subscribes: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The subscriber and the start (s of trial time) of each interest, sorted by both.
+    """Return the subscriber and the start (s of trial time) of each interest, sorted by both.
 
-    Subscribers are those that `subscribes`; all peers if it is None.
+    Subscribers are the peers that `subscribes` marks; all peers if it is None.
 
     Times are uniform in `window`: a Poisson process, given its number of arrivals (Li, section 4.1.1). The
-    subscriber is a random one that is up then. With an empty window they are held from the first join on
-    (start 0) by any peer. Raises ValueError if nobody is up at some interest's time.
+    subscriber is a random peer that is up then. With an empty window, interests are held from the first join
+    on (start 0) by any peer. Raises ValueError if no peer is up at some interest's time.
     """
     begin, end = window
     if end <= begin:
@@ -45,9 +45,10 @@ def draw_publishers(
     random: np.random.Generator,
     publishes: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
-    """A random peer that is up at each time; one of the `subscribers` (peer, start) if they are given.
+    """Return for each time a random peer that is up; one of the `subscribers` (peer, start) if they are
+    given.
 
-    It is one of those that `publishes`, or any if that is None. Raises ValueError if there is none.
+    It is one of the peers that `publishes` marks, or any if that is None. Raises ValueError if there is none.
     """
     presence = Presence(sessions, peers)
     drawn = np.empty(len(at), dtype=np.int32)

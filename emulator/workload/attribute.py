@@ -1,4 +1,4 @@
-"""A numeric attribute of Li's workload, as the experiment file has it."""
+"""The numeric attributes of Li's workload, as the experiment file has them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Attribute(BaseModel):
 
 
 def attribute_problems(attributes: Sequence[Attribute]) -> list[tuple[str, str]]:
-    """Key below `workload.subscriptions` and problem, for each attribute that cannot be drawn."""
+    """Return the key below `workload.subscriptions` and the problem of each attribute that cannot
+    be drawn."""
     problems = []
     names = [attribute.name for attribute in attributes]
     for index, attribute in enumerate(attributes):

@@ -1,9 +1,9 @@
 """Boxes and events over one to three attributes: uniform, skewed, or local.
 
-All ranges are about as wide, and so wide that an event interests as many peers on average as is asked for; so
-distributions can be compared. Centres of boxes and events are drawn alike: uniform in the domain, or from
-cells of it whose ranks follow a Zipf distribution, the lowest first. Local centres: peers that are near
-each other (of one region) have a centre of their own, around which their boxes lie.
+All ranges are about equally wide, and wide enough that an event interests as many peers on average as is
+asked for, so that distributions can be compared. Centres of boxes and events are drawn alike: uniform in the
+domain, or from cells of it whose ranks follow a Zipf distribution, the lowest first. Local centres: peers
+that are near each other (of one region) have a centre of their own, around which their boxes lie.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from emulator.workload.source import Rows
 
 _CELLS = 100
 _SAMPLE = 400
-"""Events by which the width is found."""
+"""The number of events by which the width is found."""
 _STEPS = 24
 _SPREAD = 0.1
-"""Standard deviation of local centres around their region's, as a share of the domain."""
+"""The standard deviation of local centres around their region's centre, as a share of the domain."""
 _SIZES = (0.5, 1.5)
-"""Bounds of a range's width over the mean."""
+"""The bounds of a range's width, as multiples of the mean."""
 
 Numbers = NDArray[np.float64]
 Domains = Mapping[str, tuple[float, float]]
-"""Of attributes by name: lowest and highest value."""
+"""The lowest and the highest value of each attribute, by its name."""
 
 
 def draw_interests(
@@ -37,7 +37,7 @@ def draw_interests(
     skew_of_events: float | None,
     random: np.random.Generator,
 ) -> Rows:
-    """What each subscription asks for, given its centre in the unit cube and its subscriber.
+    """Return what each subscription asks for, given its centre in the unit cube and its subscriber.
 
     Boxes are so wide that an event interests `interested` peers on average.
     """
@@ -58,7 +58,7 @@ def draw_interests(
 
 
 def draw_events(domains: Domains, skew: float | None, count: int, random: np.random.Generator) -> Rows:
-    """The attributes of each event."""
+    """Return the attributes of each event."""
     found = draw_points(skew, count, len(domains), random)
     rows = []
     for point in found.tolist():
@@ -70,7 +70,7 @@ def draw_events(domains: Domains, skew: float | None, count: int, random: np.ran
 
 
 def draw_points(skew: float | None, count: int, attributes: int, random: np.random.Generator) -> Numbers:
-    """Points of the unit cube: uniform, or by a Zipf distribution over the hundredths of each side."""
+    """Return points of the unit cube: uniform, or by a Zipf distribution over the hundredths of each side."""
     if skew is None:
         return random.random((count, attributes))
     weights = np.power(np.arange(1.0, _CELLS + 1), -skew)
@@ -82,16 +82,16 @@ def draw_points(skew: float | None, count: int, attributes: int, random: np.rand
 def draw_points_of_regions(
     region: NDArray[np.int32], regions: int, attributes: int, random: np.random.Generator
 ) -> Numbers:
-    """Points of the unit cube around that of their region."""
+    """Return points of the unit cube around the centre of their region."""
     homes = random.random((regions, attributes))
     around = homes[region] + _SPREAD * random.standard_normal((len(region), attributes))
-    # Reflected at the domain's ends, so that nothing gathers there.
+    # Points beyond the domain's ends are reflected, so that none gather there.
     inside: Numbers = 1 - np.abs(1 - np.abs(around) % 2)
     return inside
 
 
 def _bounds(centres: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers]:
-    """Ranges that reach beyond the domain are moved into it."""
+    """Return the ends of the ranges; a range that reaches beyond the domain is moved into it."""
     sizes = np.minimum(sizes, 1.0)
     low = np.clip(centres - sizes / 2, 0.0, 1.0 - sizes)
     return low, low + sizes
@@ -100,7 +100,7 @@ def _bounds(centres: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers]:
 def _width(
     centres: Numbers, sizes: Numbers, peer: NDArray[np.int32], events: Numbers, interested: float
 ) -> float:
-    """The mean width of a range with which an event interests so many different peers on average."""
+    """Return the mean width of a range with which an event interests so many different peers on average."""
     if not len(peer):
         return 0.0
     order = np.argsort(peer, kind="stable")
@@ -121,7 +121,7 @@ def _width(
 def draw_regions(
     regions: int, peers: int, one_way: Callable[[int, int], float], random: np.random.Generator
 ) -> NDArray[np.int32]:
-    """The region of each peer: that of the nearest of so many random peers, by one-way delays."""
+    """Return the region of each peer: that of the nearest of so many random peers, by one-way delays."""
     landmarks = random.choice(peers, size=min(regions, peers), replace=False).tolist()
     delays = [[one_way(peer, landmark) for landmark in landmarks] for peer in range(peers)]
     nearest: NDArray[np.int32] = np.argmin(delays, axis=1).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Peers that give up topics for others while they are up."""
+"""Changes of interests: peers give up topics for others while they are up."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def replace_topics(
     window: tuple[float, float],
     random: Random,
 ) -> Subscriptions:
-    """`held` with this share of each peer's topics replaced, each at a random time of `window` (s).
+    """Return `held` with this share of each peer's topics replaced, each at a random time of `window` (s).
 
     The new topic comes from the old one's bucket (topics 0 to `bucket` - 1 are the first), so that the
     correlation between peers stays. It is one that the peer never held, nor its own number if topics are
-    peers. A share that is not a whole number of topics is rounded up or down at random. If a bucket has
-    no such topic, the old one is kept.
+    peers. A share that is not a whole number of topics is rounded up or down at random. If a bucket has no
+    such topic, the old one is kept.
     """
     end = held.end.copy()
     added: list[tuple[int, int, float, float]] = []

@@ -1,4 +1,4 @@
-"""Draws who subscribes to which ranges of attributes, and the attributes of what is published."""
+"""Workloads by content: draws who subscribes to which ranges of attributes, and the attributes of events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from emulator.workload.spec import Publications
 def draw_by_content(
     source: ContentSource, publications: Publications, trial: Drawing
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The columns of the plan's tables of subscriptions and publications."""
+    """Return the columns of the plan's tables of subscriptions and publications."""
     phases, who = trial.phases, trial.participants
     subscribes, sessions = who.subscribes, who.sessions
     count = round(source.per_peer * int(subscribes.sum()))
@@ -53,7 +53,7 @@ def draw_by_content(
 
 
 def _regions(trial: Drawing, source: PlacedContentSource) -> NDArray[np.int32]:
-    """The region of each peer."""
+    """Return the region of each peer."""
     if source.regions == 1:
         return np.zeros(trial.peers, np.int32)
     return draw_regions(source.regions, trial.peers, trial.one_way, trial.random("regions"))

@@ -22,28 +22,28 @@ class RangePattern(ContentSource):
     attributes: list[Attribute] = Field(min_length=1, max_length=1000)
 
     def domains(self) -> Mapping[str, tuple[float, float]]:
-        """As the parameters give them."""
+        """Return the domains as the parameters give them."""
         return {attribute.name: (attribute.low, attribute.high) for attribute in self.attributes}
 
     def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
-        """Ranges around points that are drawn as those of events are."""
+        """Return ranges around points that are drawn as those of events are."""
         from emulator.workload.ranges import draw_interests
 
         return draw_interests(self.attributes, count, random)
 
     def draw_events(self, count: int, random: np.random.Generator) -> Rows:
-        """Every event has a value of each attribute."""
+        """Return a value of each attribute for every event."""
         from emulator.workload.ranges import draw_events
 
         return draw_events(self.attributes, count, random)
 
     def problems(self) -> Problems:
-        """Attributes that cannot be drawn."""
+        """Return what is wrong with attributes that cannot be drawn."""
         return attribute_problems(self.attributes)
 
 
 class BoxPattern(PlacedContentSource):
-    """A range of each attribute, as wide that an event interests as many peers as is asked for."""
+    """A range of each attribute, so wide that an event interests as many peers as is asked for."""
 
     kind: Literal["boxes"]
     attributes: dict[str, tuple[float, float]] = Field(
@@ -61,13 +61,13 @@ class BoxPattern(PlacedContentSource):
     regions: int = Field(10, ge=1, le=1000, description="of peers that want alike, if interests are local")
 
     def domains(self) -> Mapping[str, tuple[float, float]]:
-        """As the parameters give them."""
+        """Return the domains as the parameters give them."""
         return self.attributes
 
     def draw_interests_of(
         self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
     ) -> Rows:
-        """Boxes of one width, as wide as `interested` asks for."""
+        """Return boxes of one width, which is as large as `interested` asks for."""
         from emulator.workload.boxes import draw_interests, draw_points, draw_points_of_regions
 
         count = len(self.attributes)
@@ -79,13 +79,13 @@ class BoxPattern(PlacedContentSource):
         return draw_interests(self.attributes, centres, peer, self.interested, self._skew_of_events, random)
 
     def draw_events(self, count: int, random: np.random.Generator) -> Rows:
-        """Every event has a value of each attribute."""
+        """Return a value of each attribute for every event."""
         from emulator.workload.boxes import draw_events
 
         return draw_events(self.attributes, self._skew_of_events, count, random)
 
     def problems(self) -> Problems:
-        """Empty domains."""
+        """Return the domains that are empty."""
         return [
             (f"attributes.{name}", f"the domain [{low:g}, {high:g}] is empty. Let it have low < high")
             for name, (low, high) in self.attributes.items()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MultiModal(TopicSource):
-    """Topics by rank from a few categories a peer (section 4.2)."""
+    """Topics by rank from a few categories for each peer (section 4.2)."""
 
     kind: Literal["multi-modal"]
     topics: int = Field(1000, ge=1)
@@ -26,7 +26,7 @@ class MultiModal(TopicSource):
     per_peer: float = Field(50.0, gt=0, description="mean over all peers")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Every peer draws until the mean is reached; it holds its topics from its first join on."""
+        """Draw for every peer until the mean is reached; a peer holds its topics from its first join on."""
         from emulator.workload.multi_modal import draw_multi_modal
         from emulator.workload.subscriptions import held_throughout
 
@@ -36,11 +36,11 @@ class MultiModal(TopicSource):
         return held_throughout(self.topics, *drawn, trial_end)
 
     def bucket(self, topics: int) -> int:
-        """Topics of a category."""
+        """Return the number of topics in a category."""
         return topics // self.categories
 
     def problems(self) -> Problems:
-        """Numbers that do not divide or do not fit."""
+        """Return the numbers that do not divide or do not fit."""
         if self.topics % self.categories:
             text = f"{self.topics} topics do not divide into {self.categories} equal categories"
             return [("categories", text)]
@@ -53,7 +53,8 @@ class MultiModal(TopicSource):
 
 
 class Spatial(TopicSource):
-    """Each peer has a topic and a place on a square, and wants the topics of those near it (section 4.3)."""
+    """Topics of near peers: each peer has a topic and a place on a square, and wants the topics around it
+    (section 4.3)."""
 
     topics_are_peers: ClassVar[bool] = True
 
@@ -61,7 +62,7 @@ class Spatial(TopicSource):
     per_peer: float = Field(16.0, ge=1, description="t: mean over all peers, the peer's own topic included")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Topic t is what peer t publishes."""
+        """Draw who is near whom; topic t is what peer t publishes."""
         from emulator.workload.spatial import draw_spatial
         from emulator.workload.subscriptions import held_throughout
 
@@ -79,7 +80,7 @@ class HierarchicalTopics(TopicSource):
     homophily: float = Field(2.0, ge=0, le=20, description="lambda")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """The peers are as many as the trial has; the paper has as many peers as topics."""
+        """Draw for as many peers as the trial has; the paper has as many peers as topics."""
         from emulator.workload.hierarchical import draw_hierarchical
         from emulator.workload.subscriptions import held_throughout
 
@@ -90,16 +91,17 @@ class HierarchicalTopics(TopicSource):
 
 
 class EditorFile(TopicSource):
-    """Who edited which article, from a file with a line `page,editor` for each pair (section 4.5)."""
+    """The articles that editors edited, from a file with a line `page,editor` for each pair (section 4.5)."""
 
     kind: Literal["editors-file"]
     file: Path
     articles: int | None = Field(None, ge=1, description="random articles that count; left out: all")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """A peer is an editor of the articles that count; random ones if there are more than peers.
+        """Return what editors edited: a peer is an editor of the articles that count.
 
-        Raises TraceError for a bad file, or one with fewer editors than peers.
+        If there are more such editors than peers, random ones are taken. Raises TraceError for a bad file, or
+        one with fewer editors than peers.
         """
         import numpy as np
 
@@ -124,7 +126,8 @@ class EditorFile(TopicSource):
 
 
 class Editors(TopicSource):
-    """Editors drawn with the marginals that the paper tells of, and no correlation (section 4.5)."""
+    """Editors that are drawn with the marginals that the paper gives, and without correlation
+    (section 4.5)."""
 
     kind: Literal["editors"]
     articles: int = Field(3000, ge=1)
@@ -132,7 +135,7 @@ class Editors(TopicSource):
     most: int = Field(348, ge=2, description="editors of an article")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Every peer has an article, if there are enough."""
+        """Draw articles for every peer, as far as there are enough."""
         from emulator.workload.editors import draw_editors
         from emulator.workload.subscriptions import held_throughout
 
@@ -141,4 +144,4 @@ class Editors(TopicSource):
 
 
 CORRELATED = (MultiModal, Spatial, HierarchicalTopics, EditorFile, Editors)
-"""All of them."""
+"""All kinds of subscriptions of the Magnet paper."""

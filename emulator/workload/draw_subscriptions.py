@@ -1,4 +1,4 @@
-"""Draws the subscriptions of a trial from the `workload:` part of an experiment."""
+"""Subscriptions of a trial, drawn from the `workload:` part of an experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emulator.workload.subscriptions import Subscriptions
 def draw_subscriptions(
     source: TopicSource, peers: int, trial_end: float, random: np.random.Generator
 ) -> Subscriptions:
-    """What each peer subscribes to, as the kind of subscriptions draws it.
+    """Return what each peer subscribes to, as the kind of subscriptions draws it.
 
     Raises TraceError for a bad file, and ValueError if a package drew what no plan can have.
     """
@@ -39,7 +39,7 @@ def draw_subscriptions(
 def change_subscriptions(
     held: Subscriptions, source: TopicSource, share: float, window: tuple[float, float], random: Random
 ) -> Subscriptions:
-    """`held` with this share of each peer's topics changed, in `window` (s of trial time)."""
+    """Return `held` with this share of each peer's topics changed, in `window` (s of trial time)."""
     if share == 0:
         return held
     return replace_topics(held, share, source.bucket(held.topics), source.topics_are_peers, window, random)
@@ -54,11 +54,11 @@ def draw_content(
     peer: NDArray[np.int32] | None = None,
     region: NDArray[np.int32] | None = None,
 ) -> tuple[Rows, Rows]:
-    """What each of `count` subscriptions asks for and each of the events has, as columns of the plan.
+    """Return what each of `count` subscriptions asks for and what each event has, as columns of the plan.
 
-    `ranges` and `values` are streams of the workload's own, `peer` and `region` are those of each
-    subscription, for a source to which they matter. Raises TraceError for a bad file, and ValueError
-    if a package drew what no plan can have.
+    `ranges` and `values` are streams of the workload's own; `peer` and `region` are those of each
+    subscription, for a source to which they matter. Raises TraceError for a bad file, and ValueError if a
+    package drew what no plan can have.
     """
     if isinstance(source, PlacedContentSource) and peer is not None and region is not None:
         asked = source.draw_interests_of(peer, region, ranges)
@@ -78,7 +78,8 @@ def draw_content(
 
 
 def _closed(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A range with its ends, also where it is a set of values. Raises ValueError for an empty one."""
+    """Return the range with its ends, also where it is a set of values. Raises ValueError for an
+    empty one."""
     values = sorted(set(part["values"])) if "values" in part else None
     if values is not None:
         part = {"attribute": part["attribute"], "values": values}

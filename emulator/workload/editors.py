@@ -1,4 +1,4 @@
-"""Editors of an encyclopedia and their articles: from a file, or drawn with the marginals of one."""
+"""Editors of an encyclopedia and their articles: read from a file, or drawn with the marginals of one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from emulator.files.trace_error import TraceError
 
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""(editor, article) of each subscription."""
+"""The editor and the article of each subscription."""
 
 
 def load_editors(file: Path) -> Pairs:
-    """Editors and articles, each numbered in the order of its first line `page,editor` in the file.
+    """Return editors and articles, each numbered in the order of its first line `page,editor` in the file.
 
     The first line is a heading. A pair that is there twice counts once. Raises TraceError for a missing or
     empty file or a line that is not two whole numbers.
@@ -47,9 +47,9 @@ def load_editors(file: Path) -> Pairs:
 
 
 def sample_articles(held: Pairs, articles: int, random: np.random.Generator) -> Pairs:
-    """The editors of this many random articles, and what they edit of them (Magnet, section 4.5).
+    """Return the editors of this many random articles, and which of these they edit (Magnet, section 4.5).
 
-    Raises ValueError if there are fewer.
+    Raises ValueError if there are fewer articles.
     """
     editor, article = held
     known = int(article.max()) + 1
@@ -63,7 +63,8 @@ def sample_articles(held: Pairs, articles: int, random: np.random.Generator) -> 
 
 
 def draw_editors(editors: int, articles: int, mean: float, most: int, random: np.random.Generator) -> Pairs:
-    """Interests with these marginals and no others: what one edits says nothing of what else one edits.
+    """Return interests with these marginals and no correlation: one article of an editor says nothing of the
+    others.
 
     An article has 1 to `most` editors by the quantiles of a power law whose exponent gives `mean`; every
     editor has an article, as far as there are enough. Raises ValueError if no exponent gives that mean.
@@ -86,7 +87,7 @@ def draw_editors(editors: int, articles: int, mean: float, most: int, random: np
 
 
 def _exponent(sizes: NDArray[np.float64], mean: float) -> float:
-    """Of the power law over these sizes that has this mean."""
+    """Return the exponent of the power law over these sizes that has this mean."""
     low, high = 0.0, 10.0
     if not _mean(sizes, high) < mean < _mean(sizes, low):
         raise ValueError(f"no power law from 1 to {len(sizes)} has a mean of {mean:g}")

@@ -26,7 +26,7 @@ from emulator.workload.spec import Popularity, PowerLaw, Publications
 
 
 class EventsKind(WorkloadKind):
-    """Events reach who is interested in them."""
+    """A kind of workload in which events reach the peers that are interested in them."""
 
     protocol = PubSub
     operations = (Publish,)
@@ -34,11 +34,11 @@ class EventsKind(WorkloadKind):
     shared = "publications", "changes", "roles", "clients"
     words = "published", "delivered"
     most_subscriptions: int
-    """Of all peers and clients."""
+    """The largest number of subscriptions of all peers and clients."""
 
     @property
     def key(self) -> str:
-        """The kind of subscriptions says which of both it is."""
+        """The key that both kinds share; the kind of subscriptions below it says which of them is meant."""
         return "subscriptions"
 
     def tables(self) -> Mapping[str, PlanTable]:
@@ -79,7 +79,7 @@ class EventsKind(WorkloadKind):
 
 
 class TopicsKind(EventsKind):
-    """Subscriptions are to topics."""
+    """The kind of workload whose subscriptions are to topics."""
 
     name = "topics"
     title = "subscriptions by topic"
@@ -110,7 +110,8 @@ class TopicsKind(EventsKind):
 
 
 class ContentKind(EventsKind):
-    """Subscriptions are conjunctions of ranges and sets of values of attributes."""
+    """The kind of workload whose subscriptions are conjunctions of ranges and sets of values of
+    attributes."""
 
     name = "content"
     title = "subscriptions by ranges"
@@ -145,7 +146,7 @@ class ContentKind(EventsKind):
         return found
 
     def misfits(self, parameters: ContentSource, system: System, system_parameters: Any) -> Problems:
-        """Attributes that the system does not know, or not with the same domains."""
+        """Return the attributes that the system does not know, or not with the same domains."""
         if system.schema is None:
             return []
         schema, found = system.schema(system_parameters), []

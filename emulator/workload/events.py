@@ -1,4 +1,4 @@
-"""What peers are asked for in workloads of topics and of content: subscriptions and publications."""
+"""Operations in workloads of topics and of content: subscriptions and publications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.contract.workload import Asked, Held, Holding, Operation, Row
 
 @dataclass(frozen=True, slots=True)
 class Publish(Operation):
-    """A peer publishes an event."""
+    """The operation in which a peer publishes an event."""
 
     NAME: ClassVar[str] = "publish"
 
@@ -20,36 +20,36 @@ class Publish(Operation):
 
     @property
     def number(self) -> int:  # type: ignore[override]
-        """The event's."""
+        """The event's number."""
         return self.of.number
 
     def about(self) -> tuple[int | None, int]:
-        """The event's topic, if it has one, and its number."""
+        """Return the event's topic, if it has one, and its number."""
         return self.of.topic, self.of.number
 
     def attributes(self) -> Mapping[str, int | bool]:
-        """The event's number."""
+        """Return the event's number."""
         return {"event": self.of.number}
 
     def perform(self, protocol: PubSub) -> None:
-        """Publish it."""
+        """Publish the event."""
         protocol.publish(self.of)
 
     def encode(self) -> Any:
-        """The event's values; of its payload only the length matters."""
+        """Return the event's values; of its payload only the length matters."""
         event = self.of
         return [event.number, event.publisher, event.topic, dict(event.attributes), len(event.payload)]
 
     @classmethod
     def decode(cls, values: Any) -> Publish:
-        """The publication of the event."""
+        """Return the publication of the event."""
         number, publisher, topic, attributes, payload_bytes = values
         return cls(Event(number, publisher, topic, attributes, bytes(payload_bytes)))
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription(Holding):
-    """A peer subscribes to a topic, or to ranges and sets of values."""
+    """The subscription of a peer to a topic, or to ranges and sets of values."""
 
     TAKEN: ClassVar[str] = "subscribe"
     GIVEN_UP: ClassVar[str] = "unsubscribe"
@@ -58,23 +58,23 @@ class Subscription(Holding):
     interest: Interest
 
     def about(self) -> int | None:
-        """The topic, if it is a subscription to one."""
+        """Return the topic, if it is a subscription to one."""
         return self.interest.topic if isinstance(self.interest, TopicInterest) else None
 
     def attributes(self) -> Mapping[str, int | bool]:
-        """The subscription's number."""
+        """Return the subscription's number."""
         return {"interest": self.number}
 
     def take_up(self, protocol: PubSub) -> None:
-        """Subscribe."""
+        """Subscribe to the interest."""
         protocol.subscribe(self.interest)
 
     def give_up(self, protocol: PubSub) -> None:
-        """Unsubscribe."""
+        """Unsubscribe from the interest."""
         protocol.unsubscribe(self.interest)
 
     def encode(self) -> Any:
-        """The number with topic and rate, or with ranges and sets."""
+        """Return the number with topic and rate, or with ranges and sets."""
         match self.interest:
             case TopicInterest(topic, rate):
                 return [self.number, topic, rate]
@@ -84,7 +84,7 @@ class Subscription(Holding):
 
     @classmethod
     def decode(cls, values: Any) -> Subscription:
-        """The subscription."""
+        """Return the subscription that these values stand for."""
         number, first, second = values
         if isinstance(first, int):
             return cls(number, TopicInterest(first, second))
@@ -93,13 +93,14 @@ class Subscription(Holding):
 
 
 def publications(rows: Sequence[Row]) -> Iterator[Asked]:
-    """The publications of the plan."""
+    """Yield the publications of the plan."""
     for row in rows:
         yield Asked(row["at_s"], row["publisher"], Publish(_event(row)))
 
 
 def subscriptions(rows: Sequence[Row]) -> Iterator[Held]:
-    """Interests of peers. A server asks once for equal interests of its clients, while any of them has it."""
+    """Yield the interests of peers. A server asks once for equal interests of its clients, while
+    any has it."""
     of_clients: dict[tuple[int, str], list[Held]] = {}
     for row in rows:
         interest = _interest(row)

@@ -1,4 +1,4 @@
-"""Subscriptions from a follower graph: each line has who follows and who is followed, in either order."""
+"""Subscriptions from a follower graph: each line names the follower and the followed, in either order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from emulator.files.trace_lines import MOST_DIGITS, numbered_lines, shown, whole
 
 @dataclass(frozen=True, slots=True)
 class FollowerGraph:
-    """Nodes numbered from 0 in the order of their ids in the file."""
+    """A follower graph, whose nodes are numbered from 0 in the order of their ids in the file."""
 
     nodes: int
     follower: NDArray[np.int32]
     followed: NDArray[np.int32]
     duplicates: int
-    """Edges that the file has more than once, left out."""
+    """The number of edges that the file repeats, which are left out."""
     self_loops: int
-    """Edges of a node to itself, left out."""
+    """The number of edges of a node to itself, which are left out."""
 
 
 def load_followers(file: Path, *, followed_first: bool = False) -> FollowerGraph:
-    """A line `a b` says that a follows b, or that b follows a if `followed_first`.
+    """Read a graph: a line `a b` says that a follows b, or that b follows a if `followed_first`.
 
     Raises TraceError for a missing or empty file or a line that is not two whole numbers.
 
@@ -61,10 +61,10 @@ def load_followers(file: Path, *, followed_first: bool = False) -> FollowerGraph
 
 
 def sample(graph: FollowerGraph, nodes: int, random: np.random.Generator) -> FollowerGraph:
-    """A part of the graph with this many nodes, as Vitis does it (section IV.E).
+    """Return a part of the graph with this many nodes, as Vitis samples it (section IV.E).
 
-    Nodes are taken at random, each with all whom it follows, until there are enough; the edges among
-    them are kept. Raises ValueError if the graph has fewer nodes.
+    Nodes are taken at random, each with all whom it follows, until there are enough; the edges among them are
+    kept. Raises ValueError if the graph has fewer nodes.
     """
     if nodes > graph.nodes:
         raise ValueError(f"the graph has {graph.nodes} nodes, fewer than the {nodes} asked for")

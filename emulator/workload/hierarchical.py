@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _AT_ONCE = 256
-"""Draws that see the same popularities: one in a hundred at first, far fewer soon."""
+"""The number of draws that see the same popularities: one in a hundred at first, far fewer soon."""
 
 
 def draw_hierarchical(
@@ -18,14 +18,15 @@ def draw_hierarchical(
     homophily: float,
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(peer, topic) of each subscription. The 2 ** `height` topics are the leaves of a binary tree.
+    """Return the peer and the topic of each subscription. The 2 ** `height` topics are the leaves of a binary
+    tree.
 
     At first there are `initial` * `per_peer` topics a peer: one random peer for each topic, then random peers
     for topics of which the one of rank r is drawn with a probability proportional to r ** (1 / (1 - alpha)),
     so that popularities follow a power law of exponent `alpha`. If there are more topics than `initial` asks
-    for, each has its one peer all the same, and there is none of these draws.
+    for, each has its one peer all the same, and these draws are left out.
 
-    Then, until a peer has `per_peer` topics on average: a topic is drawn by its popularity and one of its
+    Then, until a peer has `per_peer` topics on average: a topic is drawn by its popularity, and one of its
     subscribers, which subscribes to a topic whose nearest common ancestor is x levels up, with a probability
     proportional to exp(-`homophily` * x).
     """
@@ -42,7 +43,7 @@ def draw_hierarchical(
         held.add(random.integers(peers, size=some), rank[drawn])
     levels = np.cumsum(np.exp(-homophily * np.arange(1, height + 1)))
     while held.count < target:
-        # A uniform subscription is a topic by popularity with one of its subscribers.
+        # A uniformly drawn subscription is a topic drawn by popularity together with one of its subscribers.
         which = random.integers(held.count, size=_AT_ONCE)
         up = np.searchsorted(levels, random.random(_AT_ONCE) * levels[-1], side="right")
         sibling = ((held.topic[which] >> up) ^ 1) << up
@@ -54,7 +55,7 @@ class _Held:
     """Subscriptions, each once, in the order in which they were made."""
 
     def __init__(self, topics: int, target: int) -> None:
-        """No more than `target` are kept."""
+        """Keep no more than `target` subscriptions."""
         self.count = 0
         self.peer = np.zeros(target, dtype=np.int64)
         self.topic = np.zeros(target, dtype=np.int64)
@@ -62,7 +63,7 @@ class _Held:
         self._taken: set[int] = set()
 
     def add(self, peers: NDArray[np.int64], topics: NDArray[np.int64]) -> None:
-        """Make those of these subscriptions that are new."""
+        """Make the subscriptions among these that are new."""
         taken = self._taken
         for pair in (peers * self._topics + topics).tolist():
             if pair not in taken and self.count < len(self.peer):

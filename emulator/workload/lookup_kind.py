@@ -24,7 +24,7 @@ from emulator.workload.spec import Lookups
 
 @dataclass(frozen=True, slots=True)
 class LookUp(Operation):
-    """A peer looks a key up."""
+    """The operation in which a peer looks a key up."""
 
     NAME: ClassVar[str] = "lookup"
 
@@ -32,16 +32,16 @@ class LookUp(Operation):
     key: int
 
     def attributes(self) -> Mapping[str, int | bool]:
-        """The lookup's number."""
+        """Return the lookup's number."""
         return {"lookup": self.number}
 
     def perform(self, protocol: LookupService) -> None:
-        """Look it up."""
+        """Look the key up."""
         protocol.lookup(self.number, self.key)
 
 
 class LookupsKind(WorkloadKind):
-    """Who is the closest to a key?"""
+    """The kind of workload in which peers ask who is the closest to a key."""
 
     name = "lookups"
     title = "lookups"
@@ -58,7 +58,7 @@ class LookupsKind(WorkloadKind):
         return {"lookups": PlanTable(LOOKUPS, since_ever=False)}
 
     def draw(self, parameters: Lookups, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
-        """As a Poisson process in the measure phase."""
+        """Draw lookups as a Poisson process in the measure phase."""
         from emulator.workload.lookups import draw_lookups
 
         phases = trial.phases

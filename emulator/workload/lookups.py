@@ -1,4 +1,4 @@
-"""Lookups of a trial: who looks up which key, and when."""
+"""Lookups of a trial: which peer looks up which key, and when."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KEY_BYTES = identifiers.BITS // 8
 
 @dataclass(frozen=True, slots=True)
 class DrawnLookups:
-    """Sorted by time; a lookup's number is its row. Times in seconds of trial time."""
+    """Lookups sorted by time; a lookup's number is its row. Times are seconds of trial time."""
 
     at: NDArray[np.float64]
     peer: NDArray[np.int32]
     key: list[bytes]
-    """Encoded identifiers."""
+    """The encoded identifiers."""
 
 
 def draw_lookups(
@@ -32,11 +32,11 @@ def draw_lookups(
     sessions: Sessions,
     random: np.random.Generator,
 ) -> DrawnLookups:
-    """A Poisson process in `window`, each lookup at a random peer that is up then.
+    """Draw a Poisson process in `window`, each lookup at a random peer that is up then.
 
-    Keys are uniform or skewed, or the hashed identifiers of random peers that are up then, the asking one
-    among them: in overlays that give their peers other identifiers these are keys as any. Raises
-    ValueError if nobody is up at some lookup's time.
+    Keys are uniform or skewed, or the hashed identifiers of random peers that are up then, including the one
+    that asks: in overlays that give their peers other identifiers these are keys like any other. Raises
+    ValueError if no peer is up at some lookup's time.
     """
     begin, end = window
     at = np.sort(random.uniform(begin, end, size=random.poisson(lookups.rate * (end - begin))))

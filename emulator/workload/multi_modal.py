@@ -19,13 +19,13 @@ def draw_multi_modal(
     per_peer: float,
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(peer, topic) of each subscription, sorted by both.
+    """Return the peer and the topic of each subscription, sorted by both.
 
-    A peer has `chosen` of the categories, equal parts of the topics. In each sweep every peer draws a topic:
-    a category of its own uniformly, in it the topic of rank r with a probability proportional to r ** -alpha.
-    What a peer has already counts for nothing. The sweeps end with the first that brings the mean to
-    `per_peer` different topics, in which only so many peers draw as are needed. Raises ValueError if the
-    categories do not have that many topics.
+    A peer has `chosen` of the categories, which are equal parts of the topics. In each sweep every peer draws
+    a topic: one of its categories uniformly, and in it the topic of rank r with a probability proportional to
+    r ** -alpha. A topic that the peer has already adds nothing. The sweeps end with the first that brings the
+    mean to `per_peer` different topics, in which only so many peers draw as are needed. Raises ValueError if
+    the categories do not have that many topics.
     """
     size = topics // categories
     if per_peer > chosen * size:

@@ -1,4 +1,4 @@
-"""Who subscribes and publishes in a trial: peers by their roles, or the clients of peers."""
+"""Participants of a trial, which subscribe and publish: peers by their roles, or the clients of peers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ Interval = tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """Participant i is a client of peer i // `per_peer`; without clients it is peer i itself."""
+    """The participants: participant i is a client of peer i // `per_peer`; without clients it is peer i
+    itself."""
 
     per_peer: int
     has_clients: bool
     role: NDArray[Any]
-    """Of each peer: peer, server, publisher, subscriber or relay."""
+    """The role of each peer: peer, server, publisher, subscriber or relay."""
     sessions: Sessions
-    """When a participant and its peer are both up."""
+    """The intervals in which a participant and its peer are both up."""
     visits: Sessions | None
-    """When clients are there, whether their server is up or not; None if they always are."""
+    """The intervals in which clients are there, whether their server is up or not; None if they
+    always are."""
 
     @property
     def number(self) -> int:
@@ -35,23 +37,24 @@ class Participants:
 
     @property
     def subscribes(self) -> NDArray[np.bool_]:
-        """For each participant whether it may subscribe."""
+        """Whether each participant may subscribe."""
         return self._has("peer", "server", "subscriber")
 
     @property
     def publishes(self) -> NDArray[np.bool_]:
-        """For each participant whether it may publish."""
+        """Whether each participant may publish."""
         return self._has("peer", "server", "publisher")
 
     def _has(self, *roles: str) -> NDArray[np.bool_]:
         return np.repeat(np.isin(self.role, roles), self.per_peer)
 
     def peer(self, participant: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The peer that each of these participants is, or whose client it is."""
+        """Return the peer that each of these participants is, or whose client it is."""
         return participant // self.per_peer
 
     def client(self, participant: NDArray[np.int32]) -> list[int | None]:
-        """The number of each of these clients at its peer, from 0 on; None where it is a peer itself."""
+        """Return the number of each of these clients at its peer, from 0 on; None where it is a
+        peer itself."""
         if not self.has_clients:
             return [None] * len(participant)
         numbers: list[int | None] = (participant % self.per_peer).tolist()
@@ -60,7 +63,8 @@ class Participants:
     def while_there(
         self, participant: NDArray[np.int32], start: NDArray[np.float64], end: NDArray[np.float64]
     ) -> Interval:
-        """The parts of intervals in which the participants are there: row, start, end, in order of rows."""
+        """Return the parts of intervals in which the participants are there: row, start, end, in order of
+        rows."""
         if self.visits is None:
             return np.arange(len(participant)), start, end
         return overlaps((participant, start, end), self.visits)
@@ -75,7 +79,8 @@ def draw_participants(
     of_roles: np.random.Generator,
     of_clients: np.random.Generator,
 ) -> Participants:
-    """Roles by lot; clients come and go by a renewal process, in equilibrium from the first moment on."""
+    """Draw roles by lot, and clients that come and go by a renewal process, which is in equilibrium from the
+    start."""
     role = np.full(peers, "peer" if clients is None else "server", dtype=object)
     shuffled, first = of_roles.permutation(peers), 0
     for name, number in roles.numbers(peers).items():
@@ -110,7 +115,8 @@ def _sorted(sessions: Sessions) -> Sessions:
 def overlaps(
     rows: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], sessions: Sessions
 ) -> Interval:
-    """Where intervals of (peer, start, end) and the sessions of the same peer overlap: row, start, end."""
+    """Return where intervals of (peer, start, end) and the sessions of the same peer overlap: row, start,
+    end."""
     peer, start, end = rows
     first, last = np.searchsorted(sessions.peer, peer), np.searchsorted(sessions.peer, peer, side="right")
     count = last - first

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def draw_pattern(
     peers: int, buckets: int, size: int, chosen: int, each: int, random: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Topics of each peer, sorted in each row, all distinct in a row.
+    """Return the topics of each peer, sorted in each row, all distinct in a row.
 
     A peer has `chosen` of the `buckets`, which have `size` topics, and `each` topics from every one of them.
     """
@@ -20,7 +20,7 @@ def draw_pattern(
 
 
 def distinct(rows: int, choices: int, size: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """In each row `size` distinct numbers below `choices`, every set equally likely (Floyd's method).
+    """Return in each row `size` distinct numbers below `choices`, every set equally likely (Floyd's method).
 
     The order within a row is not random.
     """

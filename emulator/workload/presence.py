@@ -1,4 +1,4 @@
-"""Who is up at a time."""
+"""The peers that are up at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from emulator.churn.sessions import Sessions
 
 
 class Presence:
-    """The peers of a trial, by their sessions."""
+    """The peers of a trial, which are up or down by their sessions."""
 
     def __init__(self, sessions: Sessions, peers: int) -> None:
         self._sessions = sessions
         self._peers = peers
 
     def up(self, time: float) -> NDArray[np.bool_]:
-        """For each peer whether it is in a session at this trial time."""
+        """Return for each peer whether it is in a session at this trial time."""
         sessions = self._sessions
         up = np.zeros(self._peers, dtype=np.bool_)
         up[sessions.peer[(sessions.start <= time) & (time < sessions.end)]] = True
@@ -30,7 +30,7 @@ class Presence:
         among: NDArray[np.bool_] | None = None,
         wanted: str = "peer",
     ) -> int:
-        """A random peer that is up and `among` those.
+        """Return a random peer that is up and that `among` marks.
 
         Raises ValueError, naming `what` and who is `wanted`, if there is none.
         """

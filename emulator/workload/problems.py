@@ -1,4 +1,4 @@
-"""What is wrong with the `workload:` part of an experiment as a whole, without reading a file."""
+"""Problems of the `workload:` part of an experiment as a whole, which are found without reading a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.workload.spec import WorkloadSpec
 
 
 def workload_problems(trial: Trial) -> Problems:
-    """Dotted key and problem, for each combination that cannot be drawn."""
+    """Return the dotted key and the problem of each combination that cannot be drawn."""
     workload = trial.workload
     found = _choice_problems(workload) + _stray_problems(workload)
     if not found:
@@ -20,13 +20,13 @@ def workload_problems(trial: Trial) -> Problems:
 
 
 def participants_of(trial: Trial) -> int:
-    """How many peers there are, or clients if peers have them."""
+    """Return the number of peers, or of clients if peers have them."""
     clients = trial.workload.clients
     return trial.peers * (clients.per_peer if clients is not None else 1)
 
 
 def _choice_problems(workload: WorkloadSpec) -> Problems:
-    """Whether the keys choose one kind."""
+    """Return what is wrong if the keys do not choose exactly one kind."""
     chosen = workload.chosen()
     if not chosen:
         *others, last = dict.fromkeys(kind.key for kind in WORKLOADS.usable())
@@ -36,7 +36,7 @@ def _choice_problems(workload: WorkloadSpec) -> Problems:
 
 
 def _stray_problems(workload: WorkloadSpec) -> Problems:
-    """Keys that belong to another kind than the one that was chosen."""
+    """Return the keys that belong to another kind than the one that was chosen."""
     allowed = {key for kind in workload.chosen() for key in kind.shared}
     owners = {key: kind.key for kind in reversed([*WORKLOADS.usable()]) for key in kind.shared}
     found = []
@@ -48,7 +48,7 @@ def _stray_problems(workload: WorkloadSpec) -> Problems:
 
 
 def _shared_problems(trial: Trial, keys: tuple[str, ...]) -> Problems:
-    """What is wrong with roles and clients."""
+    """Return what is wrong with roles and clients."""
     found, workload = [], trial.workload
     given = workload.roles.numbers(trial.peers)
     if "roles" in keys and sum(given.values()) > trial.peers:

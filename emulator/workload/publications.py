@@ -1,4 +1,4 @@
-"""Publications of a trial: what is published when, where and about what."""
+"""Publications of a trial: what is published when, by which peer and about what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class Publications:
-    """Sorted by time; an event's number is its row. Times in seconds of trial time."""
+    """Publications sorted by time; an event's number is its row. Times are seconds of trial time."""
 
     at: NDArray[np.float64]
     publisher: NDArray[np.int32]
@@ -38,12 +38,12 @@ def draw_publications(
     random: np.random.Generator,
     publishes: NDArray[np.bool_] | None = None,
 ) -> Publications:
-    """Events at uniformly random times of `window`, topics by rate, publishers that are up then.
+    """Draw events at uniformly random times of `window`, topics by rate, publishers that are up then.
 
-    A topic without a subscriber that is up is not published to: another is drawn by rate. The publisher
-    is a random subscriber that is up, or any peer that is up, and one of those that `publishes` (all if it
-    is None). Raises ValueError if at some event's time no topic has a subscriber that is up, or nobody can
-    publish.
+    A topic without a subscriber that is up is not published to: another one is drawn by rate. The publisher
+    is a random subscriber that is up, or any peer that is up, and one of those that `publishes` marks (all if
+    it is None). Raises ValueError if at some event's time no topic has a subscriber that is up, or no peer
+    can publish.
     """
     at = np.sort(random.uniform(*window, size=events))
     publisher, topic = np.empty(events, dtype=np.int32), np.empty(events, dtype=np.int32)
@@ -74,7 +74,8 @@ def draw_publications(
 def _draw_followed(
     followed: NDArray[np.int32], rates: NDArray[np.float64], time: float, random: np.random.Generator
 ) -> int:
-    """A topic by rate among those with a subscriber that is up: what endless drawing would end with."""
+    """Return a topic, drawn by rate, among those with a subscriber that is up: the limit of drawing again and
+    again."""
     if not len(followed):
         raise ValueError(
             f"an event at {time:.3f} s of trial time has no possible audience: "
@@ -85,7 +86,7 @@ def _draw_followed(
 
 
 class _Audience:
-    """Who is up and subscribed at a time, of those that are to be counted."""
+    """The peers that are up and subscribed at a time, of those that are to be counted."""
 
     def __init__(self, subscriptions: Subscriptions, sessions: Sessions, counted: NDArray[np.bool_]) -> None:
         order = np.argsort(subscriptions.topic, kind="stable")
@@ -103,7 +104,7 @@ class _Audience:
         return peer[(self._start[rows] <= time) & (time < self._end[rows]) & up[peer]]
 
     def followed(self, time: float, up: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Topics with a subscriber that is up."""
+        """Return the topics with a subscriber that is up."""
         return np.unique(self._topic[(self._start <= time) & (time < self._end) & up[self._peer]])
 
 
@@ -115,7 +116,8 @@ def publication_columns(
     topic: NDArray[np.int32] | None = None,
     attributes: Rows | None = None,
 ) -> Mapping[str, Any]:
-    """The columns of the plan's table of publications, given when and by whom and about what they are."""
+    """Return the columns of the plan's table of publications, whose times, publishers and subjects
+    are given."""
     none: list[None] = [None] * len(at)
     return {
         "event": np.arange(len(at)),

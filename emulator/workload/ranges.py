@@ -18,7 +18,7 @@ from emulator.workload.source import Rows
 
 
 def draw_points(attribute: Attribute, count: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Values of events, and the points that ranges are made around."""
+    """Return values of events, which are also the points that ranges are made around."""
     width = attribute.high - attribute.low
     ranks = int(np.ceil(width / attribute.sub_range))
     begin = attribute.low + _zipf(ranks, attribute.skew, count, random) * attribute.sub_range
@@ -30,12 +30,12 @@ def draw_points(attribute: Attribute, count: int, random: np.random.Generator) -
 def draw_bounds(
     attribute: Attribute, count: int, random: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Low and high ends of ranges.
+    """Return the low and high ends of ranges.
 
-    The thesis leaves open what the ranks of sizes are and where the point lies in its range. Here sizes
-    up to the bound are divided into steps of a sub-range, the smallest of rank 1, and a size is uniform
-    inside its step; the point is the middle of the range, which is moved into the domain with its size
-    kept where it reaches beyond.
+    The thesis leaves open what the ranks of sizes are and where the point lies in its range. Here sizes up to
+    the bound are divided into steps of a sub-range, the smallest of rank 1, and a size is uniform inside its
+    step; the point is the middle of the range. A range that reaches beyond the domain is moved into it with
+    its size kept.
     """
     point = draw_points(attribute, count, random)
     largest = attribute.size_bound * (attribute.high - attribute.low)
@@ -49,10 +49,10 @@ def draw_bounds(
 def draw_presence(
     attributes: Sequence[Attribute], count: int, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which attributes (columns) each subscription (row) names: independently, but at least one.
+    """Return which attributes (columns) each subscription (row) names: independently, but at least one.
 
-    The thesis does not say what becomes of a subscription without any: here what it names is drawn
-    again until there is one, so an attribute is there a little more often than its `presence`.
+    The thesis does not say what becomes of a subscription without any: here its attributes are drawn again
+    until there is one, so an attribute is there a little more often than its `presence`.
     """
     share = np.array([attribute.presence for attribute in attributes])
     chance = share * np.concatenate([[1.0], np.cumprod(1.0 - share)[:-1]])  # of being the first that is there
@@ -64,7 +64,7 @@ def draw_presence(
 
 
 def draw_interests(attributes: Sequence[Attribute], count: int, random: np.random.Generator) -> Rows:
-    """The ranges of each subscription, as the plan's column has them."""
+    """Return the ranges of each subscription, as the plan's column has them."""
     bounds = [[ends.tolist() for ends in draw_bounds(each, count, random)] for each in attributes]
     present = draw_presence(attributes, count, random).tolist()
     return [
@@ -78,7 +78,7 @@ def draw_interests(attributes: Sequence[Attribute], count: int, random: np.rando
 
 
 def draw_events(attributes: Sequence[Attribute], count: int, random: np.random.Generator) -> Rows:
-    """The attributes of each event, as the plan's column has them: every event has a value of each."""
+    """Return the attributes of each event, as the plan's column has them: every event has a value of each."""
     values = [draw_points(each, count, random).tolist() for each in attributes]
     names = [attribute.name for attribute in attributes]
     return [
@@ -88,7 +88,7 @@ def draw_events(attributes: Sequence[Attribute], count: int, random: np.random.G
 
 
 def _zipf(ranks: int, skew: float, count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Ranks from 0 on; rank r has a weight of (r + 1) ** -skew."""
+    """Return ranks from 0 on; rank r has a weight of (r + 1) ** -skew."""
     cumulative = np.cumsum(np.power(np.arange(1.0, ranks + 1), -skew))
     drawn = random.random(count) * cumulative[-1]
     rank: NDArray[np.int64] = np.minimum(np.searchsorted(cumulative, drawn, side="right"), ranks - 1)

@@ -1,4 +1,4 @@
-"""How often each topic is published to."""
+"""Rates at which topics are published to."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def draw_rates(
     random: np.random.Generator,
     popularity: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Events/s of each topic, with `events` expected on all topics together in `duration` seconds.
+    """Return the events/s of each topic, with `events` expected on all topics together in `duration` seconds.
 
-    Without publications the rates are those of one event, so that they can still be compared. A power
-    law gives the topics ranks at random (Vitis, section IV.D), or by `popularity`, the number of subscribers
-    of each (Magnet, section 4.2); of equally popular topics the first has the first rank. Rates by popularity
+    Without publications the rates are those of one event, so that they can still be compared. A power law
+    gives the topics ranks at random (Vitis, section IV.D), or by `popularity`, the number of subscribers of
+    each (Magnet, section 4.2); of equally popular topics the first has the first rank. Rates by popularity
     are proportional to it.
     """
     weight: NDArray[np.float64] = np.ones(topics)

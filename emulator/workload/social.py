@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Groups(TopicSource):
-    """Groups of random members. The size of each is drawn from a power law, or all have the same.
+    """Groups of random members; the size of each is drawn from a power law, or all have the same.
 
-    The defaults stand for Quasar's crawl of MySpace, of which the paper tells the least and the largest group
-    and the mean number of friends who are online, 37: this exponent gives that mean.
+    The defaults stand for Quasar's crawl of MySpace, of which the paper gives the smallest and the largest
+    group and the mean number of friends who are online, 37: this exponent gives that mean.
     """
 
     kind: Literal["groups"]
@@ -45,13 +45,14 @@ class Groups(TopicSource):
         return value
 
     def problems(self) -> Problems:
-        """Sizes in the wrong order."""
+        """Return sizes that are in the wrong order."""
         if self.smallest > self.largest:
             return [("smallest", f"{self.smallest} members, but the largest group has {self.largest}")]
         return []
 
     def misfits(self, peers: int) -> Problems:
-        """Groups larger than all peers together. `largest` is a bound, which fewer peers just lower."""
+        """Return groups that are larger than all peers together. `largest` is a bound, which fewer peers just
+        lower."""
         if self.size is not None and self.size > peers:
             return [("size", f"{self.size:g} members, but there are {peers} peers. Lower it")]
         if self.size is None and self.smallest > peers:
@@ -59,7 +60,8 @@ class Groups(TopicSource):
         return []
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Sizes by the power law go up to all peers, if there are fewer of them than `largest`."""
+        """Draw the members of each group; a power law ends at the number of peers if `largest` is
+        above it."""
         import numpy as np
 
         from emulator.workload.subscriptions import held_throughout
@@ -80,10 +82,10 @@ class Groups(TopicSource):
 
 
 class Followers(TopicSource):
-    """A follower graph: peer p follows peers, and topic t is what peer t publishes.
+    """A follower graph: peer p follows other peers, and topic t is what peer t publishes.
 
-    How many a peer follows is drawn from a power law, and so is each peer's popularity: those whom it follows
-    are drawn by theirs. `largest` cuts both off, and decides much: it has no default.
+    How many peers one follows is drawn from a power law, and so is each peer's popularity: those whom it
+    follows are drawn by their popularity. `largest` cuts both off, and decides much, so it has no default.
     """
 
     topics_are_peers: ClassVar[bool] = True
@@ -94,13 +96,13 @@ class Followers(TopicSource):
     largest: int = Field(ge=1, description="peers that one follows, at most; popularity spans as much")
 
     def problems(self) -> Problems:
-        """Bounds in the wrong order."""
+        """Return bounds that are in the wrong order."""
         if self.smallest > self.largest:
             return [("smallest", f"{self.smallest}, but largest is {self.largest}")]
         return []
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Nobody follows itself, nor more peers than there are."""
+        """Draw whom each peer follows: not itself, nor more peers than there are."""
         import numpy as np
 
         from emulator.workload.subscriptions import held_throughout
@@ -115,7 +117,7 @@ class Followers(TopicSource):
 
 
 def power_law_mean(smallest: int, largest: int, exponent: float) -> float:
-    """The mean of `draw_power_law`."""
+    """Return the mean of `draw_power_law`."""
     import numpy as np
 
     numbers = np.arange(smallest, largest + 1, dtype=np.float64)
@@ -126,7 +128,8 @@ def power_law_mean(smallest: int, largest: int, exponent: float) -> float:
 def draw_power_law(
     count: int, smallest: int, largest: int, exponent: float, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Whole numbers n from `smallest` to `largest`, each as likely as n ** -exponent is large."""
+    """Return whole numbers n from `smallest` to `largest`, each with a probability proportional to n **
+    -exponent."""
     import numpy as np
 
     numbers = np.arange(smallest, largest + 1)
@@ -139,7 +142,7 @@ def draw_power_law(
 def _draw_distinct(
     peer: int, count: int, cumulative: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Different peers other than `peer`, one after the other by weights of this running sum."""
+    """Return different peers other than `peer`, drawn one after the other by weights of this running sum."""
     import numpy as np
 
     if count >= len(cumulative) - 1:

@@ -1,4 +1,4 @@
-"""Where the subscriptions of a trial come from: the bases of all kinds of `workload.subscriptions`.
+"""The source of a trial's subscriptions: the bases of all kinds of `workload.subscriptions`.
 
 Packages outside of this repository add kinds by entry points of the group `trellis.subscriptions`, each a
 subclass of `TopicSource` or `ContentSource`.
@@ -30,7 +30,7 @@ Rows = Sequence[Sequence[Mapping[str, Any]]]
 
 
 class Source(BaseModel):
-    """The parameters of one kind of subscriptions, and how they are drawn.
+    """The parameters of one kind of subscriptions, and the way in which they are drawn.
 
     A subclass has a field `kind` of type `Literal["name"]`, and a field for each parameter. A field of type
     `Path` names a file, which is found relative to the experiment file.
@@ -39,15 +39,15 @@ class Source(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def problems(self) -> Problems:
-        """Combinations of parameters that cannot be drawn. Reads no file."""
+        """Return combinations of parameters that cannot be drawn. Reads no file."""
         return []
 
     def misfits(self, peers: int) -> Problems:
-        """Parameters that do not fit so many peers, or clients if there are any. Reads no file."""
+        """Return parameters that do not fit so many peers, or clients if there are any. Reads no file."""
         return []
 
     def problems_of_files(self, peers: int) -> Problems:
-        """What is wrong inside the files that the parameters name.
+        """Return what is wrong inside the files that the parameters name.
 
         Raises TraceError for a file that cannot be read.
         """
@@ -70,17 +70,19 @@ class TopicSource(Source):
 
     @abstractmethod
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """What each peer subscribes to, from 0 to at most `trial_end` (s of trial time).
+        """Return what each peer subscribes to, from 0 to at most `trial_end` (s of trial time).
 
         `random` is a stream of the workload's own. Raises TraceError for a bad file.
         """
 
     def bucket(self, topics: int) -> int:
-        """How many of the `topics` a bucket has; a changed topic is replaced by another one of its bucket."""
+        """Return how many of the `topics` a bucket has; a changed topic is replaced by another one of its
+        bucket."""
         return topics
 
     def topics_in_bucket(self) -> int:
-        """The most topics that a peer has from one bucket, if that is known before they are drawn; else 0."""
+        """Return the most topics that a peer has from one bucket, if that is known before they are drawn;
+        else 0."""
         return 0
 
 
@@ -94,11 +96,11 @@ class ContentSource(Source):
 
     @abstractmethod
     def domains(self) -> Mapping[str, tuple[float, float]]:
-        """The attributes with the lowest and the highest value that they have in events."""
+        """Return the attributes with the lowest and the highest value that they have in events."""
 
     @abstractmethod
     def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
-        """What each of `count` subscriptions asks for: attributes, all of which are to be met.
+        """Return what each of `count` subscriptions asks for: attributes, all of which have to match.
 
         An attribute is `{"attribute": name, "low": lowest, "high": highest}` for a closed range of values, or
         `{"attribute": name, "values": [value, ...]}` for a set of them.
@@ -106,23 +108,23 @@ class ContentSource(Source):
 
     @abstractmethod
     def draw_events(self, count: int, random: np.random.Generator) -> Rows:
-        """The attributes of each of `count` events: `{"attribute": name, "value": value}`."""
+        """Return the attributes of each of `count` events: `{"attribute": name, "value": value}`."""
 
 
 class PlacedContentSource(ContentSource):
-    """A kind of subscriptions by content that depend on who asks, and where that is."""
+    """A kind of subscriptions by content that depend on the subscriber and its place in the network."""
 
     regions: int = 1
-    """Regions of peers that are near each other."""
+    """The number of regions of peers that are near each other."""
 
     @abstractmethod
     def draw_interests_of(
         self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
     ) -> Rows:
-        """What subscriptions ask for; `peer` and `region` (from 0 on) are those of each one."""
+        """Return what subscriptions ask for; `peer` and `region` (from 0 on) are those of each one."""
 
     def draw_interests(self, count: int, random: np.random.Generator) -> Rows:
-        """Of so many peers that are nowhere in particular, one each."""
+        """Return what the subscriptions of so many peers ask for, one each, without regard to places."""
         import numpy as np
 
         peers = np.arange(count, dtype=np.int32)
@@ -131,7 +133,7 @@ class PlacedContentSource(ContentSource):
 
 @cache
 def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
-    """Kinds that packages add, and what is wrong with those that cannot be used, both by name."""
+    """Return the kinds that packages add, and what is wrong with those that cannot be used, both by name."""
     found: dict[str, type[Source]] = {}
     broken: dict[str, str] = {}
     for offer in offers("subscriptions", dict.fromkeys(OWN_KINDS, "")).values():

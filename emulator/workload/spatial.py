@@ -11,10 +11,10 @@ _ROWS = 500
 def draw_spatial(
     peers: int, per_peer: float, random: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(peer, topic) of each subscription: who is interested in whom, on the unit square.
+    """Return the peer and the topic of each subscription: who is interested in whom, on the unit square.
 
     Peers stand anywhere on it with the same probability; topic t is what peer t publishes. The radius is the
-    one that gives `per_peer` topics on average, a peer's own among them.
+    one that gives `per_peer` topics on average, including a peer's own.
     """
     place = random.random((peers, 2))
     pairs = min(round((per_peer - 1) * peers / 2), peers * (peers - 1) // 2)
@@ -33,7 +33,7 @@ def draw_spatial(
 def _within(
     place: NDArray[np.float64], reach: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The pairs, each once, that are at most `reach` apart, and how far."""
+    """Return the pairs, each once, that are at most `reach` apart, and their distances."""
     ones, others, distances = [], [], []
     for first in range(0, len(place), _ROWS):
         some = place[first : first + _ROWS]

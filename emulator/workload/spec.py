@@ -49,7 +49,7 @@ class BucketPattern(TopicSource):
     buckets: int = Field(100, ge=1, le=10_000_000)
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
-        """Every peer has `per_peer` topics from its first join on."""
+        """Draw `per_peer` topics for every peer, which holds them from its first join on."""
         from emulator.workload.patterns import draw_pattern
         from emulator.workload.subscriptions import each_holds
 
@@ -59,7 +59,7 @@ class BucketPattern(TopicSource):
         return each_holds(self.topics, topics, trial_end)
 
     def problems(self) -> Problems:
-        """Numbers that do not divide or do not fit."""
+        """Return the numbers that do not divide or do not fit."""
         buckets = _BUCKETS_A_PEER[self.kind]
         if buckets > 1 and self.buckets < buckets:
             text = f"{self.buckets}, but with {self.kind} correlation a peer has {buckets} buckets"
@@ -75,19 +75,18 @@ class BucketPattern(TopicSource):
         return []
 
     def bucket(self, topics: int) -> int:
-        """Topics in a bucket: all of them if the pattern is `random`."""
+        """Return the number of topics in a bucket: all of them if the pattern is `random`."""
         return topics if self.kind == "random" else topics // self.buckets
 
     def topics_in_bucket(self) -> int:
-        """Topics that a peer has from each of its buckets."""
+        """Return the number of topics that a peer has from each of its buckets."""
         return self.per_peer // _BUCKETS_A_PEER[self.kind]
 
 
 class EdgeList(TopicSource):
-    """A follower graph: who follows subscribes to whom it follows; topics are the nodes.
+    """A follower graph: a follower subscribes to those it follows; topics are the nodes.
 
-    A graph with more nodes than there are peers is sampled by breadth-first searches
-    (Vitis, section IV.E).
+    A graph with more nodes than there are peers is sampled by breadth-first searches (Vitis, section IV.E).
     """
 
     topics_are_peers: ClassVar[bool] = True
@@ -97,7 +96,7 @@ class EdgeList(TopicSource):
     first: Literal["follower", "followed"] = Field("follower", description="whom a line `a b` names first")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
-        """Peer p is a node and topic t is what peer t publishes.
+        """Return the subscriptions of the graph: peer p is a node and topic t is what peer t publishes.
 
         Raises TraceError for a bad graph or one with fewer nodes than peers.
         """
@@ -113,7 +112,7 @@ class EdgeList(TopicSource):
         return held_throughout(peers, part.follower, part.followed, trial_end)
 
     def problems_of_files(self, peers: int) -> Problems:
-        """A graph with fewer nodes than peers."""
+        """Return a problem if the graph has fewer nodes than there are peers."""
         from emulator.workload.followers import load_followers
 
         nodes = load_followers(self.file).nodes
@@ -181,9 +180,10 @@ class Publications(_Model):
 
 
 class Roles(_Model):
-    """Peers that do less than subscribe and publish: a share of all if it is below 1, else how many.
+    """The number of peers that do less than subscribe and publish: a share of all if it is below 1, else a
+    count.
 
-    All others do both; their role is `peer`, or `server` if peers have clients.
+    All other peers do both; their role is `peer`, or `server` if peers have clients.
     """
 
     publisher: float = Field(0.0, ge=0, le=200_000, description="publish and do not subscribe")
@@ -198,7 +198,7 @@ class Roles(_Model):
         return value
 
     def numbers(self, peers: int) -> dict[str, int]:
-        """How many of `peers` peers have each of these roles."""
+        """Return how many of `peers` peers have each of these roles."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: round(value * peers) if value < 1 else int(value) for name, value in given.items()}
 
@@ -218,7 +218,7 @@ def _publications(given: dict[str, Any]) -> Publications | None:
 
 
 class WorkloadSpec(_Model):
-    """What peers are asked for: the keys that are there choose the kind of workload.
+    """The requests to peers: the keys that are there choose the kind of workload.
 
     Each kind of a package has a key of its own name.
     """
@@ -231,7 +231,7 @@ class WorkloadSpec(_Model):
     clients: Clients | None = None
 
     def chosen(self) -> list[WorkloadKind]:
-        """The kinds that the keys choose: one, if nothing is wrong."""
+        """Return the kinds that the keys choose: one, if nothing is wrong."""
         return [
             kind for kind in WORKLOADS.usable() if isinstance(getattr(self, kind.key, None), kind.parameters)
         ]
@@ -251,7 +251,8 @@ class WorkloadSpec(_Model):
 
     @model_serializer(mode="wrap")
     def _without_absent_kinds(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the keys of packages' kinds that are not there: what is installed changes nothing."""
+        """Leave out the keys of packages' kinds that are not there, so that what is installed changes
+        nothing."""
         told: dict[str, Any] = serialize(self)
         return {name: value for name, value in told.items() if name in _KEYS or value is not None}
 
@@ -275,7 +276,8 @@ _OF_PACKAGES, _BROKEN_KINDS = _kinds_of_packages()
 
 
 def broken_parts(workload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Keys of a `workload:`, as it was written, that are of packages which cannot be used, and why not."""
+    """Yield the keys of a `workload:`, as it was written, that belong to unusable packages, each with the
+    reason."""
     for name, reason in _BROKEN_KINDS.items():
         if name in workload:
             yield name, f"is there, but {reason}"

@@ -1,4 +1,4 @@
-"""Subscriptions of a trial: who asks for which topic, and when."""
+"""Subscriptions of a trial: which peer asks for which topic, and when."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from emulator.churn.sessions import Sessions
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Rows sorted by peer, topic and start; times in seconds of trial time."""
+    """Subscriptions as rows sorted by peer, topic and start; times in seconds of trial time."""
 
     topics: int
-    """Topics are 0 to `topics` - 1, subscribed to or not."""
+    """The number of topics, which are 0 to `topics` - 1, subscribed to or not."""
     peer: NDArray[np.int32]
     topic: NDArray[np.int32]
     start: NDArray[np.float64]
@@ -25,14 +25,14 @@ class Subscriptions:
 def held_throughout(
     topics: int, peer: NDArray[np.int32], topic: NDArray[np.int32], trial_end: float
 ) -> Subscriptions:
-    """Subscriptions that are kept from the first join to the trial's end."""
+    """Return subscriptions that are kept from the first join to the trial's end."""
     order = np.lexsort((topic, peer))
     start, end = np.zeros(len(peer)), np.full(len(peer), trial_end)
     return Subscriptions(topics, peer[order].astype(np.int32), topic[order].astype(np.int32), start, end)
 
 
 def each_holds(topics: int, held: NDArray[np.int32], trial_end: float) -> Subscriptions:
-    """The same, from a table with a row for each peer and its topics in it, as many for each."""
+    """Return the same, from a table with a row for each peer that lists its topics, as many for each peer."""
     peers, count = held.shape
     return held_throughout(
         topics, np.repeat(np.arange(peers, dtype=np.int32), count), held.ravel(), trial_end
@@ -42,7 +42,7 @@ def each_holds(topics: int, held: NDArray[np.int32], trial_end: float) -> Subscr
 def begun_after_joins(
     held: Subscriptions, join: float, within: float, sessions: Sessions, random: np.random.Generator
 ) -> Subscriptions:
-    """`held` with what is held from the first join on begun after the joins, so that the overlay stands then.
+    """Return `held` with what is held from the first join on begun after the joins, when the overlay stands.
 
     A peer that is up in the join phase (which ends at `join` s of trial time) subscribes to all its topics at
     one random time in the `within` seconds after it; any other peer subscribes when it joins.

@@ -1,4 +1,4 @@
-"""Draws who subscribes to which topics, and what is published on them."""
+"""Workloads by topic: draws who subscribes to which topics, and what is published on them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from emulator.workload.spec import Publications
 from emulator.workload.subscriptions import Subscriptions, begun_after_joins
 
 _SUBSCRIPTION_GRACE = 10.0
-"""Seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""
+"""The seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""
 
 
 def draw_topics(
     source: TopicSource, publications: Publications, trial: Drawing
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The columns of the plan's tables of subscriptions and publications."""
+    """Return the columns of the plan's tables of subscriptions and publications."""
     phases, who = trial.phases, trial.participants
     measure = phases.measure_start, phases.measure_end
     held = draw_subscriptions(source, who.number, phases.end, trial.random("subscriptions"))
@@ -68,7 +68,7 @@ def draw_topics(
 
 
 def _subscribed_within(trial: Trial, source: TopicSource) -> float:
-    """Seconds after the joins in which peers subscribe; 0 if they do with their join."""
+    """Return the seconds after the joins in which peers subscribe; 0 if they do with their join."""
     if source.within is not None:
         return source.within
     settle = trial.phases.settle
@@ -76,7 +76,7 @@ def _subscribed_within(trial: Trial, source: TopicSource) -> float:
 
 
 def _of_subscribers(held: Subscriptions, who: Participants) -> Subscriptions:
-    """What those ask for who may subscribe, while they are there."""
+    """Return the subscriptions of those that may subscribe, while they are there."""
     row, start, end = who.while_there(held.peer, held.start, held.end)
     kept = who.subscribes[held.peer[row]]
     row = row[kept]

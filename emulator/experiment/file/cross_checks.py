@@ -1,4 +1,4 @@
-"""What each key of an experiment allows alone, but not all of them together."""
+"""Checks of combinations: each key allows its value alone, but not all values together can be run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from emulator.workload.problems import workload_problems
 
 
 def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, str]]:
-    """Key path and problem for each combination that `draw_plan` would refuse, all at once.
+    """Return the key path and the problem of each combination that `draw_plan` would refuse, all at once.
 
-    Without `files`, it does not look whether those that the spec names are there. Draws nothing and reads no
-    large file. What only a file's content can tell, such as a graph with fewer
-    nodes than peers, `draw_plan` tells.
+    Without `files`, the function does not look whether the files that the spec names are there. It draws
+    nothing and reads no large file. What only a file's content can tell, such as a graph with fewer nodes
+    than peers, `draw_plan` tells.
     """
     named = _files(spec) if files else []
     problems = [(key, problem) for key, file in named if (problem := _file_problem(file))]
@@ -38,7 +38,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
 
 
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
-    """Key and name of each file that the latencies, the churn and the workload are read from."""
+    """Return the key and name of each file that the latencies, the churn and the workload are read from."""
     read = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
     files = [
         (f"{key}.{name}", value)

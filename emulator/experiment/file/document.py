@@ -16,23 +16,23 @@ from emulator.files.reading import read_regular
 from emulator.files.yaml_text import BadYaml, children, read_yaml
 
 MOST_OF_A_KIND = 20
-"""Problems that are told of each kind."""
+"""The most problems of each kind that are told."""
 _GIVEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S*\d\S*')
-"""What differs between two problems of a kind: words in quotes, and what has digits."""
+"""The parts in which two problems of a kind differ: words in quotes, and words with digits."""
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
-"""What neither a file's name nor UTF-8 can hold."""
+"""The characters that neither a file's name nor UTF-8 can hold."""
 WRITTEN = 4
-"""How much larger an experiment.yaml may be than a file of a user, because every default is written out."""
+"""The factor by which an experiment.yaml may exceed a user's file, because every default is written out."""
 _MOST_BYTES = 1_000_000
 _MOST_VALUES = 20_000
-"""Keys and values: they take a tenth of a second to read."""
+"""The most keys and values: they take a tenth of a second to read."""
 Key = tuple[str | int, ...]
-"""The way to a value: names in mappings, positions in lists."""
+"""The path to a value: names in mappings, positions in lists."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where a value was written: a file and a line from 1 on, or an option (line 0)."""
+    """The place where a value was written: a file and a line from 1 on, or an option (line 0)."""
 
     source: str
     line: int = 0
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong with an experiment; `text` says what and how to mend it."""
+    """One problem of an experiment; `text` says what is wrong and how to mend it."""
 
     place: Place
     key: str
@@ -54,7 +54,7 @@ class Problem:
 
 
 class ExperimentError(Exception):
-    """An experiment that cannot be run, with all its problems."""
+    """The experiment cannot be run; the error has all its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(set(problems))
@@ -62,7 +62,7 @@ class ExperimentError(Exception):
 
 
 def _told(problems: Sequence[Problem]) -> Iterator[str]:
-    """Each in a line, the first `MOST_OF_A_KIND` of each kind, and how many more there are."""
+    """Yield each problem as a line, the first `MOST_OF_A_KIND` of each kind, and how many more there are."""
     kinds = Counter[str]()
     for problem in problems:
         kind = _GIVEN.sub("", problem.text).partition(". ")[0]
@@ -75,7 +75,7 @@ def _told(problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def dotted(key: Key) -> str:
-    """`("vary", "peers", 0)` -> `vary.peers[0]`."""
+    """Return the key as text: `("vary", "peers", 0)` -> `vary.peers[0]`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
     return text.removeprefix(".")
 
@@ -88,10 +88,10 @@ class Document:
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Key, Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    """What is wrong with the text itself, such as a key that is there twice."""
+    """The problems of the text itself, such as a key that is there twice."""
 
     def place(self, key: Key) -> Place:
-        """Where `key` is, or the part around it if it is not there."""
+        """Return where `key` is, or the part around it if it is not there."""
         for length in range(len(key), 0, -1):
             if (place := self.places.get(key[:length])) is not None:
                 return place
@@ -104,8 +104,8 @@ class Document:
 def read_document(path: Path, room: int = 1) -> Document:
     """Read a YAML file whose top is a mapping, `room` times as large as files of users may be.
 
-    Raises ExperimentError if the file cannot be read or is not YAML; keys that are there twice are
-    left in `problems`, because the rest can still be checked.
+    Raises ExperimentError if the file cannot be read or is not YAML; keys that are there twice are left in
+    `problems`, because the rest can still be checked.
     """
     source = str(path)
     try:
@@ -132,7 +132,7 @@ def read_document(path: Path, room: int = 1) -> Document:
 
 
 def read_value(text: str, source: str) -> Any:
-    """The value of an option, typed as YAML types it. Raises ExperimentError."""
+    """Return the value of an option, typed as YAML types it. Raises ExperimentError."""
     return _parse(text, source, _MOST_VALUES)[1]
 
 
@@ -155,7 +155,7 @@ def _visit(document: Document, key: Key, node: Node) -> None:
                 place = Place(document.source, line)
                 text = f"is there twice, first in line {first.start_mark.line + 1}. Keep one"
                 document.problems.append(Problem(place, dotted((*key, part)), text))
-                continue  # the first one is what was read
+                continue  # the values hold the first one
         elif isinstance(name, int):
             line, part = child.start_mark.line + 1, name
         else:
@@ -184,7 +184,7 @@ def _replace_unusable(document: Document, key: Key, values: dict[Any, Any] | lis
 
 
 def plain(value: Any) -> Any:
-    """A copy that JSON can hold, without shared parts. Raises ValueError on what it cannot hold."""
+    """Return a copy that JSON can hold, without shared parts. Raises ValueError on what it cannot hold."""
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What is wrong with values, in words that say how to mend it."""
+"""The problems of values, in words that say how to mend them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST_SHOWN = 1e15
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
-    """The model of plain values, types taken strictly; or None and all that is wrong with them."""
+    """Return the model of plain values, types taken strictly; or None and all that is wrong with them."""
     try:
         return model.model_validate_json(json.dumps(values), strict=True), []
     except ValidationError as error:
@@ -55,7 +55,7 @@ def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | N
 
 
 def _key(error: ErrorDetails, values: Any) -> Key:
-    """Where the error is, without the tags that pydantic adds for a chosen kind."""
+    """Return where the error is, without the tags that pydantic adds for a chosen kind."""
     here, key = values, []
     for part in error["loc"]:
         if isinstance(here, dict) and part not in here and part == here.get("kind"):
@@ -89,7 +89,7 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
         written = _at(values, _key(error, values))
-        if isinstance(written, str):  # a duration
+        if isinstance(written, str):  # the field is a duration
             return f"is {_shown(written)}, but {words} {format_duration(float(context[name]))}"
         return f"is {given}, but {words} {context[name]:,}"
     if what == "value_error":

@@ -9,7 +9,7 @@ from emulator.files.quantities import Duration
 
 
 class FidelityLimits(BaseModel):
-    """Beyond any of these a trial is invalid. Durations are in trial time."""
+    """The limits of fidelity: a trial beyond any of these is invalid. Durations are in trial time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

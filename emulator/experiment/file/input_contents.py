@@ -1,4 +1,4 @@
-"""What is wrong inside the files that an experiment names."""
+"""Checks of the contents of the files that an experiment names."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from emulator.files.trace_error import TraceError
 
 
 class Contents:
-    """Asks each model once what is wrong inside its files, however many variants have it."""
+    """The problems of files: each model is asked once what is wrong inside its files, whatever variants have
+    it."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, tuple[float, ...]], Problems] = {}
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
-        """The lines that cannot be read, and files too small for the trial."""
+        """Return the lines that cannot be read, and the files that are too small for the trial."""
         latency, model, end = spec.network.latency, spec.churn.model, spec.phases.end
         base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
         findings = self._of("network.latency", latency, latency.problems_of_files)
@@ -34,7 +35,7 @@ class Contents:
     def _of(
         self, key: str, model: BaseModel, ask: Callable[[], Problems], *depends_on: float
     ) -> list[Finding]:
-        """The problems of one model, which depend on itself and on these numbers."""
+        """Return the problems of one model, which depend on the model itself and on these numbers."""
         known = key, model.model_dump_json(), depends_on
         if known not in self._found:
             try:
@@ -45,7 +46,7 @@ class Contents:
 
 
 def _of_workload(kind: WorkloadKind, spec: TrialSpec) -> Problems:
-    """What is wrong inside the files of a workload."""
+    """Return what is wrong inside the files of a workload."""
     parameters = getattr(spec.workload, kind.key)
     try:
         return kind.problems_of_files(parameters, spec)
@@ -55,5 +56,5 @@ def _of_workload(kind: WorkloadKind, spec: TrialSpec) -> Problems:
 
 
 def _key_of(model: BaseModel, file: Path) -> str:
-    """The parameter that names the file."""
+    """Return the parameter that names the file."""
     return next((name for name, value in model if value == file), "kind")

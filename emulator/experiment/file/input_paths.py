@@ -1,4 +1,4 @@
-"""The files that an experiment names."""
+"""The paths of the files that an experiment names."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem]:
     """Make the names of files absolute: `${NAME}` from the environment, the rest from `folder`.
 
-    What an option or a variable at the beginning names is relative to the current folder. With `check`,
-    a file has to be there.
+    A name that begins with a variable, or stands in an option, is relative to the current folder. With
+    `check`, a file has to be there.
     """
     problems = []
     for key in named_files(document.values):
@@ -38,7 +38,7 @@ def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem
 
 
 def named_files(values: dict[str, Any]) -> list[Key]:
-    """The keys of all files, those in `vary` too."""
+    """Return the keys of all files, including those in `vary`."""
     found = list(files((ExperimentSpec,), values))
     vary = values.get("vary")
     for name, choices in vary.items() if isinstance(vary, dict) else ():
@@ -53,13 +53,13 @@ def named_files(values: dict[str, Any]) -> list[Key]:
 
 
 def _files_at(varied: str, value: Any, place: Key) -> list[Key]:
-    """The keys of files in a value for a dotted key that is written at this place."""
+    """Return the keys of files in a value for a dotted key that is written at this place."""
     types_ = types_at(ExperimentSpec, tuple(varied.split(".")))
     return [(*place, *key) for key in files(types_, value)]
 
 
 def _resolved(name: str, base: Path, check: bool) -> str:
-    """Raises ValueError that says what is missing."""
+    """Return the absolute path. Raises ValueError that says what is missing."""
     unset = [variable for variable in _VARIABLE.findall(name) if variable not in os.environ]
     if unset:
         raise ValueError(
@@ -80,7 +80,7 @@ def _resolved(name: str, base: Path, check: bool) -> str:
 
 
 def _no_file(path: Path) -> str:
-    """Why it is none, or nothing."""
+    """Return why the path is no readable file, or an empty text."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What keys an experiment file may have, read off the models in `spec.py`."""
+"""The keys that an experiment file may have, derived from the models in `spec.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Alternatives = tuple[Any, ...]
 
 
 def alternatives(annotation: Any) -> Alternatives:
-    """`Model | None` -> `(Model, NoneType)`."""
+    """Return the types of an annotation: `Model | None` -> `(Model, NoneType)`."""
     if get_origin(annotation) is Annotated:
         return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -27,19 +27,19 @@ def alternatives(annotation: Any) -> Alternatives:
 
 
 def kinds(model: type[BaseModel]) -> tuple[str, ...]:
-    """What `kind` may be for this model; nothing if it has none."""
+    """Return the values that `kind` may have for this model; none if it has no kind."""
     field = model.model_fields.get("kind")
     return get_args(field.annotation) if field and get_origin(field.annotation) is Literal else ()
 
 
 def models(types_: Alternatives, kind: Any = None) -> list[type[BaseModel]]:
-    """The models among the types, only those of this kind if one is given."""
+    """Return the models among the types, only those of this kind if one is given."""
     found = [t for t in types_ if isinstance(t, type) and issubclass(t, BaseModel)]
     return found if kind is None else [model for model in found if kind in kinds(model)]
 
 
 def fields(types_: Alternatives, kind: Any = None) -> dict[str, Alternatives]:
-    """Each key that a mapping of these types may have, with its types."""
+    """Return each key that a mapping of these types may have, with its types."""
     found: dict[str, Alternatives] = {}
     for model in models(types_, kind):
         for name, info in model.model_fields.items():
@@ -48,7 +48,7 @@ def fields(types_: Alternatives, kind: Any = None) -> dict[str, Alternatives]:
 
 
 def types_at(root: type[BaseModel], key: Key) -> Alternatives:
-    """The types of `key`, whatever the kinds above it are. Empty if there is no such key."""
+    """Return the types of `key`, whatever the kinds above it are. There are none if there is no such key."""
     here: Alternatives = (root,)
     for part in key:
         if isinstance(part, int):
@@ -59,7 +59,7 @@ def types_at(root: type[BaseModel], key: Key) -> Alternatives:
 
 
 def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
-    """The keys under `value` that name files."""
+    """Yield the keys under `value` that name files."""
     if isinstance(value, str) and Path in types_:
         yield key
     elif isinstance(value, Mapping):
@@ -69,7 +69,7 @@ def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
 
 
 def default_kind(info: FieldInfo) -> str | None:
-    """The kind of the model that a field has when it is left out."""
+    """Return the kind of the model that a field has when it is left out."""
     default = info.get_default(call_default_factory=True, validated_data={})
     kind = getattr(default, "kind", None)
     return kind if isinstance(kind, str) else None
@@ -89,13 +89,13 @@ def fill_kinds(model: type[BaseModel], values: dict[str, Any]) -> None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be."""
+    """Return the known word that `word` was probably meant to be."""
     found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Did you mean ...? Or all that is known."""
+    """Return "did you mean ...?", or all known words if none is near."""
     known = sorted(known)
     if (near := nearest(word, known)) is not None:
         return f'Did you mean "{near}"?'

@@ -1,7 +1,7 @@
 """The claims that an experiment can name; `analysis.claims` judges them.
 
 A package offers claims of its own in the group `trellis.claims`. The name of the entry point is the claim's
-id, so that a file is checked without importing what judges it.
+id, so that a file is checked without an import of the code that judges it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ KNOWN_CLAIMS = (
     *("K1", "K2"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
-"""Those of Trellis itself."""
+"""The ids of Trellis' own claims."""
 
 
 def offered_claims() -> dict[str, Offer]:
-    """Those of packages, by id. Loading one with an id that is taken raises BadPackage."""
+    """Return the claims of packages, by id. Loading one with an id that is taken raises BadPackage."""
     return offers("claims", dict.fromkeys(KNOWN_CLAIMS, ""))
 
 
 def known_claims() -> tuple[str, ...]:
-    """All ids, those of Trellis first."""
+    """Return all ids, those of Trellis first."""
     return (*KNOWN_CLAIMS, *(name for name in offered_claims() if name not in KNOWN_CLAIMS))

@@ -1,4 +1,4 @@
-"""An experiment file, checked whole before anything starts."""
+"""Reads an experiment file and checks it as a whole before anything starts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from emulator.experiment.file.input_contents import Contents
 
 _ENOUGH = 100
-"""Problems of variants after which no further variant is looked at."""
+"""The number of problems of variants after which no further variant is checked."""
 S = TypeVar("S", bound=TrialSpec)
 
 
@@ -81,7 +81,7 @@ def load(
     problems += _variant_problems(document, vary, check_files and not missing, check_systems)
     if problems or spec is None:
         raise ExperimentError(problems)
-    # Defaults may follow the parameters that are varied: then each variant has its own.
+    # Defaults may depend on the parameters that are varied: then each variant has its own.
     if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
         parameters = complete_parameters(values["system"])
         spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
@@ -89,7 +89,7 @@ def load(
 
 
 def _check_whole(spec: ExperimentSpec) -> Iterator[Finding]:
-    """What is wrong with the experiment as a whole, whatever its variants are."""
+    """Yield what is wrong with the experiment as a whole, whatever its variants are."""
     known = known_claims() if spec.claims else ()
     for index, claim in enumerate(spec.claims):
         if claim not in known:
@@ -112,7 +112,7 @@ def _has(values: Any, key: str) -> bool:
 def _variant_problems(
     document: Document, vary: dict[str, list[Any]], read_files: bool, check_systems: bool
 ) -> list[Problem]:
-    """What is wrong with the variants, each told once and where it was written."""
+    """Return what is wrong with the variants, each problem once and where it was written."""
     contents = None
     if read_files and any(named_files(document.values)):
         from emulator.experiment.file.input_contents import Contents
@@ -140,7 +140,7 @@ def _variant_problems(
 
 
 def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key) -> Iterator[Key]:
-    """Where in `vary` a variant has its value at `key`, if it is varied."""
+    """Yield where in `vary` a variant has its value at `key`, if the key is varied."""
     for (entry, _), i in zip(vary.items(), which, strict=True):
         keys = keys_of(entry)
         for position, varied in enumerate(keys):
@@ -150,7 +150,7 @@ def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key)
 
 
 def _broken_kinds() -> dict[Key, dict[str, str]]:
-    """For each key that packages add kinds to, what is wrong with those that cannot be used."""
+    """Return, for each key that packages add kinds to, what is wrong with the kinds that cannot be used."""
     return {
         ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
         ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
@@ -162,7 +162,7 @@ def _broken_kinds() -> dict[Key, dict[str, str]]:
 def _with_broken_packages(
     values: dict[str, Any], spec: S | None, findings: list[Finding]
 ) -> tuple[S | None, list[Finding]]:
-    """The findings, where a kind is one of a package that cannot be used with the reason."""
+    """Return the findings; where a kind belongs to an unusable package, the reason replaces them."""
     workload = values.get("workload")
     reasons: dict[Key, str] = {}
     for named, reason in broken_parts(workload) if isinstance(workload, dict) else ():
@@ -218,17 +218,17 @@ def _check_system(system: Any) -> list[Finding]:
 
 
 def _check_combination(spec: TrialSpec) -> list[Finding]:
-    """What each key allows alone, but not all of them together."""
+    """Return the combinations that cannot be run, though each key allows its value alone."""
     from emulator.experiment.file.cross_checks import check_plan_inputs
 
-    # Whether files are there was told when their names were completed.
+    # Missing files were told of when their names were completed.
     findings = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
     findings += [*_check_hosts(spec), *_check_service(spec)]
     return findings or _check_fit(spec)
 
 
 def _check_hosts(spec: TrialSpec) -> list[Finding]:
-    """Whether there are as many hosts as the peers and the way of emulation need."""
+    """Return a problem if the peers and the way of emulation need another number of hosts."""
     runtime, findings = spec.runtime, list[Finding]()
     if isinstance(runtime, Virtual):
         if spec.network.enforce == "netem":
@@ -252,12 +252,12 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
 
 
 def _check_service(spec: TrialSpec) -> list[Finding]:
-    """Whether the system takes what the workload asks for."""
+    """Return a problem if the system cannot take what the workload asks for."""
     from emulator.contract.registry import SYSTEMS, WORKLOADS
 
     system, chosen = SYSTEMS[spec.system.name], spec.workload.chosen()
     if len(chosen) != 1:
-        return []  # told by the plan's inputs
+        return []  # the checks of the plan's inputs tell of this
     (kind,) = chosen
     if system.serves == kind.name:
         parameters = system.parameters.model_validate(spec.system.parameters)
@@ -275,7 +275,7 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
 
 
 def _check_fit(spec: TrialSpec) -> list[Finding]:
-    """Whether the system's parameters fit the peers and their latencies."""
+    """Return what does not fit between the system's parameters, the peers and their latencies."""
     from emulator.experiment.file.system_fit import find_misfits
 
     return [(("system", "parameters", *_parts(key)), text) for key, text in find_misfits(spec)]

@@ -1,4 +1,4 @@
-"""Options `key=value` over an experiment file."""
+"""Options `key=value` that replace values of an experiment file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.experiment.file.variants import change, keys_of
 from emulator.files.yaml_text import DEEPEST
 
 _LONGEST_SHOWN = 200
-"""Characters of an option that are shown."""
+"""The most characters of an option that are shown."""
 
 
 def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
@@ -41,7 +41,7 @@ def apply_options(document: Document, options: Sequence[str]) -> list[Problem]:
 
 
 def _set(document: Document, key: str, value: object, place: Place) -> None:
-    """Raises ValueError if the key cannot be set."""
+    """Set a dotted key in the document. Raises ValueError if the key cannot be set."""
     vary = document.values.get("vary")
     head, _, varied = key.partition(".")
     if head == "vary" and varied:

@@ -1,7 +1,7 @@
-"""Ready experiments that installed packages bring along: the YAML files of a folder of theirs.
+"""Ready experiments that installed packages bring: the YAML files of one of their folders.
 
-The entry points of the group `trellis.experiments` name a package folder each, such as
-`push-gossip = "push_gossip.experiments"`; its file `fanout.yaml` is then `push-gossip:fanout.yaml`.
+The entry points of the group `trellis.experiments` name a package folder each, such as `push-gossip =
+"push_gossip.experiments"`; its file `fanout.yaml` is then `push-gossip:fanout.yaml`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from emulator.experiment.file.keys import suggestion
 
 
 def locate(name: Path) -> Path:
-    """The file of `package:file.yaml`; every other name is a path already.
+    """Return the file of `package:file.yaml`; every other name is a path already.
 
     Raises BadPackage if there is no such package or file.
     """
@@ -35,7 +35,7 @@ def locate(name: Path) -> Path:
 
 
 def ready_experiments() -> Iterator[tuple[str, str, Path]]:
-    """(name for `trellis run`, package, file) of each one. Raises BadPackage."""
+    """Yield (name for `trellis run`, package, file) of each ready experiment. Raises BadPackage."""
     for offer in offers("experiments", {}).values():
         for path in _files(offer):
             yield f"{offer.name}:{path.name}", offer.package, path

@@ -1,4 +1,4 @@
-"""An experiment with nothing left to defaults: the `experiment.yaml` of a run directory."""
+"""The `experiment.yaml` of a run directory: an experiment in which nothing is left to defaults."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LAST = ("seed", "repeat", "vary")
 
 
 def resolved_yaml(spec: ExperimentSpec) -> str:
-    """The experiment file with every default written out; loading it gives an equal spec.
+    """Return the experiment file with every default written out; loading it gives an equal spec.
 
-    Where the system itself is varied, its parameters are in a comment for each variant.
+    Where the system itself is varied, a comment has its parameters for each variant.
     """
     values = spec.model_dump(mode="json")
     middle = [key for key in values if key not in _FIRST + _LAST]

@@ -1,4 +1,4 @@
-"""How large a trial may be, whatever its peers are asked for."""
+"""Limits on the size of a trial, whatever its peers are asked for."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from emulator.files.quantities import parse_duration
 from emulator.workload.size import more
 
 LONGEST_TRIAL = 366 * 86_400.0
-"""Seconds, of trial time and of wall time."""
+"""The longest trial in seconds, both of trial time and of wall time."""
 MOST_INTERVALS = 1_000_000
-"""Of metrics in a trial."""
+"""The most intervals of metrics in a trial."""
 LARGEST_INTEGER, LARGEST_NUMBER = 1_000_000_000, 1e15
-"""In the parameters of systems."""
+"""The largest values in the parameters of systems."""
 SHORTEST_PERIOD = 0.001
-"""Seconds, in the parameters of systems."""
+"""The shortest period, in seconds, in the parameters of systems."""
 
 
 def size_problems(spec: TrialSpec) -> list[tuple[str, str]]:
-    """Key and problem for each part that is too large for any machine."""
+    """Return the key and the problem of each part that is too large for any machine."""
     problems, end = [], spec.phases.end
     if end > LONGEST_TRIAL:
         text = f"make a trial of {end / 86_400:.6g} d, but the longest is {LONGEST_TRIAL / 86_400:g} d"
@@ -36,7 +36,7 @@ def size_problems(spec: TrialSpec) -> list[tuple[str, str]]:
 
 
 def parameter_problems(value: Any, key: Key = ()) -> list[tuple[Key, str]]:
-    """Key and problem for each number and duration among the parameters that no system can mean."""
+    """Return the key and the problem of each number and duration that no system can mean as a parameter."""
     if isinstance(value, (dict, list)):
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         return [found for name, part in parts for found in parameter_problems(part, (*key, name))]

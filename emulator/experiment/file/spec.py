@@ -1,4 +1,4 @@
-"""What an experiment file says, validated: one variant of it is what a trial runs."""
+"""The validated content of an experiment file: a trial runs one variant of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Phases(_Model):
         return self.measure_end + self.drain
 
     def at(self, time: float) -> str:
-        """The phase at a trial time."""
+        """Return the name of the phase at a trial time."""
         ends = {"join": self.join, "settle": self.measure_start, "measure": self.measure_end}
         return next((phase for phase, end in ends.items() if time < end), "drain")
 
@@ -57,26 +57,26 @@ class _Runtime(_Model):
 
 
 class Virtual(_Runtime):
-    """All peers in one process on a virtual clock."""
+    """The runtime in which all peers live in one process on a virtual clock."""
 
     kind: Literal["virtual"] = "virtual"
 
 
 class RealTime(_Runtime):
-    """Peers in several hosts that talk gRPC."""
+    """What real-time runtimes share: peers in several hosts that communicate by gRPC."""
 
     time_scale: float = Field(1.0, ge=0.01, le=1000, description="wall seconds for one trial second")
 
 
 class Processes(RealTime):
-    """Real time: a host is a local process."""
+    """The real-time runtime in which a host is a local process."""
 
     kind: Literal["processes"]
     hosts: int = Field(2, ge=1, le=64)
 
 
 class Kubernetes(RealTime):
-    """Real time: a host is a pod."""
+    """The real-time runtime in which a host is a pod."""
 
     kind: Literal["kubernetes"]
     hosts: int = Field(2, ge=1, le=20_000, description="pods")

@@ -1,4 +1,4 @@
-"""Parameters of a system that do not fit the trial's peers and latencies."""
+"""Checks whether the parameters of a system fit the trial's peers and latencies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec
 
 _MOST_HOSTS = 5000
-"""Of a matrix that is made to check an experiment file; of a larger one a trial tells when it starts."""
+"""The most hosts of a matrix that is made for a check; with a larger one, the trial itself tells when it
+starts."""
 
 
 def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
-    """Key, a dotted path, and problem of each; none for a matrix file that is told to be bad elsewhere."""
+    """Return the key, a dotted path, and the problem of each misfit.
+
+    A bad matrix file gives none, because another check tells of it.
+    """
     system = SYSTEMS[spec.system.name]
     if not system.misfits:
         return []
@@ -41,5 +45,5 @@ def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=8)
 def _rtt_of_peers(network: str, locations: tuple[int, ...], seed: int) -> NDArray[np.float64]:
-    """RTTs (s) between all peers; variants of an experiment often have the same."""
+    """Return the RTTs (s) between all peers; variants of an experiment often have the same."""
     return rtt_between(NetworkSpec.model_validate_json(network), np.array(locations, np.int32), seed)

@@ -1,4 +1,4 @@
-"""How much of something may go wrong: a number, or a share of the whole."""
+"""The amount of something that may go wrong: a number, or a share of the whole."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MOST = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Either `number` or, if `percent` is given, that share of the whole."""
+    """An amount: either `number` or, if `percent` is given, that share of the whole."""
 
     number: int = 0
     percent: Decimal | None = None
 
     def of(self, whole: int) -> float:
-        """How many of `whole` it is. A part of one allows none."""
+        """Return how many of `whole` the amount is; a limit below 1 allows none."""
         return self.number if self.percent is None else float(self.percent * whole / 100)
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class Amount:
 
 
 def parse_amount(value: Any) -> Amount:
-    """An amount such as 3 or "1 %". Raises ValueError for anything else."""
+    """Return an amount such as 3 or "1 %". Raises ValueError for anything else."""
     if isinstance(value, Amount):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST:
@@ -41,7 +41,7 @@ def parse_amount(value: Any) -> Amount:
 
 
 def plain_amount(amount: Amount) -> int | str:
-    """As an experiment file has it."""
+    """Return the amount as an experiment file has it."""
     return amount.number if amount.percent is None else str(amount)
 
 

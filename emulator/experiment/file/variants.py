@@ -22,7 +22,7 @@ _MAX_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One combination. `values` are the varied keys with their values in this variant."""
+    """One combination of values. `values` are the varied keys with their values in this variant."""
 
     name: str
     values: dict[str, Any]
@@ -34,23 +34,24 @@ class Trial:
     """One variant with one seed."""
 
     name: str
-    """`<variant>-<seed>`, safe in file systems."""
+    """The trial's name `<variant>-<seed>`, which is safe in file systems."""
     variant: Variant
     spec: TrialSpec
 
 
 def keys_of(entry: str) -> tuple[str, ...]:
-    """The dotted keys that an entry of `vary` changes: one, or several together with commas between them."""
+    """Return the dotted keys that an entry of `vary` changes: one, or several with commas between them."""
     return tuple(key.strip() for key in entry.split(",")) if "," in entry else (entry,)
 
 
 def varied_keys(vary: Iterable[str]) -> set[str]:
-    """All dotted keys that the entries of `vary` change."""
+    """Return all dotted keys that the entries of `vary` change."""
     return {key for entry in vary for key in keys_of(entry)}
 
 
 def chosen_values(vary: Mapping[str, list[Any]], which: Sequence[int]) -> dict[str, Any]:
-    """The varied keys of a variant with their values; `which` says which value of each entry it has."""
+    """Return the varied keys of a variant with their values; `which` says which value of each entry
+    it has."""
     chosen: dict[str, Any] = {}
     for (entry, values), i in zip(vary.items(), which, strict=True):
         keys = keys_of(entry)
@@ -59,7 +60,7 @@ def chosen_values(vary: Mapping[str, list[Any]], which: Sequence[int]) -> dict[s
 
 
 def combinations(vary: Mapping[str, list[Any]]) -> Iterator[tuple[int, ...]]:
-    """For each variant, which value of each entry of `vary` it has; the last entry changes fastest."""
+    """Yield for each variant which value of each entry of `vary` it has; the last entry changes fastest."""
     return itertools.product(*(range(len(values)) for values in vary.values()))
 
 
@@ -68,7 +69,7 @@ def count_variants(vary: Mapping[str, list[Any]]) -> int:
 
 
 def change(values: dict[str, Any], key: str, value: Any) -> None:
-    """Set a dotted key in plain values. What a changed `kind` does not know is dropped with it.
+    """Set a dotted key in plain values; keys that a changed `kind` does not know are dropped.
 
     Raises ValueError if a part of the key is a value where a mapping is needed.
     """
@@ -88,7 +89,7 @@ def change(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def variant_values(base: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The plain values of one variant: a trial's keys of `base`, with `chosen` set."""
+    """Return the plain values of one variant: a trial's keys of `base`, with `chosen` set."""
     values: dict[str, Any] = {name: plain(base[name]) for name in TrialSpec.model_fields if name in base}
     for key, value in chosen.items():
         change(values, key, value)
@@ -97,7 +98,7 @@ def variant_values(base: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
 
 
 def variants(spec: ExperimentSpec) -> list[Variant]:
-    """All variants, in the order of the file. The spec has been checked by `load`."""
+    """Return all variants, in the order of the file. The spec has been checked by `load`."""
     base = spec.model_dump(mode="json")
     chosen = [chosen_values(spec.vary, which) for which in combinations(spec.vary)]
     specs = []
@@ -110,10 +111,10 @@ def variants(spec: ExperimentSpec) -> list[Variant]:
 
 
 def complete_parameters(system: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a system, every default written out.
+    """Return the parameters of a system, with every default written out.
 
-    Those of a system that no package offers here stay as they are: in a run directory every default is
-    written out. Raises pydantic.ValidationError.
+    The parameters of a system that no package offers here stay as they are, because a run directory has every
+    default written out. Raises pydantic.ValidationError.
     """
     from emulator.contract.registry import SYSTEMS
 
@@ -125,7 +126,7 @@ def complete_parameters(system: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trials(spec: ExperimentSpec) -> list[Trial]:
-    """All trials: for each variant one for each seed."""
+    """Return all trials: for each variant one for each seed."""
     return [
         Trial(f"{variant.name}-{seed}", variant, variant.spec.model_copy(update={"seed": seed}))
         for variant in variants(spec)
@@ -134,7 +135,7 @@ def trials(spec: ExperimentSpec) -> list[Trial]:
 
 
 def _names(systems: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """A readable name for each variant, all different even where a file system ignores case."""
+    """Return a readable name for each variant, all different even where a file system ignores case."""
     names: list[str] = []
     taken: set[str] = set()
     for system, choice in systems:

@@ -1,4 +1,4 @@
-"""The `vary:` part of an experiment file: which keys can be varied, and with what."""
+"""The `vary:` part of an experiment file: the keys that can be varied, and their values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from emulator.experiment.file.variants import MAX_TRIALS, count_variants, keys_o
 
 
 def usable_vary(document: Document) -> tuple[dict[str, list[Any]], list[Problem]]:
-    """The keys that can be varied with their values, and what is wrong with the others."""
+    """Return the keys that can be varied with their values, and what is wrong with the others."""
     given = document.values.get("vary")
     if not isinstance(given, dict):
-        return {}, []  # told by the model
+        return {}, []  # the model tells of this
     usable: dict[str, list[Any]] = {}
     problems: list[Problem] = []
     for name, choices in given.items():
@@ -38,7 +38,7 @@ def usable_vary(document: Document) -> tuple[dict[str, list[Any]], list[Problem]
 
 
 def _wrong_keys(entry: str, entries: Iterable[str]) -> list[str]:
-    """What is wrong with the keys of an entry, beside all the entries."""
+    """Return what is wrong with the keys of an entry, given all the entries."""
     keys = keys_of(entry)
     elsewhere = [key for other in entries if other != entry for key in keys_of(other)]
     found = []
@@ -69,7 +69,7 @@ def _wrong_key(name: str, others: list[str]) -> str | None:
 
 
 def _wrong_choices(entry: str, choices: list[Any]) -> Iterator[Finding]:
-    """What is wrong with the values of an entry, and where below it."""
+    """Yield what is wrong with the values of an entry, and where below it."""
     if not choices:
         yield (), "has no values. List at least one"
     texts = [json.dumps(choice, sort_keys=True) for choice in choices]

@@ -1,5 +1,5 @@
 """The plan: everything that a trial will do, drawn from its seed before it starts.
 
-`tables` says what a plan holds, `draw_plan` draws it, with `draw_workload` for what peers are asked for,
+`tables` defines what a plan holds, `draw_plan` draws it, with `draw_workload` for what peers are asked for,
 and `provenance` keeps the spec that it was drawn from.
 """

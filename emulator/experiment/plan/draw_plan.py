@@ -20,9 +20,9 @@ from emulator.workload.participants import draw_participants
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
-    """Everything that the trial will do. The same spec gives the same plan.
+    """Return everything that the trial will do. The same spec gives the same plan.
 
-    Peers 0 to `peers` - 1; the last ones are the flash crowd, if there is one. Raises ValueError that
+    The peers are 0 to `peers` - 1; the last ones are the flash crowd, if there is one. Raises ValueError that
     names the key for a combination that cannot be drawn, TraceError for a bad file.
     """
     problems = check_plan_inputs(spec)
@@ -69,7 +69,7 @@ def _table(schema: pa.Schema, *columns: NDArray[Any] | list[Any]) -> pa.Table:
 
 
 def _sessions(spec: TrialSpec) -> tuple[Sessions, int]:
-    """All sessions, and the number of peers that are not the flash crowd."""
+    """Return all sessions, and the number of peers that are not the flash crowd."""
     sessions, base = _sessions_without_crash(spec)
     crash = spec.churn.crash
     return sessions if crash is None else cut_by_crash(sessions, crash, _random(spec, "crash")), base

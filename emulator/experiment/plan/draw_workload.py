@@ -1,4 +1,4 @@
-"""Draws what peers are asked for, as the kind of workload of a trial says, and looks at what it drew."""
+"""Draws what peers are asked for, as the kind of workload of a trial says, and checks what it drew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from emulator.workload.spec import WorkloadSpec
 
 _OWN_TABLES = ("peers", "sessions")
 _LOOKED_AT = 100
-"""Operations, and things held, that are encoded and decoded to see whether they can travel to a host."""
+"""The number of operations, and of holdings, that are encoded and decoded to see whether they can travel to a
+host."""
 
 
 class TrialDrawing:
@@ -44,7 +45,7 @@ class TrialDrawing:
         self._spec = spec
         self._location = location
         kind = spec.workload.kind.name
-        # Streams of packages' kinds are called after them, so that they are no others' streams.
+        # Streams of packages' kinds have the kinds' names in theirs, so that no other stream is the same.
         self._names = ("plan", f"workload {kind}") if WORKLOADS.package_of(kind) else ("plan",)
 
     @cached_property
@@ -57,22 +58,22 @@ class TrialDrawing:
         return Presence(self.sessions, self.peers)
 
     def random(self, name: str) -> np.random.Generator:
-        """The stream of the kind's for arrays."""
+        """Return the kind's stream of this name for arrays."""
         return generator(self._spec.seed, *self._names, name)
 
     def stream(self, name: str) -> Random:
-        """The stream of the kind's for scalar draws."""
+        """Return the kind's stream of this name for scalar draws."""
         return stream(self._spec.seed, *self._names, name)
 
     def somebody_up(self, at: float, random: np.random.Generator, what: str) -> int:
-        """A random peer that is up then."""
+        """Return a random peer that is up then."""
         return self._presence.draw(at, random, what)
 
 
 def draw_workload(
     spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, participants: Participants
 ) -> dict[str, pa.Table]:
-    """The tables of the plan that say what peers are asked for.
+    """Return the tables of the plan that say what peers are asked for.
 
     Raises ValueError for what cannot be drawn or what a package draws wrongly, TraceError for a bad file.
     """
@@ -112,7 +113,7 @@ def _told(error: Exception) -> str:
 
 
 def _script_problem(kind: WorkloadKind, made: Mapping[str, pa.Table], end: float) -> str:
-    """What is wrong with what peers are asked for by these tables, or an empty text."""
+    """Return what is wrong with the operations that these tables stand for, or an empty text."""
     rows = {name: table.to_pylist() for name, table in made.items()}
     operations, held = list(kind.asked(rows)), list(kind.held(rows))
     if len(operations) != (number := sum(made[name].num_rows for name, t in kind.tables().items() if t.asks)):
@@ -145,7 +146,8 @@ def _table(table: PlanTable, columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _checked(here: str, table: PlanTable, columns: Mapping[str, Any], spec: TrialSpec) -> pa.Table:
-    """The table that a package drew. Raises ValueError, beginning with `here`, for what no plan can have."""
+    """Return the table that a package drew. Raises ValueError, beginning with `here`, for what no plan can
+    have."""
     names = table.schema.names
     if sorted(columns) != sorted(names):
         raise ValueError(f"{here} has the columns {', '.join(names)}, but drew {', '.join(columns)}")

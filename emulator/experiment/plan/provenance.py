@@ -1,6 +1,6 @@
-"""What a plan was drawn from, kept beside it: the trial's spec, whose digest is in every table of the plan.
+"""The provenance of a plan, kept beside it: the trial's spec, whose digest is in every table of the plan.
 
-So an `experiment.yaml` that was changed after its plans were drawn is found out, and so is a table of another
+A change of an `experiment.yaml` after its plans were drawn is detected by it, and so is a table of another
 plan.
 """
 
@@ -28,7 +28,7 @@ _NOTHING = object()
 
 
 class OtherPlan(ValueError):
-    """A plan that was drawn from another spec; says what differs."""
+    """The plan was drawn from another spec; the error says what differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Difference:
     """A key that had another value when the plan was drawn."""
 
     key: str
-    """Dotted, such as network.latency.rtt."""
+    """The dotted key, such as network.latency.rtt."""
     old: Any
     new: Any
 
@@ -55,16 +55,17 @@ def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
 
 
 def check_spec(spec: TrialSpec, directory: Path) -> None:
-    """Raises OtherPlan if the plan in this folder was drawn from another spec.
+    """Check that the plan in this folder was drawn from this spec. Raises OtherPlan if it was not.
 
-    Plans of earlier versions do not know theirs. Reads no table.
+    Plans of earlier versions do not know their spec and pass. The check reads no table.
     """
     if found := differences_from(spec, directory):
         raise OtherPlan(listed(found))
 
 
 def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
-    """Raises OtherPlan if a table was drawn from another spec than the plan in this folder."""
+    """Check that all tables in this folder belong to its plan. Raises OtherPlan if one was drawn from another
+    spec."""
     told = _read(directory)
     if told is None:
         return
@@ -75,7 +76,7 @@ def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
 
 
 def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:
-    """What was otherwise when the plan in this folder was drawn; nothing if there is none."""
+    """Return what differed when the plan in this folder was drawn; nothing if there is no plan."""
     told = _read(directory)
     now = spec.model_dump(mode="json")
     if told is None or told["spec"] == now:
@@ -86,7 +87,7 @@ def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:
 def differences(
     old: Mapping[str, Any], new: Mapping[str, Any], above: str = "", added: bool = False
 ) -> Iterator[Difference]:
-    """Keys with different values, also those of `new` alone if `added`: later versions have more keys."""
+    """Yield keys with different values, and those of `new` alone if `added`, which later versions have."""
     for key in [*old, *((key for key in new if key not in old) if added else ())]:
         before, now = old.get(key, _NOTHING), new.get(key, _NOTHING)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
@@ -96,19 +97,20 @@ def differences(
 
 
 def listed(found: Iterable[Difference]) -> str:
-    """In words; at most ten are named."""
+    """Return the differences in words; at most ten are named."""
     texts = [str(difference) for difference in found]
     more = len(texts) - _NAMED
     return "; ".join(texts[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _is_of_package(above: str) -> bool:
-    """Where the package of a system is not installed, the defaults of its parameters are not known."""
+    """Return whether the key is a system's parameter: without its package, the parameter's default is not
+    known."""
     return above.startswith("system.parameters.")
 
 
 def _read(directory: Path) -> dict[str, Any] | None:
-    """Raises OtherPlan if the file is damaged."""
+    """Return the spec that is kept beside the plan, if any. Raises OtherPlan if the file is damaged."""
     path = directory / "spec.json"
     if not path.exists():
         return None

@@ -37,11 +37,12 @@ SESSIONS = pa.schema(
     ]
 )
 _LARGEST = 8 << 30
-"""Bytes of a table."""
+"""The most bytes of a table."""
 
 
 def tables_of(kind: WorkloadKind | None = None) -> dict[str, PlanTable]:
-    """The tables of a plan that say what peers are asked for: those of Trellis' own kinds, and of this one.
+    """Return the tables of a plan that say what peers are asked for: those of Trellis' own kinds, and of this
+    one.
 
     A plan has all of Trellis' own, which are empty where the workload is of another kind.
     """
@@ -53,14 +54,17 @@ def tables_of(kind: WorkloadKind | None = None) -> dict[str, PlanTable]:
 
 
 class Plan:
-    """Sorted tables.
+    """The sorted tables of a plan.
 
-    By: peer; peer and session; and as the kind of workload says, most often time.
+    `peers` is sorted by peer, `sessions` by peer and session, and the tables of a workload as its kind says,
+    most often by time.
     """
 
     def __init__(self, peers: pa.Table, sessions: pa.Table, **tables: pa.Table) -> None:
-        """`tables` are those of the kind of workload by name; those of Trellis' own kinds that are left out
-        are empty."""
+        """Keep the tables.
+
+        `tables` are those of the kind of workload by name; those of Trellis' own kinds that are left out are
+        empty."""
         self.peers = peers
         self.sessions = sessions
         empty = {
@@ -69,7 +73,7 @@ class Plan:
         self.tables: Mapping[str, pa.Table] = tables | empty
 
     def __getattr__(self, name: str) -> pa.Table:
-        """A table of the kind of workload. Raises AttributeError if the plan has none of that name."""
+        """Return a table of the kind of workload. Raises AttributeError if the plan has none of that name."""
         try:
             return self.__dict__["tables"][name]
         except KeyError:
@@ -81,7 +85,7 @@ class Plan:
     __hash__ = None  # type: ignore[assignment]
 
     def all_tables(self) -> Iterator[tuple[str, pa.Table]]:
-        """Each table with its name, in the order in which they are written."""
+        """Yield each table with its name, in the order in which they are written."""
         yield "peers", self.peers
         yield "sessions", self.sessions
         yield from self.tables.items()
@@ -99,7 +103,7 @@ class Plan:
 
     @classmethod
     def read(cls, directory: Path, kind: WorkloadKind | None = None) -> Plan:
-        """The plan of a trial with this kind of workload, or with any of Trellis' own.
+        """Return the plan of a trial with this kind of workload, or with any of Trellis' own.
 
         Raises DamagedFile if a table is missing or is not what it has to be.
         """
@@ -107,12 +111,12 @@ class Plan:
 
 
 def operations_of(plan: Plan, kind: WorkloadKind) -> int:
-    """How many operations peers are asked for, whether they are up or not."""
+    """Return how many operations peers are asked for, whether they are up or not."""
     return sum(plan.tables[name].num_rows for name, table in kind.tables().items() if table.asks)
 
 
 def check_plan(directory: Path, kind: WorkloadKind | None = None) -> None:
-    """See whether its tables can be read, without reading them. Raises DamagedFile.
+    """Check that the plan's tables can be read, without reading their rows. Raises DamagedFile.
 
     Plans of earlier versions may lack some tables and some columns.
     """

@@ -1,6 +1,6 @@
-"""The run directory, and what a trial has to keep to be valid.
+"""The run directory, and the conditions under which a trial is valid.
 
 `directory` names the files, `runs` makes and opens run directories, `fidelity` holds the rules of validity,
-`telemetry_totals` what writers tell of their telemetry, `versions` the code that ran, and `archive` makes
-one stream of a run directory.
+`telemetry_totals` is what writers report of their telemetry, `versions` the code that ran, and `archive`
+makes one stream of a run directory.
 """

@@ -1,7 +1,7 @@
 """A run directory as one stream: a tar in one zstd frame that says at its end what it holds.
 
-The last member lists how many files and bytes went before it, and the frame ends with a checksum, so
-whoever unpacks the stream knows that it came whole.
+The last member lists how many files and bytes came before it, and the frame ends with a checksum, so whoever
+unpacks the stream knows that it is complete.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ _MAX_CONTENTS = 1 << 12
 _MAX_MEMBERS = 1_000_000
 _MAX_BYTES = 1 << 40
 _MAX_GROWTH, _FREE_GROWTH = 200, 1 << 28
-"""Times what has come that may be made of it, beyond a quarter of a GiB: an archive of ours grows tenfold."""
+"""The factor by which the content may exceed the stream so far, and the bytes (a quarter of a GiB) that it
+may have in any case; archives of Trellis grow tenfold."""
 _MAX_HEADER = 1 << 20
-"""Bytes of a member's header."""
+"""The most bytes of a member's header."""
 _SLICE = 1 << 11
-"""Bytes that are decompressed at once: a zstd frame may grow 30,000 times."""
+"""The bytes that are decompressed at once: a zstd frame may grow 30,000 times."""
 
 
 class ArchiveError(Exception):
-    """A stream that did not come whole, or is none of ours."""
+    """The stream is incomplete, or is no archive of Trellis."""
 
 
 class ArchiveBomb(ArchiveError):
-    """A stream that would fill the disk or the memory: it is no use to ask for it again."""
+    """The stream would fill the disk or the memory, so it is no use to ask for it again."""
 
 
 class Sink(Protocol):
@@ -50,9 +51,9 @@ class Source(Protocol):
 def pack(folder: Path, sink: Sink) -> None:
     """Write the archive of a run directory, also while it grows.
 
-    Of a file that grows, what it held when its turn came is taken; drafts (`*.new`, what Spark is still
-    writing) are left out, and so is what vanishes meanwhile. Raises OSError if a file shrinks while it
-    is read, and what `sink` raises; the archive is then incomplete, and `unpack` says so.
+    A file that grows is taken as it is when its turn comes; drafts (`*.new`, what Spark is still writing) are
+    left out, and so is what vanishes meanwhile. Raises OSError if a file shrinks while it is read, and what
+    `sink` raises; the archive is then incomplete, and `unpack` says so.
     """
     files = size = 0
     compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
@@ -71,7 +72,7 @@ def pack(folder: Path, sink: Sink) -> None:
 
 
 def _finished(folder: Path) -> Iterator[Path]:
-    """Everything below the folder, without drafts; a folder comes before what is in it."""
+    """Yield everything below the folder, without drafts; a folder comes before what is in it."""
     for path in sorted(folder.iterdir()):
         if path.name.endswith(".new") or path.name.startswith((".", "_")):
             continue
@@ -84,7 +85,7 @@ def _finished(folder: Path) -> Iterator[Path]:
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> int | None:
-    """Add a file or a folder; the bytes of a file, None for all else."""
+    """Add a file or a folder. Returns the bytes of a file, None for all else."""
     info = tarfile.TarInfo(name)
     if path.is_dir() and not path.is_symlink():
         info.type, info.mode = tarfile.DIRTYPE, 0o755
@@ -150,7 +151,7 @@ def unpack(source: Source, folder: Path, watch: Callable[[int], None] = lambda _
 
 
 def _refuse_bomb(members: int, size: int, next_size: int, folder: Path) -> None:
-    """Raises ArchiveBomb for what no run has, or what there is no room for."""
+    """Check the sizes so far. Raises ArchiveBomb for what no run has, or what there is no room for."""
     if members > _MAX_MEMBERS:
         raise ArchiveBomb(f"the archive has more than {_MAX_MEMBERS:,} members, which no run has")
     if size > _MAX_BYTES:
@@ -188,11 +189,11 @@ class _Frame:
         self._allowed = _MAX_HEADER
 
     def allow(self, size: int) -> None:
-        """The next `size` bytes, a member's content, may be read, and then a header."""
+        """Let the next `size` bytes be read, which are a member's content, and then a header."""
         self._allowed = self._given + size + _MAX_HEADER
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes, fewer only at the end.
+        """Return at most `size` bytes, fewer only at the end.
 
         Raises EOFError if the stream ends in the frame, ArchiveBomb if it grows too much.
         """
@@ -217,7 +218,7 @@ class _Frame:
             pass
 
     def _slice(self) -> memoryview:
-        """A little of what has come. Raises EOFError if there is no more."""
+        """Return a small part of what has come. Raises EOFError if there is no more."""
         if not self._pending:
             self._pending = memoryview(self._source.read(_CHUNK))
             if not self._pending:

@@ -23,15 +23,15 @@ from emulator.files.disk import naming
 from emulator.files.reading import read_regular
 
 _LARGEST = 1 << 30
-"""Bytes of a file of a run directory."""
+"""The most bytes of a file of a run directory."""
 _MEND = "Remove the trial's folder and resume the run, or get the file back"
 _STATES = ("planned", "running", "valid", "invalid", "failed")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file at once, so that a reader or a crash never sees half of it.
+    """Replace a file at once, so that neither a reader nor a crash leaves half of it.
 
-    Raises OSError that names the file; then the old content is there, and no half of the new one.
+    Raises OSError that names the file; then the file has its old content, and no half of the new one.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is no file, so it is not replaced", str(path))
@@ -47,7 +47,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def read_fields(path: Path, mend: str) -> dict[str, Any]:
-    """The fields of a JSON file; none if it is not there.
+    """Return the fields of a JSON file; none if it is not there.
 
     Raises DamagedFile, which ends with `mend`, if it holds anything else, and OSError if it cannot be read.
     """
@@ -68,7 +68,7 @@ def _has(fields: Any, key: str, kind: type | UnionType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TrialDirectory:
-    """`trials/<variant>-<seed>`."""
+    """The folder of a trial: `trials/<variant>-<seed>`."""
 
     path: Path
 
@@ -90,7 +90,7 @@ class TrialDirectory:
 
     @property
     def journal(self) -> Path:
-        """What hosts told the coordinator, while the trial is on."""
+        """The journal of what hosts told the coordinator, while the trial is on."""
         return self.path / "journal.jsonl"
 
     @property
@@ -98,7 +98,7 @@ class TrialDirectory:
         return self.path / "status.json"
 
     def read_status(self) -> dict[str, Any]:
-        """Empty if the trial never started. Raises DamagedFile."""
+        """Return the status, which is empty if the trial never started. Raises DamagedFile."""
         status = read_fields(self.status, _MEND)
         reasons, progress = status.get("reasons") or [], status.get("progress")
         sound = status.get("state", "planned") in _STATES and isinstance(progress, dict | None)
@@ -107,13 +107,13 @@ class TrialDirectory:
         return status
 
     def read_fidelity(self) -> dict[str, Any]:
-        """Empty if the trial did not come to its end. Raises DamagedFile."""
+        """Return the fidelity, which is empty if the trial did not come to its end. Raises DamagedFile."""
         fidelity = read_fields(self.fidelity, _MEND)
         checks = fidelity.get("checks", [])
         sound = all(isinstance(fidelity.get(key, []), list) for key in ("checks", "hosts", "reasons"))
         if not (sound and all(_has(host, "host", str) for host in fidelity.get("hosts", []))):
             raise DamagedFile(f"{self.fidelity} is damaged: it lacks checks or hosts. {_MEND}")
-        measured = int | float | None  # None was not measured
+        measured = int | float | None  # None says that it was not measured
         if not all("measured" in check and _has(check, "measured", measured) for check in checks):
             raise DamagedFile(f"{self.fidelity} is damaged: a check has no figures. {_MEND}")
         return fidelity
@@ -125,7 +125,7 @@ class TrialDirectory:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """`runs/<experiment>-<time>`."""
+    """The folder of a run: `runs/<experiment>-<time>`."""
 
     path: Path
 
@@ -149,6 +149,6 @@ class RunDirectory:
         return TrialDirectory(self.path / "trials" / name)
 
     def trials(self) -> list[TrialDirectory]:
-        """Those on disk, by name."""
+        """Return the trials that are on disk, by name."""
         folder = self.path / "trials"
         return [TrialDirectory(p) for p in sorted(folder.iterdir()) if p.is_dir()] if folder.exists() else []

@@ -1,4 +1,4 @@
-"""What was asked of the emulation and what it did: `fidelity.json`."""
+"""The fidelity of a trial: what was asked of the emulation and what it did, as `fidelity.json` has it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
 
 _NAMED = 10
-"""Hosts that a reason names."""
+"""The most hosts that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +19,25 @@ class Check:
     """One comparison of the emulation with what was asked of it; a failed one invalidates the trial."""
 
     name: str
-    """Such as "timer lateness, 99th percentile"."""
+    """What was checked, such as "timer lateness, 99th percentile"."""
     measured: float | None
-    """None if there was nothing to measure, or nobody told."""
+    """The measured value; None if there was nothing to measure, or nobody told."""
     limit: float
     unit: str
-    """ms, envelopes, spans, hosts, ..."""
+    """The unit: ms, envelopes, spans, hosts, ..."""
     detail: str = ""
     """What a reader needs to act on a failure."""
     told_by: str = ""
-    """Such as "1 of 2 hosts", if not all told: it is at least what was measured."""
+    """Who told of the value, such as "1 of 2 hosts", if not all did: then the true value may be larger."""
 
     @property
     def ok(self) -> bool:
-        """What was not measured is beyond no limit, and within none."""
+        """Whether the measured value is within the limit; a value that was not measured exceeds no limit."""
         return self.measured is None or self.measured <= self.limit
 
     @property
     def said(self) -> str:
-        """What was measured, in words."""
+        """The measured value in words."""
         if self.measured is None:
             return "not measured"
         amount = f"{self.measured:g} {self.unit}"
@@ -47,7 +47,7 @@ class Check:
 def allowed(
     name: str, measured: int, key: str, amount: Amount, whole: int, unit: str, details: Sequence[str]
 ) -> Check:
-    """A check against the amount, of a `whole`, that the experiment allows at this key of `fidelity`."""
+    """Return the check of a value against the amount of a `whole` that this key of `fidelity` allows."""
     told = [*details[:_NAMED], *([f"and {len(details) - _NAMED} more"] if len(details) > _NAMED else [])]
     asked = f"fidelity.{key} is {amount}" + (f" of {whole:,} {unit}" if amount.percent is not None else "")
     return Check(name, measured, round(amount.of(whole), 3), unit, "; ".join([*told, asked]))
@@ -55,16 +55,16 @@ def allowed(
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """One host of the fleet. Offsets are this host's clock minus the coordinator's, in ns."""
+    """The report of one host of the fleet. Offsets are this host's clock minus the coordinator's, in ns."""
 
     host: str
     peers: int
     clock_offset_start_ns: int = 0
     clock_offset_end_ns: int = 0
     state: str = "finished"
-    """"finished", or what became of it: "lost", "restarted"."""
+    """The state of the host at the end: "finished", "lost" or "restarted"."""
     lost_at_s: float | None = None
-    """Trial time at which it was last heard from, if lost."""
+    """The trial time at which a lost host was last heard from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class Fidelity:
 
     runtime: str
     enforced_by: str
-    """What applied the delays: "virtual clock", "delay line", "netem"."""
+    """The means that applied the delays: "virtual clock", "delay line", "netem"."""
     checks: list[Check] = field(default_factory=list)
     hosts: list[HostReport] = field(default_factory=list)
     measured: dict[str, float] = field(default_factory=dict)
     """Further figures without a limit, named with their unit (such as messages_per_s), as far as measured."""
     written: list[Written] = field(default_factory=list)
-    """What each start of each host told of its telemetry."""
+    """The totals that each start of each host told of its telemetry."""
 
     @property
     def valid(self) -> bool:
@@ -87,7 +87,7 @@ class Fidelity:
 
     @property
     def reasons(self) -> list[str]:
-        """A sentence for each failed check."""
+        """The reasons why the trial is invalid: a sentence for each failed check."""
         return [
             f"{c.name}: {c.said}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
             for c in self.checks

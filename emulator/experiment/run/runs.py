@@ -1,4 +1,4 @@
-"""Making run directories and opening them again."""
+"""Makes run directories and opens them again."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from emulator.experiment.run.directory import RunDirectory, write_whole
 
 
 class NoRun(Exception):
-    """What was named is not a run directory, or not the one that is needed."""
+    """The folder that was named is not a run directory, or not the one that is needed."""
 
 
 def create_run(spec: ExperimentSpec, out: Path) -> RunDirectory:
-    """A new `<out>/<experiment>-<time>` with its resolved `experiment.yaml`. Raises OSError."""
+    """Make a new `<out>/<experiment>-<time>` with its resolved `experiment.yaml`. Raises OSError."""
     return make_run(spec, new_folder(spec.name, out))
 
 
 def new_folder(experiment: str, out: Path) -> Path:
-    """An empty `<out>/<experiment>-<time>` that nobody else has. Raises OSError."""
+    """Make an empty `<out>/<experiment>-<time>` that nobody else has. Raises OSError."""
     if out.parts and out.parts[0].startswith("~"):
         text = "~ is the shell's word for a home, and it did not replace it. Write the path out"
         raise OSError(errno.EINVAL, text, str(out))
@@ -49,7 +49,7 @@ def make_run(spec: ExperimentSpec, path: Path) -> RunDirectory:
 
 
 def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
-    """An existing run directory, wherever it is now.
+    """Return an existing run directory, wherever it is now, and its experiment.
 
     Raises NoRun, also if its `experiment.yaml` is not what its plans were drawn from, and ExperimentError.
     """
@@ -65,7 +65,8 @@ def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
 
 
 def check_plans(run: RunDirectory, spec: ExperimentSpec) -> None:
-    """Raises NoRun if a plan was drawn from another experiment than the one that is in the directory now."""
+    """Check the plans of a run. Raises NoRun if one was drawn from another experiment than the run directory
+    now has."""
     from emulator.experiment.plan.provenance import OtherPlan, check_spec, differences_from, listed
 
     every = {trial.name: trial.spec for trial in trials(spec)}
@@ -83,7 +84,8 @@ def check_plans(run: RunDirectory, spec: ExperimentSpec) -> None:
 
 
 def take_up(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
-    """The run directory in this folder, or a new one. Raises NoRun if it is that of another experiment."""
+    """Return the run directory in this folder, or a new one. Raises NoRun if it is that of another
+    experiment."""
     if not RunDirectory(path).experiment.exists():
         return make_run(spec, path)
     run, there = open_run(path)
@@ -92,7 +94,8 @@ def take_up(path: Path, spec: ExperimentSpec, file: Path) -> RunDirectory:
 
 
 def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, file: Path) -> None:
-    """Raises NoRun if a run was made from another experiment than the file describes now."""
+    """Check that a run was made from the experiment that the file describes now. Raises NoRun if it
+    was not."""
     from emulator.experiment.plan.provenance import differences, listed
 
     old, new = there.model_dump(mode="json"), given.model_dump(mode="json")
@@ -105,7 +108,7 @@ def check_same(run: RunDirectory, there: ExperimentSpec, given: ExperimentSpec, 
 
 
 def command_of(run: RunDirectory, command: str) -> str:
-    """The command that made the run: what its trials remember, else `command`."""
+    """Return the command that made the run: what its trials remember, else `command`."""
     return next(
         (str(told) for trial in run.trials() if (told := trial.read_status().get("command"))), command
     )

@@ -1,4 +1,4 @@
-"""What a writer of telemetry tells of it, for those who find it."""
+"""The totals that a writer reports of its telemetry, to compare with what the analysis finds."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 
 class Written(NamedTuple):
-    """What one start of a host has told of its spans and data points."""
+    """The totals that one start of a host reported of its spans and data points."""
 
     host: str
     start: int
-    """0, 1, ...: the host's starts within the trial."""
+    """The number of the host's start within the trial, from 0 on."""
     spans: int
-    """Written for certain."""
+    """The spans that were written for certain."""
     points: int
     lost_spans: int
-    """Recorded and not kept, as far as is known: whoever took them may not have been able to say so."""
+    """The spans that were recorded and not kept, as far as is known: their receiver may not have been able to
+    say so."""
     lost_points: int
     last_word: bool
-    """The host told so at its end; else there may be more than this."""
+    """Whether the host reported these totals at its end; if not, it may have written more."""

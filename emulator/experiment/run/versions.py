@@ -1,4 +1,4 @@
-"""Where a trial ran and on which code: for `status.json`."""
+"""The machine and the code of a trial, for `status.json`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SOURCE = Path(__file__).resolve().parents[3]
 
 @cache
 def versions() -> dict[str, str | None]:
-    """Python's, each package's that shapes a result, the git commit if there is one, the form of the core."""
+    """Return the versions of Python and of each package that shapes a result, the git commit if there is one,
+    and the form of the core."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -31,7 +32,8 @@ def versions() -> dict[str, str | None]:
 
 
 def _commit() -> str | None:
-    """Such as "1a2b3c4d5e6f", with "-dirty" if files differ from it; in an image what it was made from."""
+    """Return the commit, such as "1a2b3c4d5e6f", with "-dirty" if files differ from it; in an image, the
+    commit that it was made from."""
     if revision := os.environ.get("TRELLIS_REVISION"):
         return revision
     if not (_SOURCE / ".git").exists():
@@ -46,7 +48,7 @@ def _commit() -> str | None:
 
 @cache
 def machine() -> dict[str, Any]:
-    """Cores that this process may use, memory in bytes, platform."""
+    """Return the cores that this process may use, the memory in bytes, and the platform."""
     return {
         "cpus": cores(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
@@ -56,12 +58,12 @@ def machine() -> dict[str, Any]:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def now() -> str:
-    """The time in UTC, to the second, as ISO 8601 writes it."""
+    """Return the time in UTC, to the second, as ISO 8601 writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""A world on a virtual clock that watches whether protocols keep their contract.
+"""A world on a virtual clock that checks whether protocols keep their contract.
 
 It does what `VirtualWorld` does, byte for byte, and counts what breaks the contract. Trials that are not
-checked do not use it, so watching costs them nothing.
+checked do not use it, so checking costs them nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from emulator.telemetry.recorder import Recorder
 
 
 class CheckedWorld(VirtualWorld):
-    """Looks at each message when it is sent and when it is handled, and at each delivery."""
+    """A world that looks at each message when it is sent and when it is handled, and at each delivery."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         super().__init__(spec, plan, network, recorder)
@@ -36,7 +36,7 @@ class CheckedWorld(VirtualWorld):
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         before = self._order
         super().transmit(channel, peer, message, request)
-        if self._order != before:  # else the network lost it
+        if self._order != before:  # the network has not lost it
             self._sent[self._order] = fingerprint(message)
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:

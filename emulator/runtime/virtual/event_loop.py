@@ -1,6 +1,6 @@
 """A world on a virtual clock: its peers, its links, and the loop that drives them.
 
-A discrete-event loop over binary heaps. Messages are passed by reference and charged their encoded
+It is a discrete-event loop over binary heaps. Messages are passed by reference and charged their encoded
 size. No wall clock decides anything: the same plan and seed give the same run.
 """
 
@@ -34,7 +34,7 @@ from emulator.telemetry.recorder import Recorder
 
 
 class Arrival(Entry):
-    """A message that reaches a peer."""
+    """The event that a message reaches a peer."""
 
     __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
 
@@ -54,14 +54,14 @@ class Arrival(Entry):
         self.receiver = receiver
         self.message = message
         self.channel = channel
-        """The sender's."""
+        """The sender's channel."""
         self.request = request
         self.sent = sent
         self.context = context
 
 
 class Call(Entry):
-    """A timer that falls due."""
+    """The event that a timer falls due."""
 
     __slots__ = ("timer",)
 
@@ -83,11 +83,11 @@ class VirtualWorld(LifeHost):
         self.context: TraceContext | None = None
         self.messages = 0
         self.asked = 0
-        """Operations that peers which were up began."""
+        """The number of operations that peers began; those asked of peers that are down do not count."""
         self.delivered = 0
         self.handled = 0
         self.ended = 0
-        """Sessions."""
+        """The number of sessions that ended."""
         self._queue = EventQueue()
         self._order = 0
         self._marked: Outcome | None = None
@@ -178,7 +178,7 @@ class VirtualWorld(LifeHost):
         recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
-        """Handle everything that is due up to trial time `end`. Raises NoHandler for a protocol's mistake."""
+        """Handle all events up to trial time `end`. Raises NoHandler for a protocol's mistake."""
         queue = self._queue
         while True:
             entry = queue.pop(end)
@@ -269,14 +269,15 @@ class VirtualWorld(LifeHost):
         self._marked = None
 
     def _end_handling(self) -> Outcome | None:
-        """Return what handling first handed to the application, to be marked on the message's span."""
+        """Return the first outcome of the handling, which is to be marked on the message's span."""
         self._handling = False
         return self._marked
 
     def _recovery(self, peer: int, message: Message) -> TraceContext:
-        """The trace of an event's message that is sent outside of any operation.
+        """Return the trace of an event's message that is sent outside of any operation.
 
-        What a peer sends of one event and topic at one time shares a trace; nothing else belongs to it.
+        All that a peer sends about one event and topic at one time shares a trace; nothing else belongs to
+        it.
         """
         topic = message.topic_number()
         about = self.time, peer, message.event_number(), topic
@@ -288,7 +289,7 @@ class VirtualWorld(LifeHost):
         return context
 
     def _bounce(self, arrival: Arrival) -> None:
-        """The receiver is down: its sender learns so after the network's time-out."""
+        """Tell the sender, after the network's time-out, that the receiver is down."""
         sender = arrival.channel.life
         assert isinstance(sender, VirtualLife)
         if sender.alive:

@@ -9,27 +9,27 @@ _BUCKETS_PER_SECOND: Final = 512.0
 
 
 class Entry:
-    """Something that is to happen at a time; among equals the first scheduled comes first."""
+    """An event that is to happen at a time; of events at the same time, the first scheduled comes first."""
 
     __slots__ = ("at", "order")
 
     def __init__(self, at: float, order: int) -> None:
         self.at = at
-        """Seconds."""
+        """The time in seconds."""
         self.order = order
         """The number of its scheduling; no two entries of a queue have the same time and order."""
 
     def is_void(self) -> bool:
-        """Whether nothing is to happen any more. A queue may leave such an entry out."""
+        """Return whether nothing is left to happen. A queue may leave such an entry out."""
         return False
 
 
 class EventQueue:
     """A binary heap of buckets of 2 ms, each made a heap of its own when its turn comes.
 
-    One heap of all that is under way in a large trial does not fit a processor's cache; these do. The heaps
-    of entries are written out, because comparing two times in native code is what a compiled queue gains.
-    Most timers are time-outs of requests that were answered long before: they get into no heap.
+    One heap of all pending events of a large trial does not fit a processor's cache; these heaps do. The
+    heaps of entries are written out, because comparing two times in native code is what a compiled queue
+    gains. Most timers are time-outs of requests that were answered long before: they get into no heap.
     """
 
     __slots__ = ("_current", "_current_index", "_indices", "_later")
@@ -76,7 +76,7 @@ class EventQueue:
 
 
 def _sift_up(heap: list[Entry], place: int) -> None:
-    """Move an entry that was appended up to where it belongs."""
+    """Move an entry that was appended up to its place."""
     entry = heap[place]
     at, order = entry.at, entry.order
     while place > 0:
@@ -90,7 +90,7 @@ def _sift_up(heap: list[Entry], place: int) -> None:
 
 
 def _sift_down(heap: list[Entry], place: int) -> None:
-    """Move an entry whose halves below are heaps down to where it belongs."""
+    """Move an entry, below which both halves are heaps, down to its place."""
     entry = heap[place]
     at, order = entry.at, entry.order
     size = len(heap)

@@ -19,11 +19,11 @@ from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
 _CONTACTS_DELAY = 0.1
-"""Seconds until the bootstrap service answers a peer that asks again."""
+"""The seconds until the bootstrap service answers a peer that asks again."""
 
 
 class VirtualTimer(Timer):
-    """A pending call, of a peer in one life or of nobody."""
+    """A pending call, which belongs to a peer in one life or to nobody."""
 
     __slots__ = ("callback", "context", "life", "period")
 
@@ -43,7 +43,7 @@ class VirtualTimer(Timer):
         self.callback = None
 
     def hasten(self) -> None:
-        """Make the call at once; a periodic one, beside the later ones."""
+        """Make the call at once; for a periodic timer this call is in addition to the later ones."""
         if self.callback is not None and self.life is not None:
             timer = VirtualTimer(self._call, None, self.life) if self.period else self
             self.life.world.schedule(0.0, timer)
@@ -55,16 +55,16 @@ class VirtualTimer(Timer):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LifeHost(World):
-    """The world on the virtual clock, as far as a life needs it: the loop that drives all of them."""
+    """The world on the virtual clock, as far as a life needs it: the loop that drives all lives."""
 
     time: float
-    """Seconds since the trial began."""
+    """The seconds since the trial began."""
     context: TraceContext | None
     """The operation that is being handled."""
     checked: bool = False
-    """Whether what breaks the contract is an error."""
+    """Whether a breach of the contract is an error."""
     shared: dict[object, object]
-    """What all peers share, by what made it."""
+    """The objects that all peers share, by the function that made them."""
     recorder: Recorder
 
     @abstractmethod
@@ -77,7 +77,7 @@ class LifeHost(World):
 
     @abstractmethod
     def contacts(self, peer: int) -> list[int]:
-        """A random few live peers, as a tracker would tell."""
+        """Return a few random live peers, as a tracker names them."""
 
     @abstractmethod
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
@@ -93,7 +93,7 @@ class LifeHost(World):
 
 
 class VirtualLife(PlannedLife):
-    """A peer's place in the world from a join to the next leave."""
+    """One peer in the world from a join to the next leave."""
 
     def __init__(
         self, world: LifeHost, peer: int, session: int, rng: random.Random, role: str = "peer"

@@ -16,9 +16,9 @@ from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 EPOCH_UNIX_NS = 1_000_000_000 * 10**9
-"""Trial time 0 of every virtual trial: 9 September 2001, 01:46:40 UTC."""
+"""The Unix time (ns) at trial time 0 of every virtual trial: 9 September 2001, 01:46:40 UTC."""
 _REPORT_EVERY = 1.0
-"""Seconds of trial time."""
+"""The seconds of trial time between two reports of progress."""
 
 
 def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
@@ -46,8 +46,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         interval = spec.telemetry.metrics_interval
         for index in range(1, int(phases.end / interval) + 1):
             world.call_at(index * interval, world.interval)
-        # What a trial allocates lives as long as its peers; reference counts free the rest. What peers that
-        # are gone have kept is looked for when it may be as much as what those that are up have.
+        # What a trial allocates lives as long as its peers, and reference counts free most of it. Cycles that
+        # peers leave behind are collected when as many sessions have ended as there are peers.
         gc.disable()
         time, collected = 0.0, 0
         while time < phases.end:
