@@ -1,4 +1,4 @@
-"""The package of `examples/push-gossip`: installed as a newcomer does, outside of the repository."""
+"""The packages of `examples/`: installed as a newcomer does, outside of the repository."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "push-gossip"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def install(name: str, temporary: pytest.TempPathFactory) -> Path:
+    """A folder into which the package is installed; its messages are made on the way."""
+    copy = temporary.mktemp("copy") / name
+    ignored = shutil.ignore_patterns("messages.py", "build", "*.egg-info")
+    shutil.copytree(EXAMPLES / name, copy, ignore=ignored)
+    installed = temporary.mktemp("site")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
+    subprocess.run([*pip, "--target", str(installed), str(copy)], check=True, timeout=120)
+    return installed
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the package is installed; its messages are made on the way."""
-    copy = tmp_path_factory.mktemp("copy") / "push-gossip"
-    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("messages.py", "build", "*.egg-info"))
-    installed = tmp_path_factory.mktemp("site")
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
-    subprocess.run([*pip, "--target", str(installed), str(copy)], check=True, timeout=120)
-    return installed
+    """The folder of push gossip."""
+    return install("push-gossip", tmp_path_factory)
 
 
 def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -31,8 +37,11 @@ def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProc
     return subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=site, timeout=500)
 
 
-def test_its_own_tests_pass(site: Path) -> None:
-    done = run(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests"))
+@pytest.mark.timeout(600)  # analyses by Spark
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in EXAMPLES.glob("*/tests")))
+def test_its_own_tests_pass(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    tests = str(EXAMPLES / name / "tests")
+    done = run(install(name, tmp_path_factory), "-m", "pytest", "-q", "-p", "no:cacheprovider", tests)
     assert done.returncode == 0, done.stdout
 
 

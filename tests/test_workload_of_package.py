@@ -42,6 +42,20 @@ fidelity = run_trial(trial, TrialDirectory(Path(sys.argv[2])), last.append)
 print(fidelity.valid, fidelity.reasons, *last[-1].words, last[-1].asked, last[-1].delivered)
 """
 
+RENAMED = """\
+import sys
+
+from emulator.workload.tables import PUBLICATIONS
+from token_toys import TOKENS, PlanTable, TokensKind
+from trellis.command.cli import main
+
+made, draw, name = TOKENS.tables(), TokensKind.draw, sys.argv.pop(1)
+schema = PUBLICATIONS if name == "publications" else made["badges"].schema
+TokensKind.tables = lambda self: made | {name: PlanTable(schema, schema.names[0], asks=False)}
+TokensKind.draw = lambda *given: draw(*given) | {name: {column: [] for column in schema.names}}
+main()
+"""
+
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A program that finds the toys' package."""
@@ -197,6 +211,27 @@ def test_a_package_that_draws_what_no_plan_can_have_is_named(
     assert 'the package trellis-toys 1: its workload "tokens"' in told.stderr
     assert problem in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("sessions", "has a table called sessions, as each plan has one. Rename it"),
+        ("lookups", "has a table called lookups, as another one has. Rename it, or give it the same columns"),
+    ],
+)
+def test_a_table_of_a_package_takes_no_name_of_another_one(tmp_path: Path, name: str, problem: str) -> None:
+    write(tmp_path, TOKENS)
+    told = python(tmp_path, "-c", RENAMED, name, "plan", "walks.yaml")
+    assert told.returncode == 2
+    assert problem in told.stderr
+
+
+def test_a_table_of_a_package_may_be_one_of_trellis_own_with_the_same_columns(tmp_path: Path) -> None:
+    """The example of block propagation draws publications; here the package draws nothing into them."""
+    write(tmp_path, TOKENS)
+    told = python(tmp_path, "-c", RENAMED, "publications", "plan", "walks.yaml")
+    assert told.returncode == 0, told.stderr
 
 
 def test_a_damaged_table_of_a_package_is_named(tmp_path: Path) -> None:

@@ -258,7 +258,11 @@ class WorkloadKind:
         return self.name
 
     def tables(self) -> Mapping[str, PlanTable]:
-        """Return the kind's tables of the plan by name. There are none if the sessions of peers say all."""
+        """Return the kind's tables of the plan by name. There are none if the sessions of peers say all.
+
+        A package's kind may have a table that Trellis has, with the same columns: rows of `publications`
+        (`emulator.workload.tables`) are events, whose deliveries the analysis judges.
+        """
         return {}
 
     def draw(self, parameters: Any, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:

@@ -91,8 +91,8 @@ def draw_workload(
         raise
     except Exception as error:
         raise ValueError(f"{here} cannot be drawn: {_told(error)}") from error
-    if taken := sorted({*_OWN_TABLES, *_tables_of_others(kind)} & tables.keys()):
-        raise ValueError(f"{here} has a table called {taken[0]}, as another one has. Rename it")
+    for name, problem in _names_taken(kind, tables).items():
+        raise ValueError(f"{here} has a table called {name}, {problem}")
     if drawn.keys() != tables.keys():
         wanted, found = ", ".join(sorted(tables)) or "none", ", ".join(sorted(drawn)) or "none"
         raise ValueError(f"{here} has the tables {wanted}, but drew {found}")
@@ -135,9 +135,18 @@ def _script_problem(kind: WorkloadKind, made: Mapping[str, pa.Table], end: float
     return ""
 
 
-def _tables_of_others(kind: WorkloadKind) -> set[str]:
-    own = (WORKLOADS[name] for name in WORKLOADS if not WORKLOADS.package_of(name))
-    return {name for other in own if other is not kind for name in other.tables()}
+def _names_taken(kind: WorkloadKind, tables: Mapping[str, PlanTable]) -> dict[str, str]:
+    """What is wrong with tables of a package that have the name of another one.
+
+    A package may fill in a table of Trellis' own kinds: rows of `publications` are events to the analysis.
+    """
+    own = [WORKLOADS[name] for name in WORKLOADS if not WORKLOADS.package_of(name)]
+    others = {name: t.schema for other in own if other is not kind for name, t in other.tables().items()}
+    found = {name: "as each plan has one. Rename it" for name in _OWN_TABLES if name in tables}
+    for name, schema in others.items():
+        if name in tables and tables[name].schema != schema:
+            found[name] = "as another one has. Rename it, or give it the same columns"
+    return found
 
 
 def _table(table: PlanTable, columns: Mapping[str, Any]) -> pa.Table:

@@ -1,0 +1,50 @@
+"""The workload `blocks`: blocks of different sizes are made at random peers at random times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from block_propagation.parameters import Blocks
+from block_propagation.system import BlockGossip
+from emulator.contract.workload import Asked, Drawing, PlanTable, Problems, Row, Trial, WorkloadKind
+from emulator.workload.events import Publish, publications
+from emulator.workload.size import MOST_ROWS, more
+
+
+class BlocksKind(WorkloadKind):
+    """A block is an event for everybody, so who makes which is in Trellis' own table of publications."""
+
+    name = "blocks"
+    title = "blocks for everybody"
+    parameters = Blocks
+    protocol = BlockGossip
+    operations = (Publish,)
+    words = "made", "received"
+    analysis = "block_propagation.analysis:BLOCKS_ANALYSIS"
+
+    def tables(self) -> Mapping[str, PlanTable]:
+        from emulator.workload.tables import PUBLICATIONS
+
+        return {"publications": PlanTable(PUBLICATIONS, peer="publisher")}
+
+    def draw(self, parameters: Blocks, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
+        """A Poisson process; sizes are uniform."""
+        random, phases = trial.random("blocks"), trial.phases
+        count = random.poisson(phases.measure / parameters.interval)
+        at = sorted(random.uniform(phases.measure_start, phases.measure_end, count))
+        makers = [trial.somebody_up(time, random, "a block") for time in at]
+        sizes = random.integers(parameters.smallest, parameters.largest, count, endpoint=True)
+        none = dict.fromkeys(("topic", "attributes", "client"), [None] * count)
+        made = {"event": range(count), "at_s": at, "publisher": makers, "payload_bytes": sizes}
+        return {"publications": made | none}
+
+    def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:
+        return publications(tables["publications"])
+
+    def problems(self, parameters: Blocks, trial: Trial) -> Problems:
+        blocks, most = trial.phases.measure / parameters.interval, MOST_ROWS // 2
+        return [("blocks.interval", more("blocks", blocks, most, "Make it longer"))] if blocks > most else []
+
+
+BLOCKS = BlocksKind()
