@@ -144,7 +144,7 @@ class Swim(Application):
         if word.state == SUSPECTED:
             self.environment.record("suspected", word.life, subject=member)
             self.environment.set_timer(self.suspicion, partial(self.expire, word))
-        elif word.state == FAILED:
+        elif word.state == FAILED and before is not None:  # a newcomer only hears of it
             self.environment.record("failed", word.life, subject=member)
 
     def riding(self) -> list[Update]:
