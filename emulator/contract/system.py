@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -37,41 +37,32 @@ class System:
     that does not fit."""
 
 
+Part = TypeVar("Part", bound=Overlay | Membership)
+
+
 @dataclass(frozen=True, slots=True)
-class OverlayKind:
+class PartKind(Generic[Part]):
+    """A protocol that is a part of the systems that run over it."""
+
+    name: str
+    title: str
+    paper: str
+    parameters: type[BaseModel]
+    create: Callable[[Environment, Any], Part]
+    """The function that makes one peer's part from the environment of its channel and an instance of
+    `parameters`."""
+    short_title: str = ""
+    """The name that titles of systems over the part use; the part's title if left out."""
+
+    @property
+    def called(self) -> str:
+        """The name of the part in the title of a system over it."""
+        return self.short_title or self.title
+
+
+class OverlayKind(PartKind[Overlay]):
     """A structured overlay: alone it serves lookups; systems that run on any overlay take it as a part."""
 
-    name: str
-    title: str
-    paper: str
-    parameters: type[BaseModel]
-    create: Callable[[Environment, Any], Overlay]
-    """The function that makes one peer's part from the environment of its channel and an instance of
-    `parameters`."""
-    short_title: str = ""
-    """The name that titles of systems over the overlay use; the overlay's title if left out."""
 
-    @property
-    def called(self) -> str:
-        """The name of the overlay in the title of a system over it."""
-        return self.short_title or self.title
-
-
-@dataclass(frozen=True, slots=True)
-class MembershipKind:
+class MembershipKind(PartKind[Membership]):
     """An unstructured membership: a part of systems that only need neighbours."""
-
-    name: str
-    title: str
-    paper: str
-    parameters: type[BaseModel]
-    create: Callable[[Environment, Any], Membership]
-    """The function that makes one peer's part from the environment of its channel and an instance of
-    `parameters`."""
-    short_title: str = ""
-    """The name that titles of systems over the membership use; the membership's title if left out."""
-
-    @property
-    def called(self) -> str:
-        """The name of the membership in the title of a system over it."""
-        return self.short_title or self.title
