@@ -41,7 +41,8 @@ def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProc
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in EXAMPLES.glob("*/tests")))
 def test_its_own_tests_pass(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     tests = str(EXAMPLES / name / "tests")
-    done = run(install(name, tmp_path_factory), "-m", "pytest", "-q", "-p", "no:cacheprovider", tests)
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "480", tests)
+    done = run(install(name, tmp_path_factory), *command)
     assert done.returncode == 0, done.stdout
 
 
