@@ -19,8 +19,8 @@ INTERESTS = "trial string, event int, peer int, expected boolean"
 class WorkloadAnalysis:
     """What is made of trials of a kind of workload, beyond what is made of all trials.
 
-    All trials have the tables of operations, messages, sessions, states, links, observations and events, the
-    traffic of peers, and the measures of these; a kind that names nothing here has only these.
+    All trials have the tables of operations, completions, messages, sessions, states, links, observations and
+    events, the traffic of peers, and the measures of these; a kind that names nothing here has only these.
     """
 
     interests: Make | None = None

@@ -50,9 +50,11 @@ SPANS = pa.schema(
         ("graceful", pa.bool_()),
         ("kind", pa.string()),  # of the message
         ("channel", pa.string()),  # null at the root channel
+        ("number", pa.int64()),  # of an operation of a package's kind, and of its completion
+        ("completed", pa.string()),  # the operation's name, of its completion alone
         ("observed", pa.string()),  # an observation's name, null of all other spans
-        ("value", pa.float64()),  # of an observation, like the next two; null if it was not measured
-        ("subject", pa.int64()),
+        ("value", pa.float64()),  # of an observation or a completion; null if it was not measured
+        ("subject", pa.int64()),  # of an observation, like the next one
         ("unit", pa.string()),
         ("loss", LOSS),  # what could not be read; the other columns but `trial` are null then
         ("tally", TALLY),  # how many spans of one start of a host were read; the others are null then
@@ -104,6 +106,8 @@ _ATTRIBUTES = {
     names.SPACE: "space",
     names.MESSAGE_TYPE: "message",
     names.TRAFFIC: "traffic",
+    names.NUMBER: "number",
+    names.OPERATION: "completed",
     names.OBSERVED: "observed",
     names.VALUE: "value",
     names.SUBJECT: "subject",

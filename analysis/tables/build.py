@@ -20,13 +20,15 @@ hops         every span of every operation, observations left out: the root (no 
              the trace has no topic), delivered boolean, hops int? (of the delivery, or that the copy or the
              notification has made), bytes int?, event int? (on a publication's root, on deliveries of
              events, and on messages about an event that is not their trace's), lookup int? (on roots and
-             deliveries), interest int?, session int?, graceful boolean? (the last three on roots), sent_s,
+             deliveries), interest int?, session int?, graceful boolean? (the last three on roots), number
+             bigint? (of an operation of a package's kind, on roots and where it is complete), sent_s,
              handled_s, delay_ms (sent to handled)
 operations   one row a trace.
              trace, operation (publish, lookup, subscribe, unsubscribe, join, leave, or recovery: messages
              about events that were sent outside of any operation), host, peer, topic?, event?, lookup?,
-             interest?, session?, graceful?, at_s, messages bigint, bytes bigint, depth int (of the deepest
-             message), last_s (when the last message was handled)
+             interest?, session?, graceful?, number bigint? (of an operation of a package's kind),
+             at_s, messages bigint, bytes bigint, depth int (of the deepest message), last_s (when the last
+             message was handled)
 sessions     planned sessions and what became of them; one whose host died and came back has a row for
              each start.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
@@ -107,6 +109,10 @@ observations  one row for each time that a component recorded something of itsel
              peer, channel (of the component, empty at the root), session int, at_s, name, value? (null: not
              measured), subject bigint? (whom or what it is about), unit (empty if none was given), trace?,
              span? (the operation and the span of `hops` that was being handled)
+completions  one row for each time that a protocol handed up the outcome of an operation of a package's kind,
+             at each peer where it came about.
+             operation, number bigint (as in operations), peer, at_s, hops int, value? (what came of it; null:
+             not measured), trace, span (of `hops`)
 links        links of overlays: peer, channel, neighbour, kind, at_s, moment ("start", "end")
 losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
 points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value?,
@@ -147,6 +153,7 @@ from analysis.contract.workload_kinds import Kind, kinds
 from analysis.engine.progress import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
+from analysis.tables.completions import COMPLETIONS, completions
 from analysis.tables.identifiers import identifiers
 from analysis.tables.observations import (
     GAUGES,
@@ -171,13 +178,14 @@ _HOPS = [
     *("trial", "trace", "span", "parent", "message", "kind", "channel", "host", "sender", "peer", "depth"),
     *("topic", "interested"),
     *("delivered", "hops", "bytes", "event", "lookup", "interest", "session", "graceful"),
-    *("sent_s", "handled_s", "delay_ms"),
+    *("number", "sent_s", "handled_s", "delay_ms"),
 ]
 _MESSAGE = ("message", "kind", "channel", "traffic")
+_COMPLETION = ("at_s", "operation", "number", "peer", "span")
 _OBSERVATION = ("at_s", "peer", "channel", "name", "subject", "value", "unit", "span")
 _OPERATION = [
     *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
-    *("session", "graceful", "at_s"),
+    *("session", "graceful", "number", "at_s"),
 ]
 _POINTS = [
     *("trial", "host", "incarnation", "name", "at_s", "value", "peer", "neighbour", "kind", "message"),
@@ -287,6 +295,7 @@ def write_telemetry(
     spans = readable(
         "traces",
         F.count_if(is_observation).alias("observations"),
+        F.count_if(F.col("completed").isNotNull()).alias("completions"),
         F.count_if(is_observation & ~measured).alias("unmeasured"),
     )
     hops = corrected_spans(spark, spans.where(~is_observation), records).withColumn(
@@ -305,6 +314,11 @@ def write_telemetry(
         write_table(observations(spark, records), run, "observations", *_OBSERVATION)
         if of_spans["observations"]
         else write_nothing(spark.createDataFrame([], OBSERVATIONS).where("false"), run, "observations")
+    )
+    tables["completions"] = (
+        write_table(completions(spark, records), run, "completions", *_COMPLETION)
+        if of_spans["completions"]
+        else write_nothing(spark.createDataFrame([], COMPLETIONS).where("false"), run, "completions")
     )
     declared = declared_rows(map(tuple, of_points["gauges"]))
     told = spark.createDataFrame(declared, GAUGES)
