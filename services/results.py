@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import binascii
 import contextlib
 import hmac
 import os
@@ -163,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
         shown = value.strip().encode() if scheme.lower() == "bearer" else b""
         if scheme.lower() == "basic":
-            with contextlib.suppress(binascii.Error):
+            with contextlib.suppress(ValueError):  # no base64, or not ASCII
                 shown = base64.b64decode(value, validate=True).partition(b":")[2]
         shown = shown or self.headers.get(_TOKEN_HEADER, "").encode()
         return not self.server.token or hmac.compare_digest(shown, self.server.token.encode())

@@ -256,3 +256,12 @@ def test_a_host_without_what_is_asked_for_ends_the_trial_before_the_others_are_t
 def test_a_host_knows_before_the_trial_that_it_has_no_netem(enforce: str, lacks: bool) -> None:
     enforcement = Enforcement("127.0.0.1:1", netem=False)
     assert bool(enforcement.lacking(spec_of(2, network={"enforce": enforce}))) is lacks
+
+
+def test_what_the_plan_kills_is_sorted_once_however_often_restarts_are_asked_for() -> None:
+    coordinator = Coordinator(spec_of(5, **POD_CHURN), plan_of(5, end=6.0), "experiment", "trial")
+    host = coordinator.members["host-1"]
+    host.returns = [5.0, 6.5, 7.0]
+    assert coordinator.restarts(host) == [5.0, 7.0]
+    assert coordinator.restarts(host) == [5.0, 7.0]
+    assert coordinator.kills is coordinator.kills

@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 from pydantic import ValidationError
 
+from emulator.messages.message import Message
 from emulator.protocols.overlays.cliques.directory import Directory
 from emulator.protocols.overlays.cliques.overlay import Cliques
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
@@ -439,3 +440,48 @@ def exchange(one: Directory, here: FakeEnvironment, there: FakeEnvironment) -> D
     here.outbox.clear()
     assert isinstance(answered.message, DirectoryAnswer)
     return answered.message
+
+
+TOO_LARGE = 1 << 63
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        DirectoryNews([CliqueRecord(5, TOO_LARGE, [5], [1.0], even_ends(1))], [3]),
+        DirectoryNews([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [TOO_LARGE]),
+        DirectoryNews([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], []),
+        DirectoryDigest([5], [TOO_LARGE], [3]),
+        DirectoryDigest([5], [2], [TOO_LARGE]),
+        DirectoryDigest([5], [2], []),
+    ],
+)
+def test_a_directory_drops_numbers_that_are_too_large_or_missing(message: Message) -> None:
+    known, environment = directory(FakeEnvironment(0))
+    environment.hand_over(5, message, "", 7 if isinstance(message, DirectoryDigest) else 0)
+    assert known.records == {}
+    assert environment.outbox == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        DirectoryAnswer([CliqueRecord(5, TOO_LARGE, [5], [1.0], even_ends(1))], [], [5], [3]),
+        DirectoryAnswer([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [], [5], [TOO_LARGE]),
+        DirectoryAnswer([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [], [5], []),
+    ],
+)
+def test_an_answer_with_numbers_that_are_too_large_or_missing_adds_nothing(answer: DirectoryAnswer) -> None:
+    known, environment = directory(FakeEnvironment(0))
+    known.exchange(5)
+    (asked,) = environment.outbox
+    environment.hand_over(5, answer, "", -asked.request)
+    assert known.records == {}
+
+
+def test_a_view_with_a_number_that_is_too_large_is_not_taken() -> None:
+    environment = FakeEnvironment(1)
+    cliques = Cliques(environment, CliqueParameters())
+    environment.hand_over(0, View(TOO_LARGE, [0, 1], {0: 1.0, 1: 2.0}, even_ends(2), {}).message())
+    assert cliques.view is None
+    assert cliques.directory.records == {}

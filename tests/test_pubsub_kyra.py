@@ -17,7 +17,8 @@ from emulator.protocols.pubsub.kyra.movement import PIECES
 from emulator.protocols.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.protocols.pubsub.kyra.spreading import ways
 from emulator.protocols.pubsub.kyra.system import Kyra
-from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from emulator.testing.fake_environment import FakeEnvironment, FakeTimer, Lockstep
+from trellis.v1.cliques import CliqueRecord, DirectoryNews
 from trellis.v1.filters import Filter, FilterUpdate, TreeEvent
 from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraRates, KyraZoneEvent
 
@@ -63,6 +64,8 @@ TABLES: dict[str, dict[int, dict[str, str]]] = {
     "H": {2: {"C": "7,8"}},
 }
 """Figure 4, by tree and neighbour. It names G's neighbour on t1 "G", which is B."""
+SOON = {"attributes": DOMAIN, "formation": "1 s", "notice": "1 s"}
+"""Zones are drawn as soon as there is a leader."""
 KINDS = {KyraZoneEvent: "to zone", TreeEvent: "tree", KyraDelivery: "to original"}
 
 
@@ -281,3 +284,86 @@ def test_attributes_that_the_servers_do_not_know_are_refused() -> None:
 def test_parameters_that_cannot_be_met_are_told(fields: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         KyraParameters.model_validate(fields)
+
+
+def test_an_event_that_waits_when_its_epoch_ends_goes_the_way_of_the_next_one() -> None:
+    environment = FakeEnvironment(0)
+    kyra = of_two(environment)
+    take_view(environment, 0, [0, 1])
+    kyra.subscribe(interest([3]))
+    environment.hand_over(2, KyraZoneEvent(kyra.space.place(event(3, "B")), 7, 4, 3))
+    whole = Filter([float("-inf")], [float("inf")])
+    environment.hand_over(5, KyraEpochNews(KyraEpoch(8, environment.now, 1, [whole, whole])))
+    environment.advance(1.0)
+    state = kyra.epochs[0]
+    kyra._end_before(kyra.epochs[1])
+    assert state.stopped
+    environment.advance(60.0)
+    assert [each.number for each in environment.delivered] == [event(3, "B").number]
+    calls = [timer for timer in environment.timers if timer.callback is not None and timer.period is None]
+    assert not [timer for timer in calls if "_to_zone" in repr(timer.callback)]
+
+
+def test_an_epoch_that_has_ended_keeps_no_subscriptions_and_no_calls() -> None:
+    environment = FakeEnvironment(0)
+    kyra = of_two(environment)
+    take_view(environment, 0, [0, 1])
+    kyra.subscribe(interest([3]))
+    movement = kyra.epochs[0].movement
+    (number,) = [n for n, feed in movement._feeds.items() if feed.holder[0] == 1]
+    movement._refused(number)
+    (offer,) = movement._refusals.values()
+    kyra.epochs[0].stop()
+    assert (movement._feeds, movement._old_feeds, movement._refusals) == ({}, {}, {})
+    assert isinstance(offer, FakeTimer)
+    assert offer.callback is None
+
+
+def test_events_without_content_are_dropped() -> None:
+    environment = FakeEnvironment(0)
+    of_two(environment)
+    take_view(environment, 0, [0, 1])
+    environment.outbox.clear()
+    environment.hand_over(2, KyraZoneEvent(None, 7, 4, 3))
+    environment.hand_over(2, KyraDelivery(None, 4))
+    assert environment.outbox == []
+    assert environment.delivered == []
+
+
+def test_where_the_first_leader_of_the_directory_has_gone_the_next_one_draws_zones() -> None:
+    environment = FakeEnvironment(5)
+    kyra = Kyra(environment, KyraParameters.model_validate(SOON))
+    kyra.start([])
+    environment.advance(1.0)
+    gone = CliqueRecord(2, 1 << 20, [2], [0.0], even_ends(1))
+    environment.hand_over(2, DirectoryNews([gone], [1]), "cliques")
+    asked = set()
+    for _ in range(40):
+        environment.advance(1.0)
+        asked |= {peer for peer, _ in environment.take(KyraRates)}
+        if 2 not in kyra.cliques.directory.records:
+            break
+        if kyra.epochs:
+            break
+    assert asked == {2}
+    assert 2 in kyra.cliques.directory.records
+    assert len(kyra.epochs) == 1
+
+
+def test_a_leader_that_left_one_question_unanswered_stays_the_first() -> None:
+    environment = FakeEnvironment(5)
+    kyra = Kyra(environment, KyraParameters.model_validate(SOON))
+    kyra.start([])
+    environment.advance(1.0)
+    first = CliqueRecord(2, 1 << 20, [2], [0.0], even_ends(1))
+    environment.hand_over(2, DirectoryNews([first], [1]), "cliques")
+    answers = 0
+    for _ in range(30):
+        environment.advance(1.0)
+        for sent in environment.fake.empty_outbox():
+            if isinstance(sent.message, KyraRates):
+                answers += 1
+                if answers % 2 == 0:
+                    environment.hand_over(2, KyraEpochNews(None), "", -sent.request)
+    assert answers > 3
+    assert not kyra.epochs

@@ -359,3 +359,30 @@ def test_the_directory_tells_what_is_new_and_who_is_gone() -> None:
     third = directory.answer(DirectoryQuery(profile(2, 0, 1), second.serial), 6.0)
     assert third is not None
     assert (third.profiles, third.gone) == ([], [])
+
+
+def answered(directory: Directory, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer:
+    answer = directory.answer(query, now)
+    assert answer is not None
+    return answer
+
+
+def test_the_directory_forgets_who_is_long_gone_and_has_each_peer_once() -> None:
+    directory = Directory(lifetime=5.0)
+    for second in range(200):
+        asker = Profile(peer=second % 40, version=second, topics=bit_set([second % 3]))
+        directory.answer(DirectoryQuery(asker), float(second))
+    assert len(directory._gone) <= 11
+    assert sum(len(came) for came in directory._came.values()) == len(directory._profiles) <= 6
+
+
+def test_a_peer_that_missed_departures_is_told_everything_anew() -> None:
+    directory = Directory(lifetime=5.0)
+    answered(directory, DirectoryQuery(profile(1, 0)), 0.0)
+    first = answered(directory, DirectoryQuery(profile(2, 0)), 0.0)
+    for second in range(6, 30, 4):
+        answered(directory, DirectoryQuery(profile(3, 0)), float(second))
+    back = answered(directory, DirectoryQuery(profile(2, 0), first.serial), 30.0)
+    assert (back.anew, [each.peer for each in back.profiles], back.gone) == (True, [3], [])
+    after = answered(directory, DirectoryQuery(profile(2, 0), back.serial), 31.0)
+    assert (after.anew, after.profiles, after.gone) == (False, [], [])

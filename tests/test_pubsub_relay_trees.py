@@ -308,3 +308,16 @@ def test_requests_make_a_path_from_everyone_to_the_rendezvous_node(
             assert above in relays[here].trees.links(TOPIC)
             assert here in relays[above].trees.links(TOPIC)
             here = above
+
+
+def test_a_request_over_a_link_that_has_ended_brings_none_of_its_former_topics_back() -> None:
+    relay = Relay(hop=None)
+    relay.receive(BELOW, TOPIC)
+    relay.environment.advance(LIFETIME + 1.0)
+    relay.receive(BELOW, TOPIC + 1, addition=True)
+    assert relay.trees.links(TOPIC) == set()
+    assert relay.trees.links(TOPIC + 1) == {BELOW}
+    relay.environment.advance(LIFETIME + 1.0)
+    relay.receive(BELOW, TOPIC)
+    assert relay.trees.links(TOPIC + 1) == set()
+    assert relay.trees.links(TOPIC) == {BELOW}

@@ -33,7 +33,7 @@ PROGRESS = {
     "trial_time": 12.0,
     "trial_end": 80.0,
     "peers_up": 10,
-    "published": 3,
+    "asked": 3,
     "delivered": 5,
     "messages": 900,
 }
@@ -112,6 +112,12 @@ def test_status_tells_of_every_trial_also_of_those_that_have_not_begun(run, ask)
     assert told["trials"][1]["progress"]["trial_time"] == 12.0
     assert told["counts"] == {"invalid": 1, "running": 1, "planned": 1}
     assert not told["ended"] and not told["analyzed"] and not told["reported"]
+
+
+def test_progress_of_another_version_is_not_shown(run, ask):
+    begin(run)
+    run.trial("vitis-2").write_status(state="running", progress=PROGRESS | {"published": 3})
+    assert json.loads(ask("/status")[2])["trials"][1]["progress"] is None
 
 
 def test_status_follows_the_run(run, ask):
@@ -318,6 +324,9 @@ def _basic(text):
         {"Authorization": "Bearer"},
         {"Authorization": "Basic ~"},
         {"Authorization": "Basic the token"},
+        {"Authorization": "Basic dÜ=="},
+        {"Authorization": "Bearer Ü"},
+        {"X-Trellis-Token": "Ü"},
         _basic("the token"),
         _basic("the token:"),
     ],

@@ -131,7 +131,15 @@ class Reader:
 def _trial(
     trial: str, state: str, reasons: list[str] | None = None, progress: dict[str, Any] | None = None
 ) -> TrialStanding:
-    return TrialStanding(trial, state, tuple(reasons or ()), Progress(**progress) if progress else None)
+    return TrialStanding(trial, state, tuple(reasons or ()), _progress(progress or {}))
+
+
+def _progress(told: dict[str, Any]) -> Progress | None:
+    """Return the progress in a trial's status; None if it has none, or that of another version of Trellis."""
+    try:
+        return Progress(**told)
+    except TypeError:
+        return None
 
 
 def _stamp(path: Path) -> object:

@@ -6,8 +6,9 @@ and collects what the verdict needs. It is not on the path of any message betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
@@ -301,22 +302,33 @@ class Coordinator:
             time_scale=self.time_scale,
             end_s=self.spec.phases.end,
         )
-        plan.kills.extend(kill for kill in self.kills() if (kill.peer, kill.session) not in self.killed)
+        plan.kills.extend(kill for kill in self.kills if (kill.peer, kill.session) not in self.killed)
         return plan
 
-    def kills(self) -> Iterator[control_pb2.Kill]:
-        """Yield the sessions that end with their pods before the trial's end, by time."""
+    @cached_property
+    def kills(self) -> Sequence[control_pb2.Kill]:
+        """The sessions that end with their pods before the trial's end, by time."""
         if not self.pods_end_sessions:
-            return
-        for row in self._plan.sessions.sort_by("end_s").to_pylist():
-            if row["end_s"] < self.spec.phases.end:
-                yield control_pb2.Kill(
-                    peer=row["peer"],
-                    session=row["session"],
-                    host=f"host-{self._host_of[row['peer']]}",
-                    at_s=row["end_s"],
-                    graceful=row["graceful"],
-                )
+            return ()
+        return tuple(
+            control_pb2.Kill(
+                peer=row["peer"],
+                session=row["session"],
+                host=f"host-{self._host_of[row['peer']]}",
+                at_s=row["end_s"],
+                graceful=row["graceful"],
+            )
+            for row in self._plan.sessions.sort_by("end_s").to_pylist()
+            if row["end_s"] < self.spec.phases.end
+        )
+
+    @cached_property
+    def _kills_of(self) -> Mapping[str, Sequence[float]]:
+        """By host, the trial times in seconds at which sessions end with its pod in the plan, ascending."""
+        times: dict[str, list[float]] = {}
+        for kill in self.kills:
+            times.setdefault(kill.host, []).append(kill.at_s)
+        return times
 
     @property
     def operations(self) -> int:
@@ -331,7 +343,7 @@ class Coordinator:
         """Return the trial times at which the host came back without a session's end before."""
         if not member.returns:
             return []
-        ends = [kill.at_s for kill in self.kills() if kill.host == member.name]
+        ends = list(self._kills_of.get(member.name, ()))
         unplanned = []
         for at in member.returns:
             before = [end for end in ends if end <= at]
@@ -357,7 +369,7 @@ class Coordinator:
     @property
     def awaits_kills(self) -> bool:
         """Whether the churn controller has yet to tell of a session that ends with its pod."""
-        return any((kill.peer, kill.session) not in self.killed for kill in self.kills())
+        return any((kill.peer, kill.session) not in self.killed for kill in self.kills)
 
     @property
     def over(self) -> bool:

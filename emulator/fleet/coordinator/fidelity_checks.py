@@ -282,7 +282,7 @@ def _kills(coordinator: Coordinator) -> dict[str, float]:
 
     Wall time is used because the time that Kubernetes takes does not stretch with the trial.
     """
-    planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills()}
+    planned = {(kill.peer, kill.session): kill.at_s for kill in coordinator.kills}
     if not planned:
         return {}
     asked, gone = Distribution(), Distribution()
@@ -304,7 +304,7 @@ def _kills(coordinator: Coordinator) -> dict[str, float]:
 def _not_killed(coordinator: Coordinator) -> list[str]:
     """Return the sessions that did not end with their pods as planned, each with the reason."""
     faults = []
-    for kill in coordinator.kills():
+    for kill in coordinator.kills:
         killed = coordinator.killed.get((kill.peer, kill.session))
         if killed is None or killed.gone_s < 0:
             why = killed.error if killed is not None else "the churn controller told nothing"

@@ -8,7 +8,7 @@ from emulator.contract.protocol import Environment, Overlay
 from emulator.messages.message import Message
 from trellis.v1.overlay import Contact, Routed
 
-_MOST_HOPS: Final = 1000
+MOST_HOPS: Final = 1000
 """A message that has gone this many hops runs in a circle, because routes are being mended."""
 
 
@@ -29,7 +29,7 @@ class HopByHop:
     def pass_on(self, routed: Routed) -> None:
         """Deliver the message if there is no next hop, otherwise send it on if the application agrees."""
         key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
-        if message is None or origin is None or hops >= _MOST_HOPS:
+        if message is None or origin is None or hops >= MOST_HOPS:
             return
         application = self._overlay.application_of(message)
         hop = self._overlay.next_hop(key)
@@ -37,10 +37,6 @@ class HopByHop:
             application.deliver(key, message, origin, hops)
         elif application.forward(key, message, hop.peer, hops):
             self._environment.send(hop.peer, Routed(key, origin, hops + 1, message))
-            self.sent(hop.peer, routed)
-
-    def sent(self, peer: int, routed: Routed) -> None:
-        """Note that what came as `routed` has been sent to `peer`."""
 
     def _on_routed(self, sender: int, routed: Routed) -> None:
         self.pass_on(routed)

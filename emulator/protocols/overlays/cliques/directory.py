@@ -6,12 +6,13 @@ Two servers tell each other which views they know, and when each leader last sai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mypy_extensions import i64
 
 from emulator.compact.number_maps import ABSENT, NumberMap
+from emulator.compact.number_sets import LARGEST
 from emulator.contract.protocol import Environment, Message
 from emulator.protocols.overlays.cliques.view import is_sound
 from trellis.v1.cliques import CliqueRecord, DirectoryAnswer, DirectoryDigest, DirectoryNews
@@ -54,6 +55,8 @@ class Directory:
     def put(self, record: CliqueRecord, beat: int = 0) -> None:
         """Store a record if it is newer than the known one."""
         leader, view = record.leader, record.view
+        if view > LARGEST:
+            return
         known_view = self._views.get(leader)
         if known_view >= view:
             if known_view == view:
@@ -142,7 +145,9 @@ class Directory:
         )
 
         def answered(answer: Message) -> None:
-            assert isinstance(answer, DirectoryAnswer)
+            if not isinstance(answer, DirectoryAnswer) or not _fits(answer.leaders, answer.beats):
+                failed()
+                return
             beats = dict(zip(answer.leaders, answer.beats, strict=True))
             for record in answer.records:
                 self.put(record, beats.get(record.leader, 0))
@@ -171,6 +176,8 @@ class Directory:
         return DirectoryNews(records, [max(0, self._beats.get(record.leader)) for record in records], urgent)
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
+        if not _fits(news.records, news.beats) or not _fits(news.records, [r.view for r in news.records]):
+            return
         new = [record for record in news.records if self._views.get(record.leader) < record.view]
         for record, beat in zip(news.records, news.beats, strict=True):
             self.put(record, beat)
@@ -181,7 +188,9 @@ class Directory:
                 if mate != self._environment.peer:
                     self._environment.send(mate, passed_on)
 
-    def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer:
+    def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer | None:
+        if not _fits(digest.leaders, digest.beats) or not _fits(digest.leaders, digest.views):
+            return None
         wanted: list[int] = []
         later: list[int] = []
         newer: list[CliqueRecord] = []
@@ -209,6 +218,11 @@ class Directory:
         missing += newer
         leaders = [*(record.leader for record in missing), *later]
         return DirectoryAnswer(missing, wanted, leaders, [self._beats.get(leader) for leader in leaders])
+
+
+def _fits(things: Sequence[object], numbers: Sequence[int]) -> bool:
+    """Whether there is a number for each thing, all of them such as a `NumberMap` holds."""
+    return len(things) == len(numbers) and max(numbers, default=0) <= LARGEST
 
 
 def _ns(seconds: float) -> int:

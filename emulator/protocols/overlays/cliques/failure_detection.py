@@ -134,7 +134,8 @@ class Mates:
             self.lose(peer)
 
     def _reported(self, leader: int, answer: Message) -> None:
-        assert isinstance(answer, CliqueReportAnswer)
+        if not isinstance(answer, CliqueReportAnswer):
+            return
         view = self._own_clique.view
         if view is not None and view.leader == leader and not answer.leads and self._is_strange(leader):
             self._expelled()

@@ -78,7 +78,9 @@ class Joining:
         )
 
     def _answered(self, record: CliqueRecord, answer: Message) -> None:
-        assert isinstance(answer, CliqueView)
+        if not isinstance(answer, CliqueView):
+            self._again(record)
+            return
         view = view_in(answer)
         if view is not None and self._environment.peer in view.members:
             self._joined(view)

@@ -98,7 +98,7 @@ class Leading:
 
     def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:
         led = self._own_clique.led
-        if led is None:
+        if led is None or len(join.members) != len(join.rtts):
             return CliqueView(CliqueRecord())
         view, bounds = led, self._context.bounds
         if sender in view.members:
@@ -119,6 +119,8 @@ class Leading:
         view = self._own_clique.led
         if view is None or sender not in view.members:
             return CliqueReportAnswer(False)
+        if len(report.members) != len(report.rtts):
+            return CliqueReportAnswer(True)
         for peer, units in zip(report.members, report.rtts, strict=True):
             if peer in view.members:
                 view.rtts[pair(sender, peer)] = from_units(units)

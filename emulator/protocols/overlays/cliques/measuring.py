@@ -27,7 +27,9 @@ class Measuring:
         sent = self._environment.now
 
         def replied(reply: Message) -> None:
-            assert isinstance(reply, CliquePong)
+            if not isinstance(reply, CliquePong):
+                failed()
+                return
             self.note(peer, self._environment.now - sent)
             answered(reply)
 

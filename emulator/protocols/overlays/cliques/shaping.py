@@ -148,7 +148,9 @@ class Tending:
         self._proposing = False
 
     def _consented(self, leader: int, view: View, answer: Message) -> None:
-        assert isinstance(answer, CliqueConsent)
+        if not isinstance(answer, CliqueConsent):
+            self._give_up()
+            return
         own = self._own_clique.led
         theirs = None if answer.view is None else view_in(answer.view)
         if theirs is None or own is None or own.number != view.number:
@@ -240,6 +242,8 @@ class Tending:
         self._measuring.ping_all(measure.peers, answer)
 
     def _on_measurement(self, sender: int, answer: CliqueMeasurement) -> None:
+        if len(answer.peers) != len(answer.rtts):
+            return
         measured = zip(answer.peers, answer.rtts, strict=True)
         self._take(sender, {peer: from_units(units) for peer, units in measured})
 

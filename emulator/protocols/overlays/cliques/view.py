@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from emulator.compact.number_sets import LARGEST
 from trellis.v1.cliques import CliqueRecord, CliqueView
 
 WHOLE: Final = 1 << 16
@@ -174,4 +175,5 @@ def _fits_together(record: CliqueRecord) -> bool:
         and len(members) == len(record.since) == len(record.ends) == len(set(members))
         and record.leader in members
         and record.ends[-1] == WHOLE
+        and record.view <= LARGEST
     )

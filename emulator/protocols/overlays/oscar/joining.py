@@ -97,7 +97,9 @@ class Joining:
         )
 
     def _replied(self, join: RingJoin, reply: Message) -> None:
-        assert isinstance(reply, RingPlace)
+        if not isinstance(reply, RingPlace):
+            self._give_up()
+            return
         self._pending = None
         if reply.closer is not None and self._asked < _MOST_ASKED:
             self._ask(reply.closer.peer, join)

@@ -203,7 +203,9 @@ class LongLinks:
             self._asked[contact.peer] = timer
 
     def _replied(self, contact: Contact, reply: Message) -> None:
-        assert isinstance(reply, LinkReply)
+        if not isinstance(reply, LinkReply):
+            self._unanswered(contact)
+            return
         asked = self._asked.pop(contact.peer, None)
         self._missed.discard(contact.peer)
         stands = reply.accepted and reply.identifier == contact.identifier

@@ -148,7 +148,6 @@ class Oscar(Overlay):
         if self.ring.drop(peer):
             self.ring_changed()
         self.links.drop(peer)
-        self._forwarding.avoid(peer)
 
     def gauges(self) -> dict[str, float]:
         return {

@@ -1,43 +1,123 @@
-"""Rerouting: a message whose next hop turns out unreachable is sent another way."""
+"""Rerouting: a message whose next hop turns out unreachable is sent another way, and each arrives once.
+
+The network says of each single message that it failed, so what had arrived is not sent again for a peer that
+went later. A message may also end with the peer that had it; then its origin, which gets no word of it,
+sends it once more.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
+from math import inf
 from typing import Final
 
-from emulator.contract.protocol import Environment, Overlay
-from emulator.protocols.overlays.hop_by_hop import HopByHop
-from trellis.v1.overlay import Routed
+from emulator.compact.number_sets import LARGEST, NumberSet
+from emulator.contract.protocol import Environment, Message, Overlay, Timer
+from emulator.protocols.overlays.hop_by_hop import MOST_HOPS
+from trellis.v1.oscar import RouteEnd
+from trellis.v1.overlay import Contact, Routed
 
 _ARRIVED: Final = 5.0
 """The seconds after which a message has arrived; otherwise the network would have reported a failure."""
+_PATIENCE: Final = 5.0
+"""The seconds after which an origin that got no word of its message sends it once more."""
+_TRIES: Final = 3
+"""The most times that an origin sends a message."""
+_MEMORY: Final = 30.0
+"""The least seconds for which a peer remembers which messages ended here."""
+_SESSION: Final = 1 << 20
+"""The count of message numbers that each session has for itself."""
 
 
-class Rerouting(HopByHop):
-    """The part of one peer, which keeps for a while what it has sent."""
+class Rerouting:
+    """The part of one peer."""
 
     def __init__(self, environment: Environment, overlay: Overlay) -> None:
-        super().__init__(environment, overlay)
-        self._on_the_way: dict[int, list[tuple[float, Routed]]] = {}
-        """The messages that were sent lately by next hop, with the times of sending (s)."""
+        """`overlay` knows the next hop and the applications."""
+        self._environment = environment
+        self._overlay = overlay
+        # A peer that comes back must not repeat the numbers of its last session.
+        self._sequence = environment.session * _SESSION
+        self._waiting: dict[int, Timer] = {}
+        """The next tries of this peer's own messages, by number."""
+        self._on_the_way: deque[tuple[float, int, Timer]] = deque()
+        """What was sent in the last seconds: time of sending (s), next hop and request, the oldest first."""
+        self._ended = NumberSet()
+        self._ended_before = NumberSet()
+        self._turned = environment.now
+        environment.serve(Routed, self._on_routed)
+        environment.handle(RouteEnd, self._on_end)
 
-    def sent(self, peer: int, routed: Routed) -> None:
-        """Keep what was sent to `peer`."""
-        self._on_the_way.setdefault(peer, []).append((self._environment.now, routed))
-
-    def avoid(self, peer: int) -> None:
-        """Send another way what went to `peer` lately.
-
-        The overlay was told before that the peer is unreachable.
-        """
-        for _, routed in self._on_the_way.pop(peer, []):
-            self.pass_on(routed)
+    def route(self, key: int, message: Message) -> None:
+        """Send this peer's own message towards the key."""
+        self._sequence += 1
+        own = Contact(self._environment.peer, self._overlay.identifier)
+        self._try(Routed(key, own, 0, message, self._sequence), _TRIES)
 
     def forget_old(self) -> None:
-        """Drop the messages that have arrived."""
-        oldest = self._environment.now - _ARRIVED
-        for peer in list(self._on_the_way):
-            kept = [(at, routed) for at, routed in self._on_the_way[peer] if at >= oldest]
-            if kept:
-                self._on_the_way[peer] = kept
-            else:
-                del self._on_the_way[peer]
+        """Drop the messages that have arrived, and forget those that ended here long ago."""
+        now = self._environment.now
+        while self._on_the_way and self._on_the_way[0][0] < now - _ARRIVED:
+            self._on_the_way.popleft()[2].cancel()
+        if self._turned < now - _MEMORY:
+            self._turned = now
+            self._ended_before, self._ended = self._ended, NumberSet()
+
+    def _try(self, routed: Routed, left: int) -> None:
+        """Send this peer's own message, up to `left` times until there is word of it."""
+        self._waiting.pop(routed.sequence, None)
+        if left > 1:
+            again = self._environment.set_timer(_PATIENCE, partial(self._try, routed, left - 1))
+            self._waiting[routed.sequence] = again
+        self._pass_on(routed)
+
+    def _pass_on(self, routed: Routed) -> None:
+        """Deliver the message if there is no next hop, otherwise send it on if the application agrees."""
+        key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
+        if message is None or origin is None or hops >= MOST_HOPS:
+            return
+        application = self._overlay.application_of(message)
+        hop = self._overlay.next_hop(key)
+        if hop is None:
+            if self._end(routed, origin):
+                application.deliver(key, message, origin, hops)
+        elif application.forward(key, message, hop.peer, hops):
+            self._send(hop.peer, routed, Routed(key, origin, hops + 1, message, routed.sequence))
+        else:
+            self._end(routed, origin)
+
+    def _send(self, peer: int, came: Routed, sent: Routed) -> None:
+        """Send on what came as `came`. Nobody answers: only the network may say that it failed."""
+        now = self._environment.now
+        failed = partial(self._lost, peer, now, came)
+        self._on_the_way.append((now, peer, self._environment.request(peer, sent, inf, _ignored, failed)))
+
+    def _lost(self, peer: int, sent: float, routed: Routed) -> None:
+        """Send another way what did not reach `peer`, and at once what went there after it."""
+        for at, hop, request in self._on_the_way:
+            if hop == peer and at >= sent:
+                request.hasten()
+        self._pass_on(routed)
+
+    def _end(self, routed: Routed, origin: Contact) -> bool:
+        """Tell the origin that its message has ended here. Returns whether it had not before."""
+        if origin.peer == self._environment.peer:
+            self._on_end(origin.peer, RouteEnd(routed.sequence))
+        else:
+            self._environment.send(origin.peer, RouteEnd(routed.sequence))
+        number = (origin.peer << 32 | routed.sequence) & LARGEST
+        return number not in self._ended_before and self._ended.add(number)
+
+    def _on_routed(self, sender: int, routed: Routed) -> Message | None:
+        self._pass_on(routed)
+        return None
+
+    def _on_end(self, sender: int, end: RouteEnd) -> None:
+        again = self._waiting.pop(end.sequence, None)
+        if again is not None:
+            again.cancel()
+
+
+def _ignored(reply: Message) -> None:
+    """Do nothing: nobody answers."""

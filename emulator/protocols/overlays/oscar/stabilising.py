@@ -84,7 +84,9 @@ class Stabilising:
         )
 
     def _replied(self, successor: Contact, reply: Message) -> None:
-        assert isinstance(reply, Stabilised)
+        if not isinstance(reply, Stabilised):
+            self._unanswered(successor)
+            return
         ring, own = self._ring, self._member.own_contact()
         self._missed = -1
         if own is None or not ring.successors or ring.successors[0] != successor:

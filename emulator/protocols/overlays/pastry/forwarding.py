@@ -103,7 +103,8 @@ class Forwarding:
     def _on_routed(self, sender: int, routed: Routed) -> HopAck:
         self._state.hear(sender)
         message = routed.message
-        assert message is not None
+        if message is None or routed.origin is None:
+            return _TAKEN
         # Two peers that are both joining would otherwise wait for each other.
         refused = not self._state.ready and isinstance(message, JoinRequest)
         if not refused and not self._is_repeated(routed, routed.hops):
@@ -150,7 +151,9 @@ class Forwarding:
         )
 
     def _on_ack(self, passage: _Passage, ack: Message) -> None:
-        assert isinstance(ack, HopAck)
+        if not isinstance(ack, HopAck):
+            self._overdue(passage)
+            return
         del self._passages[passage]
         self._state.hear(passage.hop)
         if not passage.tries:

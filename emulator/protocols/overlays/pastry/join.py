@@ -143,7 +143,9 @@ class Join:
         )
 
     def _on_row(self, request: RowRequest, reply: Message) -> None:
-        assert isinstance(reply, RowReply)
+        if not isinstance(reply, RowReply):
+            self.again()
+            return
         for contact in reply.peers:
             if contact.peer != self._state.peer:
                 self._pings.send(contact.peer)

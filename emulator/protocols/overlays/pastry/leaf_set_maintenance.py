@@ -114,7 +114,8 @@ class LeafSetMaintenance:
         return self._message(False, list(LeafSet(contact.identifier, self._size, others)))
 
     def _on_reply(self, peer: int, reply: Message, _: float) -> None:
-        assert isinstance(reply, LeafSetProbe)
+        if not isinstance(reply, LeafSetProbe):
+            return
         self._learn(peer, reply)
 
     def _learn(self, sender: int, message: LeafSetProbe) -> Contact:

@@ -142,7 +142,8 @@ class Pastry(Overlay):
         return Pong(identifier=self.identifier, ready=self._state.ready)
 
     def _ping_answered(self, peer: int, pong: Message, round_trip: float) -> None:
-        assert isinstance(pong, Pong)
+        if not isinstance(pong, Pong):
+            return
         state = self._state
         contact = state.meet(peer, pong.identifier)
         state.round_trips.sample(peer, round_trip)

@@ -113,7 +113,8 @@ class TableMaintenance:
         )
 
     def _on_candidates(self, sender: int, reply: Message) -> None:
-        assert isinstance(reply, (RowReply, SlotReply))
+        if not isinstance(reply, (RowReply, SlotReply)):
+            return
         self._state.hear(sender)
         self.measure(reply.peers)
 

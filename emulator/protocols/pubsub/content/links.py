@@ -170,8 +170,7 @@ class TreeLinks:
         )
 
     def _answered(self, candidate: int, place: int, answer: Message) -> None:
-        assert isinstance(answer, TreeAnswer)
-        if not answer.accepted:
+        if not isinstance(answer, TreeAnswer) or not answer.accepted:
             self._try(place + 1)
             return
         self._trying = self._request = None
@@ -238,7 +237,8 @@ class TreeLinks:
         """Attach to the best candidate if it is up by now."""
 
         def answered(answer: Message) -> None:
-            assert isinstance(answer, TreeAnswer)
+            if not isinstance(answer, TreeAnswer):
+                return
             wanted = self._trying is None and self._candidates[:1] == [better] and not self._stopped
             if answer.accepted and wanted and self.parent != better:
                 self._answered(better, 0, answer)
@@ -250,7 +250,8 @@ class TreeLinks:
         )
 
     def _beaten(self, parent: int, answer: Message) -> None:
-        assert isinstance(answer, TreeAnswer)
+        if not isinstance(answer, TreeAnswer):
+            return
         self._misses = 0
         if parent == self.parent:
             if answer.accepted:

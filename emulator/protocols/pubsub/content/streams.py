@@ -90,11 +90,10 @@ class BoxStream:
             self._environment.request(self._peer, update, self._patience, self._answered, self._try)
 
     def _answered(self, answer: Message) -> None:
-        assert isinstance(answer, FilterAnswer)
         if self._ended:
             return
         self._on_its_way = None
-        if not answer.known:
+        if not isinstance(answer, FilterAnswer) or not answer.known:
             self._ended = True
             self._refused()
             return

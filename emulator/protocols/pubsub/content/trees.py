@@ -212,6 +212,5 @@ class FilterTrees:
 
     def _on_event(self, sender: int, message: TreeEvent) -> None:
         tree = self.trees.get((message.epoch, message.tree))
-        assert message.event is not None
-        if tree is not None:
+        if tree is not None and message.event is not None:
             self._arrived(tree, message.event, message.hops, sender)

@@ -77,7 +77,8 @@ class Groups(PubSub):
 
     def _on_event(self, sender: int, message: GroupEvent) -> None:
         event = message.event
-        assert event is not None
+        if event is None:
+            return
         self._forward(message.group, event, message.hops, sender)
         self._searches += 1
         if self._interests.want(event.values):

@@ -35,6 +35,7 @@ class EpochState:
         self.trees = TreeMembership(server, epoch, None if layout is None else layout.parents)
         self.movement = Movement(server, epoch, self.zones, self.trees)
         self.proxy = Proxy(server, self.zones, self.trees)
+        self.stopped = False
         self._view: View | None = None
         self._unprepared: dict[int, float] = {}
         """The pieces for which an event waits, with the trial time in seconds since when."""
@@ -90,6 +91,7 @@ class EpochState:
 
     def stop(self) -> None:
         """End the epoch at this server."""
+        self.stopped = True
         self.movement.stop()
         self.proxy.stop()
         self.trees.stop()

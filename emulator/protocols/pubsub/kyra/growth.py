@@ -205,7 +205,8 @@ class Growth:
         self.look_anew()
 
     def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
-        assert isinstance(answer, KyraDistance)
+        if not isinstance(answer, KyraDistance):
+            return
         self._measuring.note(peer, self._environment.now - sent)
         if round != self._round or self._stopped:
             return

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from emulator.contract.protocol import Timer
 from emulator.protocols.pubsub.content.space import Box, Values
 from emulator.protocols.pubsub.content.streams import BoxStream
 from emulator.protocols.pubsub.content.trees import FilterTree
@@ -84,6 +85,8 @@ class Movement:
         """The subscriptions in each piece, by the piece's number."""
         self._old_feeds: dict[int, _Feed] = {}
         """This server's own subscriptions in pieces that it had until a moment ago, by the piece's number."""
+        self._refusals: dict[_Feed, Timer] = {}
+        """The calls that will offer refused subscriptions again."""
 
     def add(self, interest: int, box: Box) -> None:
         """Add a subscription."""
@@ -125,6 +128,11 @@ class Movement:
         for feed in self._feeds.values():
             if feed.stream is not None:
                 feed.stream.end()
+        for timer in self._refusals.values():
+            timer.cancel()
+        self._feeds.clear()
+        self._old_feeds.clear()
+        self._refusals.clear()
 
     def _begin(self, number: int, holder: Holder) -> None:
         me, stream = self._server.peer, None
@@ -165,11 +173,14 @@ class Movement:
 
     def _refused(self, number: int) -> None:
         """Offer again later: the other server does not know yet, or no longer, that it has the piece."""
-        again = partial(self._offer_again, number, self._feeds.get(number))
-        self._server.environment.set_timer(_AGAIN, again)
+        refused = self._feeds.get(number)
+        if refused is not None and refused not in self._refusals:
+            again = partial(self._offer_again, number, refused)
+            self._refusals[refused] = self._server.environment.set_timer(_AGAIN, again)
 
-    def _offer_again(self, number: int, refused: _Feed | None) -> None:
-        if refused is not None and self._feeds.get(number) is refused:
+    def _offer_again(self, number: int, refused: _Feed) -> None:
+        del self._refusals[refused]
+        if self._feeds.get(number) is refused:
             self._end(number)
             self._begin(number, refused.holder)
 

@@ -7,6 +7,7 @@ of all. The answer brings the newest epoch to servers that do not know it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from emulator.contract.protocol import Environment, Message
 from emulator.protocols.overlays.cliques.overlay import Cliques
@@ -36,6 +37,11 @@ class Rates:
         self._cliques = cliques
         self._newest = newest
         self._begin = begin
+        self._missed: dict[int, float] = {}
+        """The leaders that left a question unanswered, with the trial time of it (s)."""
+        self._silent: dict[int, float] = {}
+        """The leaders that left two in a row unanswered, with the trial time until which they are passed over
+        (s): as long as the directory may have the record of a leader that has gone."""
         self._seen: list[Values] = []
         """The events that were published here or told by others, and that were not told on yet."""
         self._drawing = Drawing(environment, parameters, space, cliques, newest)
@@ -65,7 +71,7 @@ class Rates:
         if view.leader != me:
             self._tell(view.leader)
             return
-        first = min(self._cliques.directory.records, default=me)
+        first = self._first(me)
         if first != me:
             self._tell(first)
         else:
@@ -87,6 +93,13 @@ class Rates:
         for peer in sorted(others - {me}):
             self._environment.send(peer, news)
 
+    def _first(self, me: int) -> int:
+        """Return the first leader of those that do not seem to be gone."""
+        now = self._environment.now
+        self._silent = {leader: until for leader, until in self._silent.items() if until > now}
+        known = [leader for leader in self._cliques.directory.records if leader not in self._silent]
+        return min(known, default=me)
+
     def _tell(self, peer: int) -> None:
         told, self._seen = self._seen, []
         self._ask(peer, told)
@@ -96,15 +109,35 @@ class Rates:
         flat = [value for values in told for value in values]
         rates = KyraRates(0 if epoch is None else epoch.number, len(told), flat)
         self._environment.request(
-            peer, rates, self._parameters.patience, self._told, lambda: self._keep(told)
+            peer,
+            rates,
+            self._parameters.patience,
+            lambda answer: self._told(peer, answer),
+            lambda: self._unanswered(peer, told),
         )
 
-    def _keep(self, told: list[Values]) -> None:
+    def _unanswered(self, peer: int, told: list[Values]) -> None:
+        """Keep the events, and pass over a leader that is silent for the second time in a row."""
         self._seen = (told + self._seen)[:SAMPLES]
+        view, expiry = self._cliques.view, self._cliques.parameters.expiry
+        if view is None or view.leader != self._environment.peer:
+            return
+        now = self._environment.now
+        if self._missed.pop(peer, -inf) < now - expiry:
+            self._missed[peer] = now
+        else:
+            self._silent[peer] = now + expiry
+        self._missed = {leader: at for leader, at in self._missed.items() if at >= now - expiry}
+        self.report()
 
-    def _told(self, answer: Message) -> None:
-        assert isinstance(answer, KyraEpochNews)
-        self._on_news(-1, answer)
+    def _told(self, peer: int, answer: Message) -> None:
+        self._hear(peer)
+        if isinstance(answer, KyraEpochNews):
+            self._on_news(-1, answer)
+
+    def _hear(self, peer: int) -> None:
+        self._missed.pop(peer, None)
+        self._silent.pop(peer, None)
 
     def _on_news(self, sender: int, news: KyraEpochNews) -> None:
         newest = self._newest()
@@ -114,6 +147,7 @@ class Rates:
             self.spread(epoch)
 
     def _on_rates(self, sender: int, rates: KyraRates) -> KyraEpochNews:
+        self._hear(sender)
         width = len(self._space.names)
         values = rates.values
         self._seen += [values[place : place + width] for place in range(0, len(values), width)]

@@ -186,7 +186,15 @@ class Kyra(PubSub):
             self.environment.set_timer(_WAIT, partial(self._publish, event, patience - 1))
 
     def _to_zone(self, state: EpochState, event: PlacedEvent, hops: int, turns: int, sender: int) -> None:
-        """Route the event if its zone is here and this server is prepared; else send it to the holder."""
+        """Route the event if its zone is here and this server is prepared; else send it to the holder.
+
+        An event that waited until its epoch was over goes the way of the epoch that is active now.
+        """
+        if state.stopped:
+            active = self._active()
+            if active is None:
+                return
+            state = active
         me, holder, had = self.environment.peer, state.holder(event.values), state.movement.had(event.values)
         if holder == me:
             tree = state.prepared(event.values)
@@ -203,8 +211,7 @@ class Kyra(PubSub):
 
     def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
         state = self._state_of(message.epoch)
-        assert message.event is not None
-        if state is not None:
+        if state is not None and message.event is not None:
             self._to_zone(state, message.event, message.hops, message.turns + 1, sender)
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
@@ -240,7 +247,8 @@ class Kyra(PubSub):
             self.environment.send(target, KyraDelivery(event, hops + 1, others))
 
     def _on_delivery(self, sender: int, message: KyraDelivery) -> None:
-        assert message.event is not None
+        if message.event is None:
+            return
         self._deliver(message.event, message.hops)
         self._spread(message.event, message.hops, message.others)
 

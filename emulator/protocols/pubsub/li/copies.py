@@ -88,8 +88,8 @@ class Copies:
         )
 
         def replied(reply: Message) -> None:
-            assert isinstance(reply, ComparisonReply)
-            self._on_reply(peer, reply, listed)
+            if isinstance(reply, ComparisonReply) and len(reply.attributes) == len(reply.positions):
+                self._on_reply(peer, reply, listed)
             if then is not None:
                 then()
 
@@ -158,10 +158,12 @@ class Copies:
         for state in update.nodes:
             self._merge(state)
 
-    def _answer(self, sender: int, comparison: Comparison) -> ComparisonReply:
+    def _answer(self, sender: int, comparison: Comparison) -> ComparisonReply | None:
         """Give what differs and what the sender lacks, and ask for what differs or is not here."""
         contact = comparison.sender
-        assert contact is not None
+        counts = {len(comparison.attributes), len(comparison.positions), len(comparison.digests)}
+        if contact is None or len(counts) > 1:
+            return None
         placement = self._placement
         placement.look_around()
         known = placement.knows(contact)

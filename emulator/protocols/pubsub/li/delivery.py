@@ -45,7 +45,9 @@ class Deliveries:
 
     def _try(self, subscriber: int, delivery: EventDelivery, tries: int) -> None:
         def acknowledged(ack: Message) -> None:
-            assert isinstance(ack, EventDeliveryAck)
+            if not isinstance(ack, EventDeliveryAck):
+                failed()
+                return
             self._silent.discard(subscriber)
             if ack.unwanted:
                 self._unwanted(subscriber, ack.unwanted)

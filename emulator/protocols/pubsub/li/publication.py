@@ -70,21 +70,22 @@ class Publication:
         `hops` is what the event has travelled. The node of `key` was routed here and is answered for in any
         case.
         """
+        content = probe.content
+        if content is None or len(probe.attributes) != len(probe.positions):
+            return
         own: list[Name] = []
         others: list[Name] = []
         for name in zip(probe.attributes, probe.positions, strict=True):
             is_own = self._schema.key(*name) == key or self._is_home(name)
             (own if is_own else others).append(name)
-        content = probe.content
-        assert content is not None
         if hops < _MOST_HOPS:
             self._send_groups(content, others, probe.prefix, hops)
         self._answer(content, own, hops)
 
     def answer(self, probe: ProbePub, hops: int) -> None:
         """Answer for the node that is probed."""
-        assert probe.content is not None
-        self._answer(probe.content, [(probe.attribute, probe.position)], hops)
+        if probe.content is not None:
+            self._answer(probe.content, [(probe.attribute, probe.position)], hops)
 
     def lay_out(self, message: EventContent) -> Content:
         """Return the event in a message, laid out for probing and matching."""

@@ -189,7 +189,9 @@ class Subscriber:
             self._install(piece, ack.hops)
 
     def _on_insert_ack(self, piece: _Piece, ack: Message) -> None:
-        assert isinstance(ack, InsertSubAck)
+        if not isinstance(ack, InsertSubAck):
+            self._look_again(piece)
+            return
         if not ack.stored:
             piece.leaf = None
             self._wait(piece, self._parameters.settling)

@@ -173,11 +173,11 @@ class Li(PubSub):
 
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> EventDeliveryAck:
         """Deliver an event, unless only a widened range matched or the event came before."""
-        assert delivery.content is not None
-        content = self._publication.lay_out(delivery.content)
-        matches = self.subscriber.matching(delivery.sids, content.attributes)
-        if matches and self._delivered.add(content.message.event):
-            self.environment.deliver(content.event(delivery.hops))
+        if delivery.content is not None:
+            content = self._publication.lay_out(delivery.content)
+            matches = self.subscriber.matching(delivery.sids, content.attributes)
+            if matches and self._delivered.add(content.message.event):
+                self.environment.deliver(content.event(delivery.hops))
         return EventDeliveryAck(self.subscriber.not_held(delivery.sids))
 
 

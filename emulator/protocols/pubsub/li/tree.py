@@ -165,10 +165,11 @@ class Tree:
             if found:
                 self._accept(node, found)
 
-    def _on_insert(self, sender: int, insert: InsertSub) -> InsertSubAck:
+    def _on_insert(self, sender: int, insert: InsertSub) -> InsertSubAck | None:
         """Store, renew or withdraw a subscription, if this peer is the home of its leaf."""
         subscription = insert.subscription
-        assert subscription is not None
+        if subscription is None:
+            return None
         name = subscription.attributes[0], insert.position
         leaf = self.nodes.get(name)
         stored = leaf is not None and not leaf.inner and self.copies.settled and self.placement.is_home(name)

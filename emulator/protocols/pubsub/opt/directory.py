@@ -6,7 +6,9 @@ down when its peer is.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 from emulator.compact.bit_sets import bits
 from emulator.contract.protocol import Environment
@@ -14,6 +16,9 @@ from emulator.messages.message import Message
 from emulator.protocols.pubsub.opt.knowledge import Knowledge
 from trellis.v1.opt import DirectoryQuery, TopicDirectoryAnswer
 from trellis.v1.overlay import Profile
+
+_REMEMBERED: Final = 2.0
+"""The lifetimes for which a peer that is gone is remembered."""
 
 
 class Directory:
@@ -26,10 +31,12 @@ class Directory:
         self._profiles: dict[int, Profile] = {}
         self._asked: dict[int, float] = {}
         """The time at which each peer asked last (s of trial time), the longest ago first."""
-        self._came: dict[int, list[tuple[int, int]]] = {}
-        """The peers that came to each topic as (serial number, peer), ascending."""
-        self._gone: list[tuple[int, int]] = []
-        """The peers that are gone as (serial number, peer), ascending."""
+        self._came: dict[int, dict[int, int]] = {}
+        """The peers of each topic with the serial numbers at which they came, ascending."""
+        self._gone: deque[tuple[int, int, float]] = deque()
+        """The peers that are gone lately as (serial number, peer, time), ascending."""
+        self._told_until = 0
+        """The serial number of the last peer that is gone and no longer remembered."""
 
     def answer(self, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer | None:
         """Add the asker, and answer what is new to it; `now` is the trial time in seconds."""
@@ -39,30 +46,46 @@ class Directory:
         self._drop_silent(now)
         self._asked.pop(asker.peer, None)
         self._asked[asker.peer] = now
-        if self._profiles.get(asker.peer) != asker:
+        before = self._profiles.get(asker.peer)
+        if before != asker:
             self._serial += 1
+            if before is not None:
+                self._take_from_topics(before)
             self._profiles[asker.peer] = asker
             for topic in bits(asker.topics):
-                self._came.setdefault(topic, []).append((self._serial, asker.peer))
+                self._came.setdefault(topic, {})[asker.peer] = self._serial
+        since = query.since if query.since >= self._told_until else 0
         news: dict[int, Profile] = {}
         for topic in bits(asker.topics):
-            for serial, peer in reversed(self._came[topic]):
-                if serial <= query.since:
+            for peer, serial in reversed(self._came[topic].items()):
+                if serial <= since:
                     break
                 profile = self._profiles.get(peer)
                 if profile is not None and peer != asker.peer:
                     news[peer] = profile
-        gone = [peer for serial, peer in self._gone if serial > query.since and peer not in self._profiles]
-        return TopicDirectoryAnswer(self._serial, list(news.values()), gone if query.since else [])
+        gone = [peer for serial, peer, _ in self._gone if serial > since and peer not in self._profiles]
+        anew = since < query.since
+        return TopicDirectoryAnswer(self._serial, list(news.values()), gone if since else [], anew)
 
     def _drop_silent(self, now: float) -> None:
         while self._asked:
             peer = next(iter(self._asked))
             if self._asked[peer] >= now - self._lifetime:
                 break
-            del self._asked[peer], self._profiles[peer]
+            self._take_from_topics(self._profiles.pop(peer))
+            del self._asked[peer]
             self._serial += 1
-            self._gone.append((self._serial, peer))
+            self._gone.append((self._serial, peer, now))
+        # Who asks counts as gone itself when it has not asked for so long that it was not told of these.
+        while self._gone and self._gone[0][2] < now - _REMEMBERED * self._lifetime:
+            self._told_until = self._gone.popleft()[0]
+
+    def _take_from_topics(self, profile: Profile) -> None:
+        for topic in bits(profile.topics):
+            came = self._came[topic]
+            del came[profile.peer]
+            if not came:
+                del self._came[topic]
 
 
 class FullKnowledge(Knowledge):
@@ -144,7 +167,9 @@ class FullKnowledge(Knowledge):
 
     def _take_over(self, answer: TopicDirectoryAnswer) -> None:
         self._serial = answer.serial
-        if answer.profiles or answer.gone:
+        if answer.anew:
+            self._known.clear()
+        if answer.anew or answer.profiles or answer.gone:
             self.changes += 1
         for peer in answer.gone:
             self._known.pop(peer, None)

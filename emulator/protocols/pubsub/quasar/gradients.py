@@ -252,8 +252,12 @@ class Gradients:
             link.filter = self._known.shared(link.peer, message.filter)
         elif same_session and message.version == link.version:
             return
-        elif same_session and message.version == link.version + 1 and self._are_bits(message.flipped):
-            assert link.filter is not None
+        elif (
+            link.filter is not None
+            and same_session
+            and message.version == link.version + 1
+            and self._are_bits(message.flipped)
+        ):
             link.filter = self._known.shared(link.peer, flipped(link.filter, message.flipped))
         else:
             self._environment.send(link.peer, FilterRequest())

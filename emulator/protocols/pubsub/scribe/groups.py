@@ -60,6 +60,8 @@ class Groups:
         self._told = dict.fromkeys(closest, replica)
 
     def _on_replica(self, sender: int, message: RootReplica) -> None:
+        if len(message.topics) != len(message.creators):
+            return
         for topic, creator in zip(message.topics, message.creators, strict=True):
             if topic not in self._creators:
                 self._remember(topic, creator)

@@ -97,10 +97,11 @@ class RelayTrees:
             self._ask_more(above.request.topics)
 
     def _on_request(self, sender: int, message: RelayRequest) -> None:
-        ends = self._environment.now + self._lifetime
+        now = self._environment.now
+        ends = now + self._lifetime
         topics = message.topics
         link = self._below.get(sender)
-        if link is None:
+        if link is None or link.ends < now:
             self._below[sender] = _RelayLink(sender, message, ends)
         elif message.addition:
             link.request = RelayRequest(link.request.topics | topics)
