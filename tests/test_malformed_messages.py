@@ -20,7 +20,7 @@ from trellis.v1.cliques import CliqueJoin, CliqueReport
 from trellis.v1.content import Comparison
 from trellis.v1.overlay import Contact, Goodbye
 
-ATTRIBUTES = {"attributes": {"a": [0.0, 100.0]}}
+ATTRIBUTES: dict[str, object] = {"attributes": {"a": [0.0, 100.0]}}
 TRIED: dict[str, dict[str, object]] = {
     "vitis": {},
     "rvr": {},

@@ -190,6 +190,9 @@ class Lockstep:
         self, make: Callable[[FakeEnvironment], Component], peers: Iterable[int], seed: int = 0
     ) -> None:
         self.environments = {peer: FakeEnvironment(peer, seed) for peer in peers}
+        shared: dict[object, object] = {}
+        for environment in self.environments.values():
+            environment.fake.shared = shared
         self.protocols = {peer: make(environment) for peer, environment in self.environments.items()}
         self.sent: list[tuple[int, int, Message]] = []
         """The messages of the last round, as (sender, receiver, message)."""

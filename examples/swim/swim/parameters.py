@@ -15,9 +15,9 @@ class SwimParameters(BaseModel):
     period: Duration = Field(2.0, gt=0, description="protocol period (T')")
     timeout: Duration = Field(0.8, gt=0, description="time-out of a direct ping, below the period")
     helpers: int = Field(3, ge=0, description="members that are asked to ping for another one (k)")
-    suspicion: Duration = Field(6.0, ge=0, description="time from suspected to failed")
+    suspicion: Duration = Field(25.0, ge=0, description="time from suspected to failed")
     repeats: float = Field(3.0, gt=0, description="an update is sent this often times log n (lambda)")
-    updates: int = Field(6, ge=1, description="updates that ride on a message at most")
+    updates: int = Field(30, ge=1, description="updates that ride on a message at most")
 
 
 class Nothing(BaseModel):

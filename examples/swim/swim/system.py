@@ -69,11 +69,11 @@ class Swim(Application):
         while self.turn:
             target = self.turn.pop()
             if self.known[target].state != FAILED:
-                ask_others = partial(self.ask_others, target)
+                ask_others = partial(self.ask_others, target, self.known[target].life)
                 self.environment.request(target, Ping(self.riding()), self.timeout, self.on_ack, ask_others)
                 return
 
-    def ask_others(self, target: int) -> None:
+    def ask_others(self, target: int, life: int) -> None:
         """Have k members ping it; suspect it when none of them has an answer (section 3.1)."""
         rest = self.period - self.timeout
         helpers = [member for member in self.some_alive(self.helpers + 1) if member != target][: self.helpers]
@@ -82,17 +82,19 @@ class Swim(Application):
         def missed(helper: int) -> None:
             silent.add(helper)
             if len(silent) == len(helpers):
-                self.suspect(target)
+                self.suspect(target, life)
 
         for helper in helpers:
             request = PingRequest(target, self.riding())
             self.environment.request(helper, request, rest, self.on_ack, partial(missed, helper))
         if not helpers:
-            self.suspect(target)
+            self.suspect(target, life)
 
-    def suspect(self, target: int) -> None:
+    def suspect(self, target: int, life: int) -> None:
+        """Suspect a member, unless it has come back meanwhile: then nobody has pinged its new life."""
         word = self.known[target]
-        self.learn(Update(target, word.life, SUSPECTED, word.incarnation))
+        if word.life == life:
+            self.learn(Update(target, life, SUSPECTED, word.incarnation))
 
     def expire(self, word: Update) -> None:
         """Declare a member failed that nobody has spoken for since it was suspected (section 4.2)."""

@@ -52,7 +52,7 @@ def test_a_silent_member_is_pinged_by_others_then_suspected_then_failed(
     assert silent not in {peer for peer, _ in asked} and len(asked) == 3
     world.advance(1.2)
     assert member.known[silent].state == SUSPECTED
-    world.advance(6.0)
+    world.advance(25.0)
     assert member.known[silent].state == FAILED
     assert [(told.name, told.subject) for told in world.recorded if told.subject == silent] == [
         ("suspected", silent),
@@ -96,7 +96,7 @@ def test_crashes_are_detected_and_nobody_is_wronged_without_loss(tmp_path: Path)
     with finished_run("swim:detection.yaml", tmp_path, **keys) as run:
         measures = run.measures()
         assert measures["false_failures"] == 0
-        assert 6.0 < measures["detection_s"] < measures["detection_last_s"] < 30.0
+        assert 25.0 < measures["detection_s"] < measures["detection_last_s"] < 40.0
         assert 1.0 <= measures["messages_a_member"] < 2.0
         assert len(run.rows("detections")) == 6
         assert "Detection of crashes" in run.html

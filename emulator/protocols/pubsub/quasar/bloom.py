@@ -13,6 +13,7 @@ from emulator.contract.identifiers import BITS, hash_of_peer, hash_of_topic
 from trellis.v1.quasar import AttenuatedFilter
 
 _REMEMBERED: Final = 1 << 17
+_REMEMBERED_FILTERS: Final = 1 << 16
 
 
 class Hashing:
@@ -121,5 +122,8 @@ class KnownFilters:
         known = self._latest.get(peer)
         if known is not None and known.levels == filter_.levels:
             return known
+        if len(self._latest) >= _REMEMBERED_FILTERS:
+            # Most may be of peers that have gone; those that are in use are kept by who uses them.
+            self._latest.clear()
         self._latest[peer] = filter_
         return filter_
