@@ -31,12 +31,14 @@ INTEGERS = {
     names.INTEREST: "interest",
     names.SESSION: "session",
     names.SUBJECT: "subject",
+    names.NUMBER: "number",
 }
 FLAGS = {names.INTERESTED: "interested", names.DELIVERED: "delivered", names.GRACEFUL: "graceful"}
 WORDS = {
     names.MESSAGE_KIND: "kind",
     names.CHANNEL: "channel",
     names.OBSERVED: "observed",
+    names.OPERATION: "completed",
     names.UNIT: "unit",
 }
 FRACTIONS = {names.VALUE: "value"}

@@ -49,7 +49,7 @@ def test_our_programs_get_what_is_on_the_list_and_no_relative_path() -> None:
     }
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(420)
 def test_a_run_goes_well_in_hostile_surroundings(tmp_path: Path) -> None:
     """Modules in the working directory, proxies, another Spark and another Java, no home, an odd path."""
     here = tmp_path / "x[1] {a} ö?"
@@ -78,7 +78,7 @@ def test_a_run_goes_well_in_hostile_surroundings(tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (here / "out").iterdir()
