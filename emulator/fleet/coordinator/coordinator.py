@@ -14,6 +14,7 @@ from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.fleet.coordinator.planned_kills import planned_kills
 from emulator.fleet.host.assignment import put_network, put_script
 from emulator.network.build import build_network
 from emulator.runtime.plan_script import script_of
@@ -310,17 +311,7 @@ class Coordinator:
         """The sessions that end with their pods before the trial's end, by time."""
         if not self.pods_end_sessions:
             return ()
-        return tuple(
-            control_pb2.Kill(
-                peer=row["peer"],
-                session=row["session"],
-                host=f"host-{self._host_of[row['peer']]}",
-                at_s=row["end_s"],
-                graceful=row["graceful"],
-            )
-            for row in self._plan.sessions.sort_by("end_s").to_pylist()
-            if row["end_s"] < self.spec.phases.end
-        )
+        return planned_kills(self._plan, self._host_of, self.spec.phases.end)
 
     @cached_property
     def _kills_of(self) -> Mapping[str, Sequence[float]]:
