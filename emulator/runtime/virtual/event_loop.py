@@ -92,8 +92,6 @@ class VirtualWorld(LifeHost):
         self._order = 0
         self._marked: Outcome | None = None
         self._handling = False
-        self._samples = False
-        """Whether any peer has had gauges that are sampled."""
         self._last_recovery: TraceContext | None = None
         self._recovered = 0.0, -1, -1, -1
         """The time, peer, event and topic of the last recovery."""
@@ -202,9 +200,11 @@ class VirtualWorld(LifeHost):
     def interval(self) -> None:
         """Record the totals of the whole world."""
         self.recorder.write_interval(self._ns(), self.peers_up, 0)
-        if self._samples:
-            up = ((number, self._lives[number]) for number in sorted(self._tracker))
-            peers = ((number, life.sampled_components()) for number, life in up if life is not None)
+        up = ((number, self._lives[number]) for number in sorted(self._tracker))
+        peers = [
+            (number, life.sampled_components()) for number, life in up if life is not None and life.sampled
+        ]
+        if peers:
             for _ in self.recorder.write_samples(self._ns(), peers):
                 pass
 
