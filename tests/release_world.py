@@ -27,9 +27,10 @@ PROGRESS = {
     "trial_time": 50.0,
     "trial_end": 80.0,
     "peers_up": 10,
-    "published": 3,
+    "asked": 3,
     "delivered": 5,
     "messages": 900,
+    "words": ["published", "delivered"],
 }
 
 HELM = """\

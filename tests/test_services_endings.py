@@ -143,7 +143,7 @@ def test_a_coordinator_that_may_not_write_its_volume_says_so_without_a_traceback
 
 @pytest.mark.parametrize("run", ["a-file/run", "a-file", "/proc/run"])
 def test_a_sweep_that_cannot_make_its_run_says_so(ends: Ends, run: str) -> None:
-    status, said = ends("sweep", "--experiment", "virtual.yaml", "--run", run)
+    status, said = ends("spark_driver", "--experiment", "virtual.yaml", "--run", run)
     assert status == 2
     assert run in said
 
