@@ -114,7 +114,7 @@ def test_an_experiment_on_the_virtual_clock_is_swept_in_the_cluster(trellis, wor
     result = trellis(*SWEEP)
     assert result.exit_code == 0, result.output
     assert "in the namespace here, trials on the virtual clock" in result.stderr
-    assert yaml.safe_load((world.folder / "experiment.yaml").read_text())["runtime"] ["kind"] == "virtual"
+    assert yaml.safe_load((world.folder / "experiment.yaml").read_text())["runtime"]["kind"] == "virtual"
     assert RunDirectory(the_run()).trial("vitis-1").read_status()["state"] == "valid"
 
 
