@@ -20,9 +20,9 @@ _TESTS = Path(__file__).parent
 PATH = os.pathsep.join([str(_TESTS), str(_TESTS / "toys"), str(_TESTS.parent)])
 """The PYTHONPATH of hosts that are to find the systems of the tests, and this checkout."""
 
-if limit := os.environ.get("TOY_FILE_LIMIT"):
+if limit := os.environ.get("TRELLIS_TOY_FILE_LIMIT"):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
-if "TOY_BROKEN" in os.environ:
+if "TRELLIS_TOY_BROKEN" in os.environ:
     raise RuntimeError("this toy cannot be imported by intention")
 
 

@@ -233,7 +233,7 @@ def test_an_error_in_a_protocol_invalidates_and_is_named(tmp_path: Path) -> None
 def test_telemetry_that_cannot_be_written_invalidates_with_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOY_FILE_LIMIT", "4000")
+    monkeypatch.setenv("TRELLIS_TOY_FILE_LIMIT", "4000")
     fidelity = run(tmp_path, spec_of(measure="20 s"))
     assert not fidelity.valid
     assert any("telemetry cannot be written" in reason for reason in fidelity.reasons)
@@ -251,7 +251,7 @@ def test_telemetry_that_cannot_be_begun_ends_the_trial_at_once(tmp_path: Path) -
 def test_a_host_that_cannot_start_ends_the_trial_with_its_last_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOY_BROKEN", "1")
+    monkeypatch.setenv("TRELLIS_TOY_BROKEN", "1")
     fidelity = run(tmp_path, spec_of())
     assert any("this toy cannot be imported by intention" in reason for reason in fidelity.reasons)
 
