@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from analysis.contract.workload import WorkloadAnalysis
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
