@@ -59,6 +59,7 @@ def make_plan(
     locations: Iterable[int] | None = None,
     lookups: Iterable[Asked] = (),
     roles: Mapping[int, str] | None = None,
+    attackers: Iterable[int] = (),
 ) -> Plan:
     """Events and lookups are numbered in order of time, subscriptions in order of peer and topic."""
     counts: Counter[int] = Counter()
@@ -69,7 +70,10 @@ def make_plan(
     return Plan(
         peers=_table(
             PEERS,
-            [(n, at, (roles or {}).get(n, "peer")) for n, at in enumerate(locations or [0] * peers)],
+            [
+                (n, at, (roles or {}).get(n, "peer"), n in set(attackers))
+                for n, at in enumerate(locations or [0] * peers)
+            ],
         ),
         sessions=_table(SESSIONS, session_rows),
         subscriptions=_table(

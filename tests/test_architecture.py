@@ -50,7 +50,7 @@ FLOORS: list[set[str]] = [
     {"emulator.compact", "emulator.files", "emulator.compiler"},
     {"emulator.messages", "emulator.trust"},
     {"emulator.contract"},
-    {"emulator.protocols.gossip", "emulator.churn", "emulator.network"},
+    {"emulator.protocols.gossip", "emulator.churn", "emulator.network", "emulator.faults"},
     {"emulator.protocols.overlays", "emulator.workload"},
     {"emulator.protocols.pubsub", "emulator.experiment.file"},
     {"emulator.experiment.plan"},

@@ -12,7 +12,8 @@ from emulator.fleet.host.stop_signals import is_stopped
 
 def test_a_process_that_is_stopped_is_seen_and_one_that_went_on_knows_it() -> None:
     program = (
-        "import sys, time; from emulator.fleet.host import stop_signals as stops; stops.watch(); print('up', flush=True)\n"
+        "import time; from emulator.fleet.host import stop_signals as stops\n"
+        "stops.watch(); print('up', flush=True)\n"
         "while not stops.continued(): time.sleep(0.01)\n"
         "print(stops.continued())"
     )

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.measures.clustering import in_degree
 from analysis.measures.successors import wrong_successors
+from emulator.runtime.hostile_channel import OBSERVATION
 from emulator.telemetry import names
 
 _HEADINGS = {
@@ -59,6 +60,12 @@ _MEASURES = {
         "Not up as planned for some time, because their hosts died. What was to reach them then neither "
         "counts as missed nor as received.",
     ),
+    "attacked_messages": Measure(
+        "Attacked messages",
+        "messages",
+        None,
+        "That attackers dropped, delayed, changed or made up, in the whole trial.",
+    ),
     "lost_spans": lower(
         "Lost spans",
         "spans",
@@ -98,6 +105,11 @@ def _absences(tables: Tables) -> DataFrame:
     return tables["absences"].groupBy("trial").agg(F.count_distinct("peer").alias("peers_away"))
 
 
+def _attacks(tables: Tables) -> DataFrame:
+    attacks = tables["observations"].where(F.col("name").startswith(f"{OBSERVATION} "))
+    return attacks.groupBy("trial").agg(F.count("*").alias("attacked_messages"))
+
+
 def _neighbours(tables: Tables) -> DataFrame:
     return (
         tables["links"]
@@ -128,6 +140,6 @@ def _unreadable(tables: Tables) -> DataFrame:
 
 EVERY_TRIAL = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
-    (_traffic, _absences, _neighbours, wrong_successors, in_degree, _lost, _unreadable),
+    (_traffic, _absences, _attacks, _neighbours, wrong_successors, in_degree, _lost, _unreadable),
     zero=("lost_telemetry", "peers_away"),
 )

@@ -28,6 +28,7 @@ def facts(
         "Runtime": (("runtime",), _runtime(part(experiment, "runtime"))),
         "Network": (("network",), _network(part(experiment, "network"))),
         "Churn": (("churn",), _churn(part(experiment, "churn"))),
+        "Attackers": (("attackers",), _attackers(part(experiment, "attackers"))),
         **{line.title: (tuple(line.keys), line.text(experiment)) for line in workload},
         "Phases": (("phases",), _phases(part(experiment, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
@@ -137,6 +138,18 @@ def _churn(churn: Mapping[str, Any]) -> str:
         share = quantity(float(crash.get("share", 0)), "share")
         text += f", but {share} of those that are up crash at {crash.get('at', '?')}"
     return text
+
+
+def _attackers(attackers: Mapping[str, Any]) -> str:
+    if not attackers:
+        return ""
+    share, behaviour = attackers.get("share"), part(attackers, "behaviour")
+    of_all = "" if share is None else f"{quantity(float(share), 'share')} of the peers"
+    who = of_all or f"{plain(attackers.get('number', '?'))} peers"
+    how = _parameters({key: value for key, value in behaviour.items() if key != "kind"})
+    what = f"{behaviour.get('kind', '?')}{', ' + how if how else ''}"
+    lasts = f" for {attackers['for']}" if attackers.get("for") else ""
+    return f"{who} ({what}) from {attackers.get('at', '0 s')}{lasts}"
 
 
 def _phases(phases: Mapping[str, Any]) -> str:

@@ -167,7 +167,7 @@ from analysis.tables.observations import (
 from analysis.tables.offered import of_kinds
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.reconciliation import Found
-from analysis.tables.roles import roles
+from analysis.tables.roles import attackers, roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_noted, read_plan
 from emulator.experiment.run.directory import RunDirectory
@@ -216,6 +216,8 @@ def build_tables(
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
     tables["roles"] = roles(spark, records)
+    if any(record.spec.attackers is not None for record in records):
+        tables["attackers"] = attackers(spark, records)
     known, refused = kinds(record.serves for record in records)
     troubles = [] if troubles is None else troubles
     troubles += refused

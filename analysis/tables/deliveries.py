@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.otlp.message_kinds import EVENT, NOTIFICATION
-from analysis.tables.roles import with_role
+from analysis.tables.roles import with_role, without_attackers
 
 JOIN_GRACE_S = 10.0
 """The seconds by which a peer must have joined, or subscribed while up, before an event that counts (Vitis,
@@ -144,14 +144,16 @@ def due(tables: Tables) -> DataFrame:
 
 
 def _expected(tables: Tables) -> DataFrame:
-    """Return where an event counts: it was due to the peer, which had joined long enough before it."""
-    return (
+    """Return where an event counts: it was due to the peer, which had joined long enough before it and is no
+    attacker."""
+    counts = (
         due(tables)
         .where(F.col("since_join_s") >= JOIN_GRACE_S - MARGIN_S)
         .select(*_KEY, F.lit(True).alias("expected"))
         .distinct()
         .union(tables["interests"].where("expected").select(*_KEY, "expected"))
     )
+    return without_attackers(counts, tables)
 
 
 def deliveries(tables: Tables) -> DataFrame:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from analysis.contract.trials import TrialRecord
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import homes
+from analysis.tables.roles import without_attackers
 from emulator.contract.identifiers import Ring, decode
 from emulator.network.build import build_network
 from emulator.network.links import Network
@@ -59,13 +60,13 @@ LOOKUPS = (
 def lookups(
     tables: Tables, planned: DataFrame, peers: DataFrame, records: Sequence[TrialRecord]
 ) -> DataFrame:
-    """Return the rows of the table `lookups`, from the plan's lookups and peers and from the telemetry."""
+    """Return the rows of the table `lookups`, from the plan's lookups and peers and from the telemetry.
+
+    Lookups that attackers began are not among them.
+    """
     keys = ["trial", "lookup"]
-    issued = (
-        tables["operations"]
-        .where("operation = 'lookup'")
-        .select(*keys, F.col("peer").alias("origin"), "at_s")
-    )
+    asked = without_attackers(tables["operations"].where("operation = 'lookup'"), tables)
+    issued = asked.select(*keys, F.col("peer").alias("origin"), "at_s")
     first = F.min(F.struct("handled_s", "peer", "hops"))
     arrived = (
         tables["hops"]

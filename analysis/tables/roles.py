@@ -1,14 +1,18 @@
-"""The roles of the peers of a trial, by their plan: most are peers, some publish, relay or serve."""
+"""What the plan says of the peers of a trial: their roles, and who is an attacker.
+
+Most peers are plain ones; some publish, relay or serve.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
 
@@ -17,7 +21,11 @@ PEER = "peer"
 DUTIES = ("relay", "server")
 """The roles of peers that handle events which others subscribed to: that is their duty, and no overhead."""
 
-_SCHEMA = pa.schema([("trial", pa.string()), ("peer", pa.int32()), ("role", pa.string())])
+_KEY = [("trial", pa.string()), ("peer", pa.int32())]
+_SCHEMAS = {
+    "role": pa.schema([*_KEY, ("role", pa.string())]),
+    "attacker": pa.schema([*_KEY, ("attacker", pa.bool_())]),
+}
 
 
 def has_duty() -> Column:
@@ -27,25 +35,43 @@ def has_duty() -> Column:
 
 def roles(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     """Return one row for each peer with a role of its own: trial, peer, role."""
-    parts = [_SCHEMA.empty_table()]
+    return _planned(spark, records, "role", pc.field("role") != PEER)
+
+
+def attackers(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
+    """Return one row for each peer that behaves badly: trial, peer, attacker (true)."""
+    asked = [record for record in records if record.spec.attackers is not None]
+    return _planned(spark, asked, "attacker", pc.field("attacker"))
+
+
+def _planned(
+    spark: SparkSession, records: Sequence[TrialRecord], column: str, chosen: pc.Expression
+) -> DataFrame:
+    """Return the peers of the plans that `chosen` holds for: trial, peer and this column, which plans of
+    earlier versions lack."""
+    schema = _SCHEMAS[column]
+    parts = [schema.empty_table()]
     for record in records:
         file = record.directory.plan / "peers.parquet"
-        if "role" not in pq.read_schema(file).names:
+        if column not in pq.read_schema(file).names:
             continue
-        planned = pq.read_table(file, columns=["peer", "role"]).filter(pc.field("role") != PEER)
+        planned = pq.read_table(file, columns=["peer", column]).filter(chosen)
         trial = pa.array([record.name] * planned.num_rows, pa.string())
-        parts.append(pa.table([trial, *planned.columns], schema=_SCHEMA))
+        parts.append(pa.table([trial, *planned.columns], schema=schema))
     found = pa.concat_tables(parts)
-    frame = spark.createDataFrame(found) if found.num_rows else spark.range(0).select(*_nothing())
-    return F.broadcast(frame)
+    if found.num_rows:
+        return F.broadcast(spark.createDataFrame(found))
+    return F.broadcast(spark.createDataFrame([], from_arrow_schema(schema)))
+
+
+def without_attackers(frame: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the rows of `frame`, which has trial and peer, whose peer behaves well."""
+    if "attackers" not in tables:
+        return frame
+    return frame.join(tables["attackers"].drop("attacker"), ["trial", "peer"], "left_anti")
 
 
 def with_role(frame: DataFrame, roles_of_peers: DataFrame) -> DataFrame:
     """Return `frame`, which has trial and peer, with the column `role`."""
     joined = frame.join(roles_of_peers, ["trial", "peer"], "left")
     return joined.withColumn("role", F.coalesce("role", F.lit(PEER)))
-
-
-def _nothing() -> list[Column]:
-    types = {"trial": "string", "peer": "int", "role": "string"}
-    return [F.lit(None).cast(kind).alias(name) for name, kind in types.items()]

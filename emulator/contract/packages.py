@@ -22,6 +22,7 @@ Group = Literal[
     "latency",
     "jitter",
     "loss",
+    "attacks",
     "measures",
     "tables",
     "figures",

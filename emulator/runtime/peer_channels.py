@@ -13,6 +13,7 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
+from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import ChannelTallies
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
@@ -69,6 +70,8 @@ class Life(ABC):
         """The objects that the peers of a host share, by the function that made them."""
         # Numbers of requests begin anew in each session, so a late reply finds no request of this life.
         self._last_request = session << 32
+        self.new_channel: Callable[[Life, str], Channel] = Channel
+        """The function that makes a channel of this name; that of an attacker makes hostile ones."""
 
     @property
     def protocol(self) -> Application:
@@ -88,7 +91,7 @@ class Life(ABC):
         """Make a channel. Raises ValueError if there is one of that name."""
         if name in self.channels:
             raise ValueError(f"two components have the channel {name!r}")
-        channel = self.channels[name] = Channel(self, name)
+        channel = self.channels[name] = self.new_channel(self, name)
         return channel
 
     def components(self) -> list[tuple[str, Component]]:
@@ -172,6 +175,11 @@ class Life(ABC):
     def now(self) -> float:
         """Return the seconds since the trial began."""
 
+    def context(self) -> TraceContext | None:
+        """Return the operation that is being handled: None outside of any, and in a world that traces
+        nothing."""
+        return None
+
     @abstractmethod
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         """Send a message. `request` numbers a request, its negative the reply to it; 0 is neither."""
@@ -252,11 +260,17 @@ class Channel(Environment):
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
-        if not timeout >= 0.0:
-            timeout = self._mended_delay(timeout)
-        pending = PendingRequest(self.life, replied, failed, timeout)
+        pending = self.expect(timeout, replied, failed)
         self.life.transmit(self, peer, message, pending.number)
         return pending
+
+    def expect(
+        self, timeout: float, replied: Callable[[Message], None], failed: Callable[[], None]
+    ) -> PendingRequest:
+        """Return a request that waits for its reply from now on; it is not sent yet."""
+        if not timeout >= 0.0:
+            timeout = self._mended_delay(timeout)
+        return PendingRequest(self.life, replied, failed, timeout)
 
     def count(self, message: Message, traced: bool, recorder: Recorder) -> None:
         """Count a message that is sent in an operation (`traced`) or in none."""

@@ -33,7 +33,10 @@ def script_of(
         if each.start > 0:
             steps.append(Step(each.start, each.peer, TakeUp(each.what)))
     steps += [Step(*asked) for asked in kind.asked(tables)]
-    return Script(steps, held, _roles(plan.peers, peers))
+    attackers = plan.peers.filter(plan.peers["attacker"])
+    return Script(
+        steps, held, _roles(plan.peers, peers), [row["peer"] for row in _rows(attackers, "peer", peers)]
+    )
 
 
 def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:

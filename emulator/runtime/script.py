@@ -53,12 +53,18 @@ class Script:
     """The actions of some peers: all of a trial, or those of one host."""
 
     def __init__(
-        self, steps: Iterable[Step], held: Iterable[Held], roles: Mapping[int, str] | None = None
+        self,
+        steps: Iterable[Step],
+        held: Iterable[Held],
+        roles: Mapping[int, str] | None = None,
+        attackers: Iterable[int] = (),
     ) -> None:
         """Order the steps by time. `roles` are those of the peers that are not plain ones."""
         self.steps = sorted(steps, key=lambda step: step.at)
         """The steps in the order of time; those of a peer that is down are to be skipped."""
         self.roles = dict(roles or {})
+        self.attackers = frozenset(attackers)
+        """The peers that behave badly."""
         self._held: dict[int, list[Held]] = {}
         for each in held:
             self._held.setdefault(each.peer, []).append(each)

@@ -15,6 +15,8 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.protocol import Application, Environment, Event, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.workload import Holding, Operation, WorkloadKind
+from emulator.faults.spec import AttackersSpec
+from emulator.runtime.hostile_channel import make_hostile
 from emulator.runtime.peer_channels import Life
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
 from emulator.telemetry import names
@@ -106,14 +108,16 @@ class ScriptActor:
         kind: WorkloadKind,
         create: Callable[[Environment], Application],
         seed: int,
+        attackers: AttackersSpec | None = None,
     ) -> None:
         """Follow the script in this world. `create` makes a peer's protocol, which is of the class that
-        `kind` asks."""
+        `kind` asks. `attackers` says how those behave that the script names as attackers."""
         self._world = world
         self._script = script
         self._kind = kind
         self._create = create
         self._seed = seed
+        self._attackers = attackers
         self._random: dict[int, Random] = {}
 
     def join(self, peer: int, join: Join, contacts: Sequence[int]) -> None:
@@ -126,6 +130,9 @@ class ScriptActor:
         if random is None:
             random = self._random[peer] = stream(self._seed, "peer", peer)
         life = world.new_life(peer, join.session, random, script.role(peer))
+        attackers = self._attackers
+        if attackers is not None and peer in script.attackers:
+            make_hostile(life, attackers.behaviour, self._seed, attackers.begins, attackers.ends)
         protocol = self._create(life.root)
         kind = self._kind
         if not isinstance(protocol, kind.protocol):

@@ -33,6 +33,9 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     crash = spec.churn.crash
     if crash and crash.at >= spec.phases.end:
         problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
+    if spec.attackers is not None:
+        found = spec.attackers.problems(spec.peers, spec.phases.end)
+        problems += [(f"attackers.{key}", problem) for key, problem in found]
     churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
     return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
 

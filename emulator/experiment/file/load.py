@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.churn.model import ChurnModel
 from emulator.churn.spec import OWN_KINDS as CHURN_KINDS
+from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import broken_kinds
 from emulator.contract.packages import BadPackage
 from emulator.experiment.file.document import (
@@ -36,6 +37,7 @@ from emulator.experiment.file.variants import (
     varied_keys,
 )
 from emulator.experiment.file.vary import usable_vary
+from emulator.faults.spec import OWN_ATTACKS
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 from emulator.network.spec import OWN_KINDS as LATENCY_KINDS
 from emulator.workload.spec import broken_parts
@@ -153,6 +155,7 @@ def _broken_kinds() -> dict[Key, dict[str, str]]:
     """Return, for each key that packages add kinds to, what is wrong with the kinds that cannot be used."""
     return {
         ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
+        ("attackers", "behaviour"): broken_kinds("attacks", AttackModel, OWN_ATTACKS),
         ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
         ("network", "jitter"): broken_kinds("jitter", JitterModel, ()),
         ("network", "loss"): broken_kinds("loss", LossModel, ()),

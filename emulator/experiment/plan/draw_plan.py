@@ -15,6 +15,7 @@ from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
+from emulator.faults.draw_attackers import draw_attackers
 from emulator.network.build import draw_locations
 from emulator.workload.participants import draw_participants
 
@@ -43,8 +44,10 @@ def draw_plan(spec: TrialSpec) -> Plan:
         _random(spec, "roles"),
         _random(spec, "clients"),
     )
+    attackers = draw_attackers(spec.attackers, spec.peers, _random(spec, "attackers"))
+    numbers = np.arange(spec.peers)
     return Plan(
-        peers=_table(PEERS, np.arange(spec.peers), location, who.role),
+        peers=_table(PEERS, numbers, location, who.role, np.isin(numbers, attackers)),
         sessions=_table(
             SESSIONS,
             sessions.peer,

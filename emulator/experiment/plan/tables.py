@@ -24,6 +24,7 @@ PEERS = pa.schema(
         ("peer", pa.int32()),
         ("location", pa.int32()),  # row of the latency matrix
         ("role", pa.string()),  # peer, server (with clients), publisher, subscriber, relay
+        ("attacker", pa.bool_()),  # whether it behaves badly, as `attackers` of the spec says
     ]
 )
 SESSIONS = pa.schema(

@@ -35,6 +35,7 @@ def put_script(assignment: control_pb2.Assignment, script: Script, kind: Workloa
         peers_of.setdefault(role, []).append(peer)
     for role, peers in peers_of.items():
         assignment.roles.add(name=role, peers=peers)
+    assignment.attackers.extend(sorted(script.attackers))
 
 
 def put_network(
@@ -54,7 +55,8 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
         what = kind.holding.decode(json.loads(wire.values))
         held[wire.number] = Held(wire.peer, wire.start_s, wire.end_s, what)
     roles = {peer: wire.name for wire in assignment.roles for peer in wire.peers}
-    return Script((_step(wire, held, kind) for wire in assignment.steps), held.values(), roles)
+    steps = (_step(wire, held, kind) for wire in assignment.steps)
+    return Script(steps, held.values(), roles, assignment.attackers)
 
 
 def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network:

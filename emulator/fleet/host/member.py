@@ -168,6 +168,7 @@ class Membership:
             lambda world: system.create(world, parameters),
             self._track,
             spec.seed,
+            attackers=spec.attackers,
             sessions_end_with_host=assignment.sessions_end_with_host,
             incarnation=assignment.incarnation,
         )

@@ -8,6 +8,7 @@ from random import Random
 
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
+from emulator.faults.spec import AttackersSpec
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session
@@ -35,17 +36,18 @@ class ScriptFollower(World):
         track: Track,
         seed: int,
         *,
+        attackers: AttackersSpec | None = None,
         sessions_end_with_host: bool = False,
         incarnation: int = 0,
     ) -> None:
         """`script` is the part of the host's own peers.
 
         With `sessions_end_with_host`, the churn controller ends the host when a peer is to leave.
-        `incarnation` counts the starts of the host before this one.
+        `incarnation` counts the starts of the host before this one. `attackers` says how attackers behave.
         """
         self._host = host
         self._script = script
-        self._actor = ScriptActor(self, script, kind, create, seed)
+        self._actor = ScriptActor(self, script, kind, create, seed, attackers)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation

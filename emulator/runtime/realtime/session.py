@@ -76,6 +76,9 @@ class Session(PlannedLife):
     def recorder(self) -> Recorder:
         return self._host.recorder
 
+    def context(self) -> TraceContext | None:
+        return self._host.context
+
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         if self.alive:
             self._host.transmit(channel, peer, message, request)

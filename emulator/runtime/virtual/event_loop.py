@@ -106,7 +106,7 @@ class VirtualWorld(LifeHost):
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
-        self._actor = ScriptActor(self, script, kind, self._create, spec.seed)
+        self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 

@@ -112,6 +112,9 @@ class VirtualLife(PlannedLife):
     def recorder(self) -> Recorder:
         return self.world.recorder
 
+    def context(self) -> TraceContext | None:
+        return self.world.context
+
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
         if self.alive:
             self.world.context = context

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from analysis.contract.workload_analysis import WorkloadAnalysis
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -13,6 +12,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, Table
+from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.report.figures import against
 from analysis.report.figures_shown import drawn, shown
 from analysis.report.figures_spread import cdf

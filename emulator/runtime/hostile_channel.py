@@ -1,0 +1,152 @@
+"""The channels of an attacker: what its protocol sends and gets goes by an attack first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from emulator.contract.attack import Attack, AttackerEnvironment, AttackModel, Sending
+from emulator.contract.protocol import M, Timer
+from emulator.contract.random_streams import stream
+from emulator.messages.message import Message
+from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.observation import Observation
+
+OBSERVATION = "attack"
+"""The first word of the observations that tell of attacks; the second is the kind of attack."""
+
+
+def make_hostile(life: Life, model: AttackModel, seed: int, begins: float, ends: float) -> None:
+    """Have all channels of a life be hostile, while trial time is from `begins` to `ends` (s).
+
+    To be called before the life has a channel. The attack has a random stream of its own, so that the
+    protocol draws what it would draw without.
+    """
+    random = stream(seed, "attacker", life.peer, life.session)
+    life.new_channel = partial(_hostile, model=model, random=random, begins=begins, ends=ends)
+
+
+def _hostile(
+    life: Life, name: str, model: AttackModel, random: Random, begins: float, ends: float
+) -> Channel:
+    return HostileChannel(life, name, model, random, begins, ends)
+
+
+class HostileChannel(Channel):
+    """The environment of one component of an attacker."""
+
+    def __init__(
+        self, life: Life, name: str, model: AttackModel, random: Random, begins: float, ends: float
+    ) -> None:
+        super().__init__(life, name)
+        self._begins = begins
+        self._ends = ends
+        self._asked_by = -1
+        self._handled: type[Message] | None = None
+        self._kind = f"{OBSERVATION} {getattr(model, 'kind')}"  # noqa: B009 - each subclass has the field
+        self._attack: Attack = model.begin(_Surroundings(self, random))
+
+    def attacks(self) -> bool:
+        """Whether the peer behaves badly now."""
+        return self._begins <= self.now < self._ends
+
+    def tell(self, receiver: int) -> None:
+        """Record that the attack has changed what goes to `receiver`."""
+        self.life.record(self, Observation(self._kind, 1.0, receiver, "messages"))
+
+    def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
+        super().handle(kind, partial(self._receive, handler))
+
+    def serve(self, kind: type[M], answer: Callable[[int, M], Message | None]) -> None:
+        def answer_later(sender: int, message: M, reply: Callable[[Message], None]) -> None:
+            replied = answer(sender, message)
+            if replied is not None:
+                reply(replied)
+
+        self.serve_later(kind, answer_later)
+
+    def serve_later(self, kind: type[M], answer: Callable[[int, M, Callable[[Message], None]], None]) -> None:
+        def answer_attacked(sender: int, message: M, reply: Callable[[Message], None]) -> None:
+            def out(replied: Message) -> None:
+                self._send(sender, replied, reply)
+
+            def handle(sender: int, message: M) -> None:
+                answer(sender, message, out)
+
+            self._receive(handle, sender, message)
+
+        super().serve_later(kind, answer_attacked)
+
+    def send(self, peer: int, message: Message) -> None:
+        self._send(peer, message, partial(self.send_plainly, peer))
+
+    def send_plainly(self, peer: int, message: Message) -> None:
+        """Send without asking the attack."""
+        self.life.transmit(self, peer, message, 0)
+
+    def request(
+        self,
+        peer: int,
+        message: Message,
+        timeout: float,
+        replied: Callable[[Message], None],
+        failed: Callable[[], None],
+    ) -> Timer:
+        pending = self.expect(timeout, replied, failed)
+        number = pending.number
+
+        def out(message: Message) -> None:
+            self.life.transmit(self, peer, message, number)
+
+        self._send(peer, message, out)
+        return pending
+
+    def _receive(self, handler: Callable[[int, M], None], sender: int, message: M) -> None:
+        if self.attacks() and not self._attack.receives(sender, message):
+            self.tell(sender)
+            return
+        self._asked_by, self._handled = sender, type(message)
+        try:
+            handler(sender, message)
+        finally:
+            self._asked_by, self._handled = -1, None
+
+    def _send(self, peer: int, message: Message, send: Callable[[Message], None]) -> None:
+        if self.attacks():
+            context = self.life.context()
+            own = context is not None and context.depth == 0
+            sending = Sending(peer, message, own, self._asked_by, self._handled)
+            if not self._attack.sends(sending, send):
+                self.tell(peer)
+                return
+        send(message)
+
+
+class _Surroundings(AttackerEnvironment):
+    """What an attack gets of its channel."""
+
+    def __init__(self, channel: HostileChannel, random: Random) -> None:
+        self._channel = channel
+        self.peer = channel.peer
+        self.random = random
+
+    @property
+    def now(self) -> float:
+        return self._channel.now
+
+    def send(self, peer: int, message: Message) -> None:
+        channel = self._channel
+        if channel.attacks():
+            channel.tell(peer)
+            channel.send_plainly(peer, message)
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> None:
+        self._channel.set_timer(delay, callback)
+
+    def every(self, period: float, callback: Callable[[], None]) -> None:
+        def again() -> None:
+            callback()
+            self._channel.set_timer(period, again)
+
+        self._channel.set_timer(self.random.random() * period, again)
