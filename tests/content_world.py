@@ -32,7 +32,7 @@ class ContentWorld(VirtualWorld):
         super().__init__(spec, plan, network, recorder)
         self.handed: list[tuple[int, int]] = []
         """(event, peer)"""
-        self.asked: dict[int, list[RangeInterest]] = {}
+        self.interests: dict[int, list[RangeInterest]] = {}
         self.draw = random.Random(spec.seed)
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
@@ -64,7 +64,7 @@ class ContentWorld(VirtualWorld):
             low = self.draw.uniform(0, 80)
             ranges[name] = (low, low + self.draw.uniform(5, 40))
         interest = RangeInterest(ranges)
-        self.asked.setdefault(peer, []).append(interest)
+        self.interests.setdefault(peer, []).append(interest)
         protocol: PubSub = self.server(peer)
         protocol.subscribe(interest)
         self.context = None
@@ -72,7 +72,7 @@ class ContentWorld(VirtualWorld):
     def take_back(self, peer: int) -> None:
         """A server takes its oldest box back."""
         protocol: PubSub = self.server(peer)
-        protocol.unsubscribe(self.asked[peer].pop(0))
+        protocol.unsubscribe(self.interests[peer].pop(0))
         self.context = None
 
     def publish(self, numbers: range, every: float = 0.1, skewed: bool = False) -> set[tuple[int, int]]:
@@ -86,7 +86,7 @@ class ContentWorld(VirtualWorld):
             for peer in self.up:
                 wants = any(
                     all(low <= values[name] <= high for name, (low, high) in interest.ranges.items())
-                    for interest in self.asked.get(peer, ())
+                    for interest in self.interests.get(peer, ())
                 )
                 if wants and peer != publisher:
                     expected.add((number, peer))
@@ -108,7 +108,7 @@ class ContentWorld(VirtualWorld):
     def come_back(self, peer: int) -> None:
         """Have a server that has crashed join again, with what it asked for."""
         self._join(peer, Join(1))
-        for interest in self.asked.get(peer, ()):
+        for interest in self.interests.get(peer, ()):
             self.server(peer).subscribe(interest)
         self.context = None
 

@@ -118,7 +118,7 @@ def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
 @pytest.mark.parametrize("system", ["siena", "kyra"])
 def test_with_jitter_what_is_asked_for_and_taken_back_is_what_arrives(system: str, tmp_path: Path) -> None:
     made = world(system, tmp_path, "jitter")
-    for peer in [peer for peer, asked in made.asked.items() if len(asked) > 1]:
+    for peer in [peer for peer, asked in made.interests.items() if len(asked) > 1]:
         made.take_back(peer)
     for _ in range(10):
         made.ask(made.draw.choice(made.up))

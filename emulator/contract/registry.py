@@ -163,7 +163,7 @@ def _offered_workload(offer: Offer) -> WorkloadKind:
             raise offer.refusal(f"it has no {name}. Give it a text")
     if found.key != found.name:
         raise offer.refusal(f'its key is "{found.key}". The key of a package\'s kind is its name')
-    if not (isinstance(found.protocol, type) and issubclass(found.protocol, Application)):
+    if not (isinstance(found.protocol, type) and Application in found.protocol.__mro__):
         raise offer.refusal("its protocol is no subclass of Application")
     for operation in found.operations:
         if not (isinstance(operation, type) and issubclass(operation, Operation)):

@@ -67,16 +67,7 @@ class HostileChannel(Channel):
         self.serve_later(kind, answer_later)
 
     def serve_later(self, kind: type[M], answer: Callable[[int, M, Callable[[Message], None]], None]) -> None:
-        def answer_attacked(sender: int, message: M, reply: Callable[[Message], None]) -> None:
-            def out(replied: Message) -> None:
-                self._send(sender, replied, reply)
-
-            def handle(sender: int, message: M) -> None:
-                answer(sender, message, out)
-
-            self._receive(handle, sender, message)
-
-        super().serve_later(kind, answer_attacked)
+        super().serve_later(kind, partial(self._serve, answer))
 
     def send(self, peer: int, message: Message) -> None:
         self._send(peer, message, partial(self.send_plainly, peer))
@@ -101,6 +92,18 @@ class HostileChannel(Channel):
 
         self._send(peer, message, out)
         return pending
+
+    def _serve(
+        self,
+        answer: Callable[[int, M, Callable[[Message], None]], None],
+        sender: int,
+        message: M,
+        reply: Callable[[Message], None],
+    ) -> None:
+        def handle(sender: int, message: M) -> None:
+            answer(sender, message, lambda replied: self._send(sender, replied, reply))
+
+        self._receive(handle, sender, message)
 
     def _receive(self, handler: Callable[[int, M], None], sender: int, message: M) -> None:
         if self.attacks() and not self._attack.receives(sender, message):
@@ -145,8 +148,8 @@ class _Surroundings(AttackerEnvironment):
         self._channel.set_timer(delay, callback)
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
-        def again() -> None:
-            callback()
-            self._channel.set_timer(period, again)
+        self._channel.set_timer(self.random.random() * period, partial(self._again, period, callback))
 
-        self._channel.set_timer(self.random.random() * period, again)
+    def _again(self, period: float, callback: Callable[[], None]) -> None:
+        callback()
+        self._channel.set_timer(period, partial(self._again, period, callback))

@@ -146,7 +146,8 @@ class Directory:
 
         def answered(answer: Message) -> None:
             if not isinstance(answer, DirectoryAnswer) or not _fits(answer.leaders, answer.beats):
-                failed()
+                if done is not None:
+                    done(False)
                 return
             beats = dict(zip(answer.leaders, answer.beats, strict=True))
             for record in answer.records:

@@ -47,8 +47,9 @@ class Proxy:
             tree.routes.remove_own(mate, box)
 
         def clear() -> None:
-            for box in list(boxes):
-                remove(box)
+            for box in boxes:
+                tree.routes.remove_own(mate, box)
+            boxes.clear()
 
         return FilterAnswer(inflow.take(update, clear, add, remove))
 

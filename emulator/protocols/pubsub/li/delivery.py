@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from emulator.contract.protocol import Environment, Message
@@ -44,18 +45,20 @@ class Deliveries:
         self._try(subscriber, EventDelivery(content, sids, arrives), tries)
 
     def _try(self, subscriber: int, delivery: EventDelivery, tries: int) -> None:
-        def acknowledged(ack: Message) -> None:
-            if not isinstance(ack, EventDeliveryAck):
-                failed()
-                return
-            self._silent.discard(subscriber)
-            if ack.unwanted:
-                self._unwanted(subscriber, ack.unwanted)
+        failed = partial(self._unanswered, subscriber, delivery, tries)
+        answered = partial(self._answered, subscriber, failed)
+        self._post.request(subscriber, delivery, self._patience, answered, failed)
 
-        def failed() -> None:
-            if tries > 1:
-                self._try(subscriber, delivery, tries - 1)
-            else:
-                self._silent.add(subscriber)
+    def _answered(self, subscriber: int, failed: Callable[[], None], ack: Message) -> None:
+        if not isinstance(ack, EventDeliveryAck):
+            failed()
+            return
+        self._silent.discard(subscriber)
+        if ack.unwanted:
+            self._unwanted(subscriber, ack.unwanted)
 
-        self._post.request(subscriber, delivery, self._patience, acknowledged, failed)
+    def _unanswered(self, subscriber: int, delivery: EventDelivery, tries: int) -> None:
+        if tries > 1:
+            self._try(subscriber, delivery, tries - 1)
+        else:
+            self._silent.add(subscriber)
