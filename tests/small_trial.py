@@ -71,7 +71,7 @@ def make_plan(
         peers=_table(
             PEERS,
             [
-                (n, at, (roles or {}).get(n, "peer"), n in set(attackers))
+                (n, at, (roles or {}).get(n, "peer"), 0, n in set(attackers))
                 for n, at in enumerate(locations or [0] * peers)
             ],
         ),

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.measures.clustering import in_degree
 from analysis.measures.successors import wrong_successors
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.runtime.hostile_channel import OBSERVATION
 from emulator.telemetry import names
 
@@ -66,6 +67,11 @@ _MEASURES = {
         None,
         "That attackers dropped, delayed, changed or made up, in the whole trial.",
     ),
+    "link_drops": lower(
+        "Messages dropped by links",
+        "messages",
+        "That did not fit into the queue of a peer's up or down link, in the whole trial.",
+    ),
     "lost_spans": lower(
         "Lost spans",
         "spans",
@@ -110,6 +116,11 @@ def _attacks(tables: Tables) -> DataFrame:
     return attacks.groupBy("trial").agg(F.count("*").alias("attacked_messages"))
 
 
+def _link_drops(tables: Tables) -> DataFrame:
+    drops = tables["observations"].where(F.col("name").isin(UP_LINK_DROP, DOWN_LINK_DROP))
+    return drops.groupBy("trial").agg(F.count("*").alias("link_drops"))
+
+
 def _neighbours(tables: Tables) -> DataFrame:
     return (
         tables["links"]
@@ -140,6 +151,16 @@ def _unreadable(tables: Tables) -> DataFrame:
 
 EVERY_TRIAL = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
-    (_traffic, _absences, _attacks, _neighbours, wrong_successors, in_degree, _lost, _unreadable),
+    (
+        _traffic,
+        _absences,
+        _attacks,
+        _link_drops,
+        _neighbours,
+        wrong_successors,
+        in_degree,
+        _lost,
+        _unreadable,
+    ),
     zero=("lost_telemetry", "peers_away"),
 )

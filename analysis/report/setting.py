@@ -110,7 +110,18 @@ def _network(network: Mapping[str, Any]) -> str:
         text += f", {quantity(float(network['loss']), 'share')} of messages lost"
     if str(network.get("jitter", "0 s")).split()[0] not in ("0", "0.0"):
         text += f", jitter {network['jitter']}"
-    return text
+    return text + _bandwidth(part(network, "bandwidth"))
+
+
+def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
+    if not bandwidth:
+        return ""
+    classes = bandwidth.get("classes") or [bandwidth]
+    texts = []
+    for each in classes:
+        named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
+        texts.append(f"{named}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down")
+    return f"; links of {'; '.join(texts)}; queues of {bandwidth.get('queue', '100 ms')}"
 
 
 def _churn(churn: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
+from emulator.compiler import finder
 from emulator.compiler.finder import FOLDER, ROOT, compiled_modules, digest, package_modules, sources
 
 _LIBRARY = "trellis_core"
@@ -90,6 +91,7 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
     manifest = {
         "suffix": EXTENSION_SUFFIXES[0],
         "library": f"{_LIBRARY}__mypyc",
+        "rooms": [*finder.ROOMS],
         "sources": sources(),
         "packages": {
             package.name: {

@@ -46,6 +46,7 @@ MODULES = (
     "emulator.runtime.virtual.event_queue",
     "emulator.runtime.virtual.life",
     "emulator.runtime.virtual.event_loop",
+    "emulator.network.access_links",
     "emulator.network.links",
     "emulator.telemetry.context",
     "emulator.telemetry.span_encoding",
@@ -76,12 +77,12 @@ class CompiledFinder(MetaPathFinder):
         return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, str(file)))
 
 
-def compiled_modules() -> list[str]:
-    """Return the names of all modules that are compiled."""
+def compiled_modules(rooms: Sequence[str] | None = None) -> list[str]:
+    """Return the names of all modules that are compiled, if these rooms (by default `ROOMS`) are."""
     found = [*MODULES]
     messages = ROOT / "trellis" / "v1"
     found += [f"trellis.v1.{path.stem}" for path in messages.glob("*.py") if "_pb2" not in path.stem]
-    for room in ROOMS:
+    for room in ROOMS if rooms is None else rooms:
         for path in (ROOT / "emulator" / room).rglob("*.py"):
             if not _NOT_COMPILED.search(path.read_text()):
                 found.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
@@ -100,9 +101,9 @@ def package_modules(folder: Path) -> dict[str, Path]:
     }
 
 
-def sources() -> dict[str, str]:
-    """The digest of the source of each module of Trellis that is compiled."""
-    return {module: digest(source_of(module)) for module in compiled_modules()}
+def sources(rooms: Sequence[str] | None = None) -> dict[str, str]:
+    """The digest of the source of each module of Trellis that is compiled, if these rooms are."""
+    return {module: digest(source_of(module)) for module in compiled_modules(rooms)}
 
 
 def source_of(module: str) -> Path:
@@ -125,7 +126,7 @@ def install() -> str:
         return "nothing was compiled"
     if manifest.get("suffix") != EXTENSION_SUFFIXES[0]:
         return "it was compiled for another Python"
-    known, now = manifest["sources"], sources()
+    known, now = manifest["sources"], sources(manifest.get("rooms"))
     for module in sorted(known.keys() | now.keys()):
         if known.get(module) != now.get(module):
             return f"{module} has changed since it was compiled"

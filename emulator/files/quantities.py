@@ -48,3 +48,32 @@ def format_duration(seconds: float) -> str:
 
 Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
 """A duration in seconds, which is written with a unit."""
+
+_BITS = {"bit/s": Decimal(1), "kbit/s": Decimal(1000), "Mbit/s": Decimal(10**6), "Gbit/s": Decimal(10**9)}
+_FASTEST = 10**12
+_RATE_FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+/s)\s*")
+
+
+def parse_rate(value: Any) -> int:
+    """Return the bits per second of a rate such as "20 Mbit/s".
+
+    Raises ValueError if the unit is missing or unknown, for less than a bit or more than 1,000 Gbit per
+    second, and for a part of a bit.
+    """
+    form = _RATE_FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
+    if form is None or form[2] not in _BITS:
+        raise ValueError(f'a rate needs a number and a unit ({", ".join(_BITS)}), such as "20 Mbit/s"')
+    bits = Decimal(form[1]) * _BITS[form[2]]
+    if not 1 <= bits <= _FASTEST or bits != int(bits):
+        raise ValueError("a rate is a whole number of bits per second, from 1 bit/s to 1000 Gbit/s")
+    return int(bits)
+
+
+def format_rate(bits: int) -> str:
+    """Return the shortest exact text of a rate: 20000000 -> "20 Mbit/s"."""
+    unit, size = next((u, s) for u, s in reversed(_BITS.items()) if bits >= s or u == "bit/s")
+    return f"{(Decimal(bits) / size).normalize():f} {unit}"
+
+
+Rate = Annotated[int, BeforeValidator(parse_rate), PlainSerializer(format_rate)]
+"""A rate in bit/s, which is written with a unit."""

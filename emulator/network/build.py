@@ -25,13 +25,18 @@ def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32
     return place(peers, spec.latency.host_count(), generator(seed, "plan", "locations"))
 
 
-def build_network(spec: NetworkSpec, locations: Sequence[int], seed: int) -> Network:
+def build_network(
+    spec: NetworkSpec, locations: Sequence[int], seed: int, link_classes: Sequence[int] = ()
+) -> Network:
     """Return the network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
+
+    `link_classes` is the plan's column, which is needed to send messages where links have a bandwidth.
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
     rtt = checked_matrix(spec.latency, seed)
-    return network_of(rtt, spec.latency.rtt_at_one_place(spec.same_host_rtt), locations, spec)
+    same_host_rtt = spec.latency.rtt_at_one_place(spec.same_host_rtt)
+    return network_of(rtt, same_host_rtt, locations, spec, link_classes)
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
@@ -47,7 +52,11 @@ def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
 
 
 def network_of(
-    rtt: NDArray[np.float32], same_host_rtt: float, locations: Sequence[int], spec: NetworkSpec
+    rtt: NDArray[np.float32],
+    same_host_rtt: float,
+    locations: Sequence[int],
+    spec: NetworkSpec,
+    link_classes: Sequence[int] = (),
 ) -> Network:
     """Return the network of a matrix in seconds, whose diagonal does not count.
 
@@ -57,4 +66,4 @@ def network_of(
     np.fill_diagonal(one_way, same_host_rtt / 2)
     if len(locations) and not 0 <= min(locations) <= max(locations) < len(one_way):
         raise ValueError(f"a peer's location is not one of the {len(one_way)} hosts of the matrix")
-    return Network([array("f", row.tobytes()) for row in one_way], locations, spec)
+    return Network([array("f", row.tobytes()) for row in one_way], locations, spec, link_classes)

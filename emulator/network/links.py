@@ -30,8 +30,10 @@ class Network:
         "_places",
         "_row_starts",
         "_sigma",
+        "access",
         "is_plain",
         "jitter",
+        "link_classes",
         "locations",
         "loss",
         "rows",
@@ -43,7 +45,9 @@ class Network:
         rows: Sequence[array[float]] | Mapping[int, array[float]],
         locations: Sequence[int],
         spec: NetworkSpec,
+        link_classes: Sequence[int] = (),
     ) -> None:
+        """`link_classes` has the index of each peer's class of links, where links have a bandwidth."""
         self.rows = rows
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
@@ -56,6 +60,10 @@ class Network:
         self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss)
         """Whether each message takes just the delay of its pair and none is lost."""
+        self.link_classes = list(link_classes)
+        bandwidth = spec.bandwidth
+        self.access = None if bandwidth is None else bandwidth.links(link_classes, spec.overhead)
+        """The links of the peers, None if they have no limit."""
         self._places = vec[i64](self.locations)
         self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()

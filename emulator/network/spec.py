@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration
+from emulator.network.bandwidth import Bandwidth
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 
@@ -64,5 +65,9 @@ class NetworkSpec(_Model):
     loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a package's model")
     unreachable_after: Duration = Field(
         2.0, gt=0, le=86_400, description="time after which a sender learns that its message reached nobody"
+    )
+    bandwidth: Bandwidth | None = Field(None, description="rates of peers' links; unlimited if left out")
+    overhead: int = Field(
+        0, ge=0, le=10_000, description="bytes on a link that a message has beside its encoded size"
     )
     enforce: Literal["auto", "delay-line", "netem"] = "auto"

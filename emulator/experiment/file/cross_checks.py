@@ -33,6 +33,11 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     crash = spec.churn.crash
     if crash and crash.at >= spec.phases.end:
         problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
+    if spec.network.bandwidth is not None:
+        found = spec.network.bandwidth.problems()
+        problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
+    elif spec.network.overhead:
+        problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
     if spec.attackers is not None:
         found = spec.attackers.problems(spec.peers, spec.phases.end)
         problems += [(f"attackers.{key}", problem) for key, problem in found]

@@ -46,8 +46,11 @@ def draw_plan(spec: TrialSpec) -> Plan:
     )
     attackers = draw_attackers(spec.attackers, spec.peers, _random(spec, "attackers"))
     numbers = np.arange(spec.peers)
+    bandwidth = spec.network.bandwidth
+    classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
+    link_classes = np.array(classes, np.int32)
     return Plan(
-        peers=_table(PEERS, numbers, location, who.role, np.isin(numbers, attackers)),
+        peers=_table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers)),
         sessions=_table(
             SESSIONS,
             sessions.peer,

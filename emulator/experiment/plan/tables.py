@@ -24,6 +24,7 @@ PEERS = pa.schema(
         ("peer", pa.int32()),
         ("location", pa.int32()),  # row of the latency matrix
         ("role", pa.string()),  # peer, server (with clients), publisher, subscriber, relay
+        ("link_class", pa.int32()),  # index into the classes of `network.bandwidth`; 0 if there are none
         ("attacker", pa.bool_()),  # whether it behaves badly, as `attackers` of the spec says
     ]
 )

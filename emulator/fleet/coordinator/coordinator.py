@@ -105,7 +105,9 @@ class Coordinator:
         self._plan = plan
         self._experiment = experiment
         self._locations: list[int] = plan.peers["location"].to_pylist()
-        self._network = build_network(spec.network, self._locations, spec.seed)
+        self._network = build_network(
+            spec.network, self._locations, spec.seed, plan.peers["link_class"].to_pylist()
+        )
         self._host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))

@@ -43,6 +43,8 @@ def put_network(
 ) -> None:
     """Add the locations of all peers, and the delays from those of the host's `own` peers."""
     assignment.location.extend(locations)
+    if network.access is not None:
+        assignment.link_class.extend(network.link_classes)
     for location in sorted({locations[peer] for peer in own}):
         assignment.rows.add(location=location, one_way=_little_endian(network.rows[location]).tobytes())
 
@@ -66,7 +68,7 @@ def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network
         delays = array("f")
         delays.frombytes(row.one_way)
         rows[row.location] = _little_endian(delays)
-    return Network(rows, assignment.location, spec)
+    return Network(rows, assignment.location, spec, assignment.link_class)
 
 
 def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:

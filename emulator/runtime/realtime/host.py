@@ -15,6 +15,7 @@ from typing import Final
 
 from emulator.contract.protocol import Installation, Outcome
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
+from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda
@@ -24,6 +25,7 @@ from emulator.runtime.realtime.passage import PROBE, Parcel, Passage, read_conte
 from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
+from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 from trellis.v1 import control_pb2, wire_pb2
 
@@ -108,8 +110,10 @@ class Host(SessionHost):
             context = self._recovery(sender, message)
         channel.count(message, context is not None, self.recorder)
         self.sent += 1
-        delay = self.network.delay(sender, peer, self._random)
-        if delay is None:
+        entered = self.clock.now()
+        leaves = self._leave(channel, peer, message, entered)
+        delay = None if leaves is None else self.network.delay(sender, peer, self._random)
+        if leaves is None or delay is None:
             return
         if len(self.agenda) >= _WAITING_LIMIT:
             self.dropped["delay line full"] += 1
@@ -117,11 +121,9 @@ class Host(SessionHost):
         parcel = self._parcel
         if parcel is None or parcel.message is not message:
             parcel = self._parcel = Parcel(message)
-        now = self.clock.now()
-        due = now + delay
-        self._take(
-            Passage(sender, peer, parcel, channel.name, request, int(now * 1e9), int(due * 1e9), context), due
-        )
+        due = leaves + delay
+        sent_ns, due_ns = int(entered * 1e9), int(due * 1e9)
+        self._take(Passage(sender, peer, parcel, channel.name, request, sent_ns, due_ns, context), due)
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)
@@ -155,6 +157,41 @@ class Host(SessionHost):
             if passage.parcel is not None:
                 self._report_unreachable(passage)
 
+    def _leave(self, channel: Channel, peer: int, message: Message, at: float) -> float | None:
+        """Return when a message has gone through its sender's up link, or None if the link drops it."""
+        links = self.network.access
+        if links is None:
+            return at
+        leaves = links.send(channel.peer, links.instant(round(at * NANOSECONDS)), message.byte_size())
+        if leaves == DROPPED:
+            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+            return None
+        return links.nanoseconds(leaves) / NANOSECONDS
+
+    def _reach(self, session: Session, message: Message, passage: Passage) -> None:
+        """Take a message through its receiver's down link and have it handled."""
+        links, receiver = self.network.access, passage.receiver
+        if links is None or not links.limits_down(receiver):
+            self._handle(session, message, passage)
+            return
+        arrives = links.receive(receiver, links.instant(passage.due_ns), message.byte_size())
+        if arrives == DROPPED:
+            observed = Observation(DOWN_LINK_DROP, message.byte_size(), passage.sender, "bytes")
+            now_ns = self.clock.now_ns()
+            self.recorder.observation(
+                passage.context, receiver, session.planned, passage.channel, now_ns, observed
+            )
+            return
+        due = links.nanoseconds(arrives) / NANOSECONDS
+        self.agenda.add(due, self._handle_if_up, session, message, passage)
+
+    def _handle_if_up(self, session: Session, message: Message, passage: Passage) -> None:
+        """Handle what came through the down link of a peer, unless the peer has gone meanwhile."""
+        if self.sessions.get(passage.receiver) is session:
+            self._handle(session, message, passage)
+        else:
+            self._report_unreachable(passage)
+
     def _take(self, passage: Passage, due: float) -> None:
         """Put a message into the delay line."""
         if self.host_of[passage.receiver] == self.index:
@@ -181,7 +218,7 @@ class Host(SessionHost):
         if session is None:
             self._report_unreachable(passage)
         else:
-            self._handle(session, parcel.message, passage)
+            self._reach(session, parcel.message, passage)
 
     def _fault_of(self, envelope: wire_pb2.Envelope) -> str:
         """Return why an envelope cannot be used, or ""."""
@@ -225,7 +262,7 @@ class Host(SessionHost):
             except (MalformedMessage, RecursionError):
                 self.dropped[f"{kind} cannot be decoded"] += 1
             else:
-                self._handle(session, message, passage)
+                self._reach(session, message, passage)
 
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:
         sent_in = passage.context

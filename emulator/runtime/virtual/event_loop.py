@@ -19,6 +19,7 @@ from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.messages.message import NOTIFICATION, Message
+from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, AccessLinks
 from emulator.network.links import Network
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import script_of
@@ -60,6 +61,19 @@ class Arrival(Entry):
         self.context = context
 
 
+class Reach(Entry):
+    """The event that the last bit of a message reaches its receiver's down link."""
+
+    __slots__ = ("arrival", "instant")
+
+    def __init__(self, arrival: Arrival, instant: int) -> None:
+        self.at = arrival.at
+        self.order = arrival.order
+        self.arrival = arrival
+        self.instant = instant
+        """The exact time, in units of the links."""
+
+
 class Call(Entry):
     """The event that a timer falls due."""
 
@@ -98,6 +112,7 @@ class VirtualWorld(LifeHost):
         self._network = network
         self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
+        self._links = network.access
         self.recorder = recorder
         self.shared: dict[object, object] = {}
         self._system = SYSTEMS[spec.system.name]
@@ -150,6 +165,9 @@ class VirtualWorld(LifeHost):
             context = self._recovery(channel.peer, message)
         channel.count(message, context is not None, self.recorder)
         self.messages += 1
+        if self._links is not None:
+            self._send_over(self._links, channel, peer, message, request, context)
+            return
         if self._plain_network:
             delay = self._network.one_way(channel.peer, peer)
         else:
@@ -160,6 +178,49 @@ class VirtualWorld(LifeHost):
         self._order += 1
         now = self.time
         self._queue.push(Arrival(now + delay, self._order, peer, message, channel, request, now, context))
+
+    def _send_over(
+        self,
+        links: AccessLinks,
+        channel: Channel,
+        peer: int,
+        message: Message,
+        request: int,
+        context: TraceContext | None,
+    ) -> None:
+        """Send a message over links that have a bandwidth."""
+        now = self.time
+        leaves = links.send(channel.peer, links.instant(round(now * NANOSECONDS)), message.byte_size())
+        if leaves == DROPPED:
+            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+            return
+        delay = self._network.delay(channel.peer, peer, self._network_random)
+        if delay is None:
+            return
+        reaches = leaves + links.instant(round(delay * NANOSECONDS))
+        self._order += 1
+        at = links.nanoseconds(reaches) / NANOSECONDS
+        arrival = Arrival(at, self._order, peer, message, channel, request, now, context)
+        self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
+
+    def _reach(self, reach: Reach) -> None:
+        """Take a message through its receiver's down link; there is none at a peer that is down."""
+        arrival, links = reach.arrival, self._links
+        receiver = self._lives[arrival.receiver]
+        if receiver is None or links is None:
+            self._queue.push(arrival)
+            return
+        size = arrival.message.byte_size()
+        arrives = links.receive(arrival.receiver, reach.instant, size)
+        if arrives != DROPPED:
+            arrival.at = links.nanoseconds(arrives) / NANOSECONDS
+            self._queue.push(arrival)
+        else:
+            observed = Observation(DOWN_LINK_DROP, size, arrival.channel.peer, "bytes")
+            at_ns, session = self._ns(), receiver.session
+            self.recorder.observation(
+                arrival.context, arrival.receiver, session, arrival.channel.name, at_ns, observed
+            )
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)
@@ -188,6 +249,8 @@ class VirtualWorld(LifeHost):
                 self._arrive(entry)
             elif isinstance(entry, Call):
                 self._fire(entry.timer)
+            elif isinstance(entry, Reach):
+                self._reach(entry)
         self.time = end
 
     def snapshot(self) -> None:

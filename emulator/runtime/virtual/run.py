@@ -26,7 +26,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
 
     Raises OSError if telemetry could not be written.
     """
-    network = build_network(spec.network, plan.peers["location"].to_pylist(), spec.seed)
+    locations, links = (plan.peers[name].to_pylist() for name in ("location", "link_class"))
+    network = build_network(spec.network, locations, spec.seed, links)
     recorder = Recorder(
         directory.telemetry,
         "virtual",

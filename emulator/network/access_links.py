@@ -1,0 +1,125 @@
+"""The links by which peers reach the network: each has a rate up, a rate down, and queues of bounded length.
+
+A message takes its size through the sender's up link, then the way's delay, then its size through the
+receiver's down link, which begins when the last bit has arrived: links store and forward. Both are queues in
+order of arrival. A message that enters a link at t starts at max(t, free) and leaves 8 S / rate later, which
+is the new `free`. Times are whole numbers of a unit in which each bit of each link takes a whole number, so
+they are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+NANOSECONDS: Final = 1_000_000_000
+"""The nanoseconds of a second."""
+DROPPED: Final = -1
+"""What stands for the departure of a message that does not fit into the queue."""
+UP_LINK_DROP: Final = "up link drop"
+"""The name of the observation of a sender whose message did not fit into its up link; its value is bytes."""
+DOWN_LINK_DROP: Final = "down link drop"
+"""The name of the observation of a receiver, into whose down link a message did not fit."""
+
+
+class LinkRates:
+    """The rates of one class of links in bit/s, 0 for a link without a limit, and its queue in ns."""
+
+    __slots__ = ("down", "queue_ns", "up")
+
+    def __init__(self, up: int, down: int, queue_ns: int) -> None:
+        self.up = up
+        self.down = down
+        self.queue_ns = queue_ns
+
+
+class AccessLinks:
+    """The up and down links of the peers of a trial, or of those of a host."""
+
+    __slots__ = (
+        "_down",
+        "_down_free",
+        "_links",
+        "_overhead",
+        "_queues",
+        "_units",
+        "_up",
+        "_up_free",
+        "dropped_down",
+        "dropped_up",
+    )
+
+    def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
+        """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message."""
+        rates = [rate for each in classes for rate in (each.up, each.down) if rate]
+        second = math.lcm(NANOSECONDS, *rates)
+        self._units = second // NANOSECONDS
+        """The units of time in a nanosecond."""
+        # The units that a byte takes, by class; 0 where there is no limit.
+        self._up = [8 * second // each.up if each.up else 0 for each in classes]
+        self._down = [8 * second // each.down if each.down else 0 for each in classes]
+        self._queues = [each.queue_ns * self._units for each in classes]
+        self._links = list(links)
+        self._overhead = overhead
+        self._up_free = [0] * len(links)
+        self._down_free = [0] * len(links)
+        self.dropped_up = 0
+        """The messages that did not fit into the queue of an up link, so far."""
+        self.dropped_down = 0
+        """The messages that did not fit into the queue of a down link, so far."""
+
+    def instant(self, ns: int) -> int:
+        """Return a time in ns in units."""
+        return ns * self._units
+
+    def nanoseconds(self, instant: int) -> int:
+        """Return a time in units in ns, rounded to the nearest."""
+        return (2 * instant + self._units) // (2 * self._units)
+
+    def limits_down(self, peer: int) -> bool:
+        """Whether the peer's down link has a limit."""
+        return self._down[self._links[peer]] != 0
+
+    def send(self, peer: int, at: int, size: int) -> int:
+        """Return when a message of `size` bytes that enters the peer's up link at `at` leaves it, in units.
+
+        Returns `DROPPED` if it does not fit into the queue. Calls for a peer are in order of time.
+        """
+        link = self._links[peer]
+        taken = self._up[link]
+        if not taken:
+            return at
+        leaves = _departure(at, self._up_free[peer], (size + self._overhead) * taken, self._queues[link])
+        if leaves == DROPPED:
+            self.dropped_up += 1
+        else:
+            self._up_free[peer] = leaves
+        return leaves
+
+    def receive(self, peer: int, at: int, size: int) -> int:
+        """Return when a message whose last bit reaches the peer's down link at `at` has gone through it.
+
+        Returns `DROPPED` if it does not fit into the queue. Calls for a peer are in order of time.
+        """
+        link = self._links[peer]
+        taken = self._down[link]
+        if not taken:
+            return at
+        leaves = _departure(at, self._down_free[peer], (size + self._overhead) * taken, self._queues[link])
+        if leaves == DROPPED:
+            self.dropped_down += 1
+        else:
+            self._down_free[peer] = leaves
+        return leaves
+
+
+def _departure(at: int, free: int, takes: int, queue: int) -> int:
+    """Return when a message leaves a link, or `DROPPED`.
+
+    The limit counts what waits and what is left of the message being sent, and drops at the moment of
+    entering. What finds the link idle is sent at once and needs no room.
+    """
+    if free <= at:
+        return at + takes
+    return DROPPED if free - at + takes > queue else free + takes

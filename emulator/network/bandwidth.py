@@ -1,0 +1,77 @@
+"""The `bandwidth:` part of `network:` in an experiment file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from emulator.files.quantities import Duration, Rate
+from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
+
+if TYPE_CHECKING:
+    import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
+
+
+class _Rates(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    up: Rate | None = Field(None, description="what a peer can send; unlimited if it is left out")
+    down: Rate | None = Field(None, description="what a peer can receive; unlimited if it is left out")
+
+
+class LinkClass(_Rates):
+    """A class of peers that have links of the same rates."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    share: float = Field(gt=0, le=1, description="share of the peers")
+
+
+class Bandwidth(_Rates):
+    """The links of all peers, or of classes of peers."""
+
+    queue: Duration = Field(0.1, gt=0, le=3600, description="what may wait at a link, as time at its rate")
+    classes: list[LinkClass] = Field(default_factory=list, max_length=100)
+
+    def all_classes(self) -> list[LinkRates]:
+        """Return the rates of the classes, or those of all peers as the one class."""
+        each: Sequence[_Rates] = self.classes or [self]
+        queue_ns = round(self.queue * NANOSECONDS)
+        return [LinkRates(some.up or 0, some.down or 0, queue_ns) for some in each]
+
+    def draw(self, peers: int, random: np.random.Generator) -> list[int]:
+        """Return the index of each peer's class."""
+        if not self.classes:
+            return [0] * peers
+        shares = [each.share for each in self.classes]
+        bounds = [round(peers * sum(shares[: index + 1])) for index in range(len(shares))]
+        drawn = [sum(place >= bound for bound in bounds[:-1]) for place in range(peers)]
+        random.shuffle(drawn)
+        return drawn
+
+    def links(self, classes: Sequence[int], overhead: int) -> AccessLinks:
+        """Return the links of peers of these classes (indices); a message has `overhead` bytes beside its
+        own."""
+        return AccessLinks(self.all_classes(), classes, overhead)
+
+    def problems(self) -> list[tuple[str, str]]:
+        """Return the key below `network.bandwidth` and the problem of each combination that cannot be."""
+        problems = []
+        if self.classes:
+            problems += [
+                (key, "the classes say what each peer has. Move it into a class")
+                for key in ("up", "down")
+                if getattr(self, key) is not None
+            ]
+            total = sum(each.share for each in self.classes)
+            if abs(total - 1) > 1e-9:
+                problems.append(("classes", f"the shares add up to {total:g}. Make them 1"))
+            names = [each.name for each in self.classes]
+            problems += [
+                ("classes", f'the name "{name}" is there twice. Rename one')
+                for name in sorted({name for name in names if names.count(name) > 1})
+            ]
+        elif self.up is None and self.down is None:
+            problems.append(("up", "neither `up` nor `down` is given, so nothing is limited"))
+        return problems

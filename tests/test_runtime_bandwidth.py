@@ -1,0 +1,132 @@
+"""Links with a bandwidth on the virtual clock: what a peer sends takes the time that its links need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_diary import Diary, diary_spec, diary_system
+from small_trial import Outcome, make_plan, run
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
+from emulator.network.bandwidth import Bandwidth
+from emulator.telemetry import names
+from trellis.v1.pubsub import EventData
+
+WAY = 0.02
+SIZE = 1250
+FRAME = EventData(event=1, payload=b"").byte_size()
+
+
+@pytest.fixture
+def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
+    return diary_system(monkeypatch)
+
+
+def message() -> EventData:
+    """A message of `SIZE` bytes."""
+    made = EventData(event=1, payload=bytes(SIZE - FRAME - 3))
+    assert made.byte_size() == SIZE
+    return made
+
+
+def spec(peers: int, bandwidth: dict[str, Any], **network: Any) -> TrialSpec:
+    latency = {"kind": "constant", "rtt": f"{2 * WAY} s"}
+    here = {"latency": latency, "same_host_rtt": f"{2 * WAY} s", "bandwidth": bandwidth}
+    return diary_spec(peers, network=here | network)
+
+
+def arrivals(
+    diary: type[Diary],
+    tmp_path: Path,
+    asked: TrialSpec,
+    sends: list[tuple[int, int]],
+) -> tuple[list[float], Outcome]:
+    """Have the senders send at 1 s, in this order; when messages arrive, in ms after that, sorted."""
+
+    def send(peer: Diary) -> None:
+        for sender, receiver in sends:
+            if sender == peer.peer:
+                peer.environment.set_timer(
+                    1.0 - peer.environment.now, lambda to=receiver: peer.environment.send(to, message())
+                )  # type: ignore[misc]
+
+    diary.on_start = staticmethod(send)
+    plan = make_plan(asked.peers, [(peer, 0.0, 10.0) for peer in range(asked.peers)])
+    outcome = run(asked, plan, tmp_path)
+    got = sorted(round((at - 1.0) * 1e3, 6) for peer in diary.lives for at, _, _ in peer.received)
+    return got, outcome
+
+
+@pytest.mark.parametrize(
+    "rates, sends, expected",
+    [
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1)], [22]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [22, 23]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 2), (0, 3), (0, 4)], [22, 23, 24, 25]),
+        (("10 Mbit/s", "10 Mbit/s"), [(1, 0), (2, 0), (3, 0), (4, 0)], [22, 23, 24, 25]),
+        (("2 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [26, 31]),
+        (("10 Mbit/s", None), [(0, 1), (0, 1)], [21, 22]),
+        ((None, "10 Mbit/s"), [(0, 1), (0, 1)], [21, 22]),
+    ],
+)
+def test_messages_take_the_time_of_both_links(
+    diary: type[Diary],
+    tmp_path: Path,
+    rates: tuple[str | None, str | None],
+    sends: list[tuple[int, int]],
+    expected: list[float],
+) -> None:
+    asked = spec(5, {"up": rates[0], "down": rates[1], "queue": "1 s"})
+    assert arrivals(diary, tmp_path, asked, sends)[0] == expected
+
+
+def test_overhead_is_on_links_alone(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(2, {"up": "10 Mbit/s"}, overhead=SIZE)
+    got, outcome = arrivals(diary, tmp_path, asked, [(0, 1)])
+    assert got == [22]
+    (hop,) = (span for span in outcome.spans if span.name == "EventData")
+    assert hop.attributes[names.BYTES] == SIZE
+
+
+@pytest.mark.parametrize(
+    "way, observation, at",
+    [("up", UP_LINK_DROP, 0), ("down", DOWN_LINK_DROP, 1)],
+)
+def test_a_full_link_drops_and_tells(
+    diary: type[Diary], tmp_path: Path, way: str, observation: str, at: int
+) -> None:
+    asked = spec(2, {way: "10 Mbit/s", "queue": "2 ms"})
+    got, outcome = arrivals(diary, tmp_path, asked, [(0, 1)] * 4)
+    assert got == [21, 22]
+    told = [span.attributes for span in outcome.spans if span.name == names.OBSERVATION]
+    assert [(each[names.OBSERVED], each[names.PEER], each[names.SUBJECT]) for each in told] == [
+        (observation, at, 1 - at)
+    ] * 2
+
+
+def test_classes_have_links_of_their_own_by_their_shares() -> None:
+    home = {"name": "home", "share": 0.7, "up": "20 Mbit/s", "down": "100 Mbit/s"}
+    centre = {"name": "datacentre", "share": 0.3}
+    plan = draw_plan(spec(100, {"classes": [home, centre]}))
+    classes = plan.peers["link_class"].to_pylist()
+    assert (classes.count(0), classes.count(1)) == (70, 30)
+    rates = Bandwidth.model_validate({"classes": [home, centre]}).all_classes()
+    assert [(each.up, each.down) for each in rates] == [(20_000_000, 100_000_000), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    "bandwidth, key, words",
+    [
+        ({}, "up", "nothing is limited"),
+        ({"classes": [{"name": "a", "share": 0.5}]}, "classes", "add up to 0.5"),
+        ({"up": "1 Mbit/s", "classes": [{"name": "a", "share": 1.0}]}, "up", "Move it into a class"),
+        ({"classes": [{"name": "a", "share": 0.5}, {"name": "a", "share": 0.5}]}, "classes", "twice"),
+    ],
+)
+def test_links_that_cannot_be_are_refused(bandwidth: dict[str, Any], key: str, words: str) -> None:
+    with pytest.raises(ValueError, match=rf"network\.bandwidth\.{key}: .*{words}"):
+        draw_plan(spec(5, bandwidth))
