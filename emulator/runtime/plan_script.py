@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.contract.workload import WorkloadKind
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
+from emulator.faults.network_faults import NetworkFaults, faults_of
+from emulator.files.damage import DamagedFile
 from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, TakeUp
 
 
@@ -37,6 +40,22 @@ def script_of(
     return Script(
         steps, held, _roles(plan.peers, peers), [row["peer"] for row in _rows(attackers, "peer", peers)]
     )
+
+
+def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
+    """Return the faults of a trial's network, None if it has none."""
+    return faults_of(spec.faults, faults_hit(spec, plan), spec.peers)
+
+
+def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
+    """Return the peers that each fault of the trial hits. Raises DamagedFile if the plan names none."""
+    hit: list[list[int]] = [[] for _ in spec.faults]
+    for row in plan.faults.to_pylist():
+        hit[row["fault"]].append(row["peer"])
+    for fault, peers in zip(spec.faults, hit, strict=True):
+        if not peers:
+            raise DamagedFile(f'the plan has no peers for the fault "{fault.name}". Draw it again')
+    return hit
 
 
 def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:

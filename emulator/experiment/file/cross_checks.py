@@ -38,6 +38,12 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
+    names = [fault.name for fault in spec.faults]
+    for index, fault in enumerate(spec.faults):
+        found = fault.problems(spec.peers, spec.phases.end)
+        if fault.name in names[:index]:
+            found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
+        problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
         found = spec.attackers.problems(spec.peers, spec.phases.end)
         problems += [(f"attackers.{key}", problem) for key, problem in found]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.fidelity_limits import FidelityLimits
-from emulator.faults.spec import AttackersSpec
+from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.files.quantities import Duration
 from emulator.network.spec import NetworkSpec
 from emulator.workload.spec import WorkloadSpec
@@ -101,6 +101,9 @@ class TrialSpec(_Model):
     network: NetworkSpec = Field(default_factory=NetworkSpec)
     workload: WorkloadSpec
     churn: ChurnSpec = Field(default_factory=ChurnSpec)
+    faults: list[FaultSpec] = Field(
+        default_factory=list, max_length=100, description="what goes wrong, and when"
+    )
     attackers: AttackersSpec | None = Field(None, description="peers that behave badly")
     phases: Phases = Field(default_factory=Phases)
     runtime: Runtime = Field(default_factory=Virtual)

@@ -14,8 +14,8 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
-from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
-from emulator.faults.draw_attackers import draw_attackers
+from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
+from emulator.faults.draw import draw_attackers, draw_hit
 from emulator.network.build import draw_locations
 from emulator.workload.participants import draw_participants
 
@@ -60,8 +60,18 @@ def draw_plan(spec: TrialSpec) -> Plan:
             graceful & ~stays,
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
+        faults=_faults(spec),
         **draw_workload(spec, location, sessions, who),
     )
+
+
+def _faults(spec: TrialSpec) -> pa.Table:
+    """Return the peers that each fault hits."""
+    parts = [FAULTS.empty_table()]
+    for index, fault in enumerate(spec.faults):
+        hit = draw_hit(fault, spec.peers, _random(spec, f"fault {fault.name}"))
+        parts.append(_table(FAULTS, np.full(len(hit), index), np.full(len(hit), fault.name), hit))
+    return pa.concat_tables(parts)
 
 
 def _random(spec: TrialSpec, name: str) -> np.random.Generator:

@@ -38,6 +38,13 @@ SESSIONS = pa.schema(
         ("cause", pa.string()),  # "base" or "flash-crowd"
     ]
 )
+FAULTS = pa.schema(
+    [
+        ("fault", pa.int32()),  # its index in `faults` of the spec
+        ("name", pa.string()),
+        ("peer", pa.int32()),  # a peer that it hits
+    ]
+)
 _LARGEST = 8 << 30
 """The most bytes of a table."""
 
@@ -62,13 +69,16 @@ class Plan:
     most often by time.
     """
 
-    def __init__(self, peers: pa.Table, sessions: pa.Table, **tables: pa.Table) -> None:
-        """Keep the tables.
+    def __init__(
+        self, peers: pa.Table, sessions: pa.Table, faults: pa.Table | None = None, **tables: pa.Table
+    ) -> None:
+        """Keep the tables; there are no faults if `faults` is left out.
 
         `tables` are those of the kind of workload by name; those of Trellis' own kinds that are left out are
         empty."""
         self.peers = peers
         self.sessions = sessions
+        self.faults = FAULTS.empty_table() if faults is None else faults
         empty = {
             name: table.schema.empty_table() for name, table in tables_of().items() if name not in tables
         }
@@ -90,6 +100,8 @@ class Plan:
         """Yield each table with its name, in the order in which they are written."""
         yield "peers", self.peers
         yield "sessions", self.sessions
+        if self.faults.num_rows:
+            yield "faults", self.faults
         yield from self.tables.items()
 
     def write(self, directory: Path, digest: str = "") -> None:
@@ -109,7 +121,10 @@ class Plan:
 
         Raises DamagedFile if a table is missing or is not what it has to be.
         """
-        return cls(**{name: _read(directory, name, schema) for name, schema in _schemas(kind).items()})
+        schemas = _schemas(kind)
+        if (directory / "faults.parquet").exists():
+            schemas["faults"] = FAULTS
+        return cls(**{name: _read(directory, name, schema) for name, schema in schemas.items()})
 
 
 def operations_of(plan: Plan, kind: WorkloadKind) -> int:

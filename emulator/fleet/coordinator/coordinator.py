@@ -17,7 +17,7 @@ from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.planned_kills import planned_kills
 from emulator.fleet.host.assignment import put_network, put_script
 from emulator.network.build import build_network
-from emulator.runtime.plan_script import script_of
+from emulator.runtime.plan_script import faults_hit, script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from trellis.v1 import control_pb2
@@ -108,6 +108,7 @@ class Coordinator:
         self._network = build_network(
             spec.network, self._locations, spec.seed, plan.peers["link_class"].to_pylist()
         )
+        self._hit = faults_hit(spec, plan)
         self._host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))
@@ -151,6 +152,8 @@ class Coordinator:
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, self._locations, own)
+        for peers in self._hit:
+            assignment.faults.add(peers=peers)
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:

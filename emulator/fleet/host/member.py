@@ -19,6 +19,7 @@ import grpc.aio
 from emulator.contract.random_streams import stream
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import RealTime, TrialSpec
+from emulator.faults.network_faults import faults_of
 from emulator.files.disk import told
 from emulator.fleet.host import stop_signals
 from emulator.fleet.host.assignment import network_in, script_in, without_plan
@@ -101,6 +102,8 @@ class Membership:
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._script = script_in(assignment, self._spec.workload.kind)
         self._network = network_in(assignment, self._spec.network)
+        hit = [each.peers for each in assignment.faults]
+        self._faults = faults_of(self._spec.faults, hit, self._spec.peers)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ended = asyncio.Event()
         self._leaving = False
@@ -157,6 +160,7 @@ class Membership:
             stream(spec.seed, "host", name),
             self._fail,
             in_kernel=enforcement.in_kernel,
+            faults=self._faults,
         )
         breaches = host.watch(spec.system.name) if isinstance(host, CheckedHost) else Breaches()
         system = SYSTEMS[spec.system.name]

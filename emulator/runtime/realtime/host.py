@@ -14,6 +14,8 @@ from random import Random
 from typing import Final
 
 from emulator.contract.protocol import Installation, Outcome
+from emulator.faults.network_faults import OBSERVATION as FAULT
+from emulator.faults.network_faults import TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
@@ -63,6 +65,7 @@ class Host(SessionHost):
         random: Random,
         failed: Callable[[Exception], None],
         in_kernel: bool = False,
+        faults: NetworkFaults | None = None,
     ) -> None:
         """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol.
 
@@ -71,6 +74,7 @@ class Host(SessionHost):
         self.index = index
         self.host_of = host_of
         self.network = network
+        self.faults = faults
         self.clock = clock
         self.recorder = recorder
         self.shared: dict[object, object] = {}
@@ -112,8 +116,9 @@ class Host(SessionHost):
         self.sent += 1
         entered = self.clock.now()
         leaves = self._leave(channel, peer, message, entered)
-        delay = None if leaves is None else self.network.delay(sender, peer, self._random)
-        if leaves is None or delay is None:
+        later = None if leaves is None else self._meet_faults(channel, peer, message, request, entered)
+        delay = None if later is None else self.network.delay(sender, peer, self._random)
+        if leaves is None or later is None or delay is None:
             return
         if len(self.agenda) >= _WAITING_LIMIT:
             self.dropped["delay line full"] += 1
@@ -121,7 +126,7 @@ class Host(SessionHost):
         parcel = self._parcel
         if parcel is None or parcel.message is not message:
             parcel = self._parcel = Parcel(message)
-        due = leaves + delay
+        due = leaves + later + delay
         sent_ns, due_ns = int(entered * 1e9), int(due * 1e9)
         self._take(Passage(sender, peer, parcel, channel.name, request, sent_ns, due_ns, context), due)
 
@@ -167,6 +172,22 @@ class Host(SessionHost):
             channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
             return None
         return links.nanoseconds(leaves) / NANOSECONDS
+
+    def _meet_faults(
+        self, channel: Channel, peer: int, message: Message, request: int, at: float
+    ) -> float | None:
+        """Return how many seconds a message takes longer because of faults, None if one stops it."""
+        if self.faults is None:
+            return 0.0
+        later, fault = self.faults.becomes(channel.peer, peer, at, self._random)
+        if later >= 0.0:
+            return later
+        channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
+        if later == TOLD:
+            sent_ns = int(at * 1e9)
+            passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, self.context)
+            self._report_unreachable(passage)
+        return None
 
     def _reach(self, session: Session, message: Message, passage: Passage) -> None:
         """Take a message through its receiver's down link and have it handled."""

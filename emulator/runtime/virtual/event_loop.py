@@ -18,11 +18,13 @@ from emulator.contract.registry import SYSTEMS
 from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
+from emulator.faults.network_faults import OBSERVATION as FAULT
+from emulator.faults.network_faults import TOLD
 from emulator.messages.message import NOTIFICATION, Message
-from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, AccessLinks
+from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
 from emulator.runtime.peer_channels import Channel
-from emulator.runtime.plan_script import script_of
+from emulator.runtime.plan_script import network_faults, script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
@@ -113,6 +115,7 @@ class VirtualWorld(LifeHost):
         self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
         self._links = network.access
+        self._faults = network_faults(spec, plan)
         self.recorder = recorder
         self.shared: dict[object, object] = {}
         self._system = SYSTEMS[spec.system.name]
@@ -165,8 +168,8 @@ class VirtualWorld(LifeHost):
             context = self._recovery(channel.peer, message)
         channel.count(message, context is not None, self.recorder)
         self.messages += 1
-        if self._links is not None:
-            self._send_over(self._links, channel, peer, message, request, context)
+        if self._links is not None or self._faults is not None:
+            self._send_over(channel, peer, message, request, context)
             return
         if self._plain_network:
             delay = self._network.one_way(channel.peer, peer)
@@ -181,26 +184,38 @@ class VirtualWorld(LifeHost):
 
     def _send_over(
         self,
-        links: AccessLinks,
         channel: Channel,
         peer: int,
         message: Message,
         request: int,
         context: TraceContext | None,
     ) -> None:
-        """Send a message over links that have a bandwidth."""
-        now = self.time
-        leaves = links.send(channel.peer, links.instant(round(now * NANOSECONDS)), message.byte_size())
-        if leaves == DROPPED:
-            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
-            return
-        delay = self._network.delay(channel.peer, peer, self._network_random)
+        """Send a message where links have a bandwidth, or faults are asked for."""
+        now, links, sender = self.time, self._links, channel.peer
+        leaves = 0
+        if links is not None:
+            leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())
+            if leaves == DROPPED:
+                channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+                return
+        later = 0.0
+        if self._faults is not None:
+            later, fault = self._faults.becomes(sender, peer, now, self._network_random)
+            if later < 0.0:
+                channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
+                if later == TOLD:
+                    self._tell_unreachable(channel, peer, request, now, context)
+                return
+        delay = self._network.delay(sender, peer, self._network_random)
         if delay is None:
             return
-        reaches = leaves + links.instant(round(delay * NANOSECONDS))
         self._order += 1
-        at = links.nanoseconds(reaches) / NANOSECONDS
-        arrival = Arrival(at, self._order, peer, message, channel, request, now, context)
+        arrival = Arrival(now + delay + later, self._order, peer, message, channel, request, now, context)
+        if links is None:
+            self._queue.push(arrival)
+            return
+        reaches = leaves + links.instant(round((delay + later) * NANOSECONDS))
+        arrival.at = links.nanoseconds(reaches) / NANOSECONDS
         self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
 
     def _reach(self, reach: Reach) -> None:
@@ -353,12 +368,18 @@ class VirtualWorld(LifeHost):
 
     def _bounce(self, arrival: Arrival) -> None:
         """Tell the sender, after the network's time-out, that the receiver is down."""
-        sender = arrival.channel.life
+        channel, request = arrival.channel, arrival.request
+        self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
+
+    def _tell_unreachable(
+        self, channel: Channel, peer: int, request: int, sent: float, context: TraceContext | None
+    ) -> None:
+        sender = channel.life
         assert isinstance(sender, VirtualLife)
         if sender.alive:
-            tell = partial(sender.notice_unreachable, arrival.receiver, arrival.request)
-            at = max(self.time, arrival.sent + self._network.unreachable_after)
-            self._push(at, VirtualTimer(tell, arrival.context, sender))
+            tell = partial(sender.notice_unreachable, peer, request)
+            at = max(self.time, sent + self._network.unreachable_after)
+            self._push(at, VirtualTimer(tell, context, sender))
 
     def _act(self, step: Step) -> None:
         action, peer = step.action, step.peer

@@ -1,0 +1,148 @@
+"""Faults of the network: partitions and worse links, at their time and for their peers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_diary import LATENCY, Diary, diary_spec, diary_system
+from small_trial import Outcome, make_plan, run
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.files.damage import DamagedFile
+from emulator.runtime.plan_script import faults_hit
+from emulator.telemetry import names
+from trellis.v1.pubsub import Pull
+
+
+@pytest.fixture
+def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
+    return diary_system(monkeypatch)
+
+
+def fault(name: str = "split", at: str = "2 s", lasts: str = "3 s", **what: Any) -> dict[str, Any]:
+    return {"name": name, "at": at, "for": lasts, **what}
+
+
+def spec(*faults: dict[str, Any], peers: int = 4) -> TrialSpec:
+    return diary_spec(peers, faults=list(faults))
+
+
+def all_to_all(
+    diary: type[Diary], tmp_path: Path, asked: TrialSpec
+) -> tuple[set[tuple[int, int, int]], Outcome]:
+    """Each peer sends to each other one in the middle of each second: (second, sender, receiver) of what comes."""
+    seconds = range(1, 8)
+
+    def send(peer: Diary) -> None:
+        for second in seconds:
+            for other in set(range(asked.peers)) - {peer.peer}:
+                message = Pull(event=second)
+                peer.environment.set_timer(
+                    second + 0.5 - peer.environment.now,
+                    lambda other=other, message=message: peer.environment.send(other, message),  # type: ignore[misc]
+                )
+
+    diary.on_start = staticmethod(send)
+    drawn = draw_plan(asked)
+    made = make_plan(asked.peers, [(peer, 0.0, 10.0) for peer in range(asked.peers)])
+    outcome = run(asked, Plan(made.peers, made.sessions, drawn.faults, **made.tables), tmp_path)
+    came = {
+        (message.event, sender, peer.peer)
+        for peer in diary.lives
+        for _, sender, message in peer.received
+        if isinstance(message, Pull)
+    }
+    return came, outcome
+
+
+def expected(asked: TrialSpec, stopped: Any) -> set[tuple[int, int, int]]:
+    """All messages, but from 2 to 5 s those that `stopped` holds for, given who of both is hit."""
+    (hit,) = faults_hit(asked, draw_plan(asked))
+    return {
+        (second, sender, receiver)
+        for second in range(1, 8)
+        for sender in range(asked.peers)
+        for receiver in range(asked.peers)
+        if sender != receiver and not (2 <= second < 5 and stopped(sender in hit, receiver in hit))
+    }
+
+
+@pytest.mark.parametrize(
+    "way, stopped",
+    [
+        ("both", lambda sender, receiver: sender != receiver),
+        ("out", lambda sender, receiver: sender and not receiver),
+        ("in", lambda sender, receiver: receiver and not sender),
+    ],
+)
+def test_nothing_crosses_a_partition_while_it_lasts(
+    diary: type[Diary], tmp_path: Path, way: str, stopped: Any
+) -> None:
+    asked = spec(fault(partition={"share": 0.5, "way": way}))
+    came, outcome = all_to_all(diary, tmp_path, asked)
+    assert came == expected(asked, stopped)
+    told = [span.attributes for span in outcome.spans if span.name == names.OBSERVATION]
+    assert {each[names.OBSERVED] for each in told} == {"fault split"}
+    assert len(told) == 4 * 3 * 7 - len(came)
+    assert not any(peer.unreachable for peer in diary.lives)
+
+
+def test_senders_learn_of_a_partition_if_the_experiment_says_so(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(fault(partition={"number": 1, "senders": "told"}))
+    (alone,) = faults_hit(asked, draw_plan(asked))[0]
+    all_to_all(diary, tmp_path, asked)
+    lone = next(peer for peer in diary.lives if peer.peer == alone)
+    assert [at for at, _ in lone.unreachable] == [pytest.approx(s + 2.5) for s in (2, 3, 4) for _ in range(3)]
+
+
+def test_worse_links_are_slower_for_their_peers(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(fault(links={"number": 1, "delay": "200 ms"}))
+    (slow,) = faults_hit(asked, draw_plan(asked))[0]
+    all_to_all(diary, tmp_path, asked)
+    for peer in diary.lives:
+        for at, sender, message in peer.received:
+            late = 0.2 if slow in (sender, peer.peer) and 2 <= message.event < 5 else 0.0  # type: ignore[attr-defined]
+            assert at == pytest.approx(message.event + 0.5 + LATENCY + late, abs=1e-9)  # type: ignore[attr-defined]
+
+
+def test_worse_links_lose_their_share(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(fault(links={"number": 1, "loss": 1.0}))
+    assert all_to_all(diary, tmp_path, asked)[0] == expected(
+        asked, lambda sender, receiver: sender or receiver
+    )
+
+
+def test_faults_are_drawn_from_the_seed_by_their_name() -> None:
+    asked = spec(fault("a", partition={"share": 0.5}), fault("b", partition={"share": 0.5}), peers=100)
+    first, second = faults_hit(asked, draw_plan(asked))
+    assert len(first) == len(second) == 50 and first != second
+    assert faults_hit(asked, draw_plan(asked)) == [first, second]
+    other = asked.model_copy(update={"seed": 9})
+    assert faults_hit(other, draw_plan(other)) != [first, second]
+
+
+def test_a_plan_that_lost_its_faults_is_not_run() -> None:
+    plan = draw_plan(spec())
+    with pytest.raises(DamagedFile, match='no peers for the fault "split"'):
+        faults_hit(spec(fault(partition={"share": 0.5})), plan)
+
+
+@pytest.mark.parametrize(
+    "faults, key, words",
+    [
+        ([fault()], "0.name", "exactly one of"),
+        ([fault(partition={"share": 0.5}, links={"share": 0.5})], "0.name", "exactly one of"),
+        ([fault(partition={"share": 0.01})], "0.partition.share", "is nobody"),
+        ([fault(partition={})], "0.partition.share", "one of `share` and `number`"),
+        ([fault(links={"share": 0.5})], "0.links.delay", "nothing happens"),
+        ([fault(at="90 s", partition={"share": 0.5})], "0.at", "the trial ends"),
+        ([fault(partition={"share": 0.5})] * 2, "1.name", "name of an earlier fault"),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(faults: list[dict[str, Any]], key: str, words: str) -> None:
+    with pytest.raises(ValueError, match=rf"faults\.{key}: .*{words}"):
+        draw_plan(spec(*faults))
