@@ -34,7 +34,7 @@ def spec(*faults: dict[str, Any], peers: int = 4) -> TrialSpec:
 def all_to_all(
     diary: type[Diary], tmp_path: Path, asked: TrialSpec
 ) -> tuple[set[tuple[int, int, int]], Outcome]:
-    """Each peer sends to each other one in the middle of each second: (second, sender, receiver) of what comes."""
+    """Each peer sends to each other one in the middle of each second: what comes, with its second."""
     seconds = range(1, 8)
 
     def send(peer: Diary) -> None:

@@ -111,13 +111,14 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return one row a trial.
 
     The columns are trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
-    interval_s, calm_until_s (a flash crowd or a crash, or the end of the measure phase).
+    interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase).
     """
     rows = []
     for record in records:
         phases = record.spec.phases
         events = (record.spec.churn.flash_crowd, record.spec.churn.crash)
-        calm = min((event.at for event in events if event), default=phases.measure_end)
+        begin = [*(event.at for event in events if event), *(f.begins for f in record.spec.faults)]
+        calm = min(begin, default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
         rows.append((record.name, record.serves, record.spec.system.name, *times, calm))
     # Rows of Arrow are at hand when Spark plans a query; it would read others with a job.

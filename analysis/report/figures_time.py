@@ -59,4 +59,10 @@ PEERS_UP = curve(
 def _moments(experiment: Mapping[str, Any]) -> list[Mark]:
     churn = experiment.get("churn") or {}
     named = (("flash_crowd", "flash crowd"), ("crash", "crash"))
-    return [Mark(parse_duration(churn[key]["at"]), name) for key, name in named if churn.get(key)]
+    moments = [Mark(parse_duration(churn[key]["at"]), name) for key, name in named if churn.get(key)]
+    for fault in experiment.get("faults") or []:
+        begins = parse_duration(fault["at"])
+        moments.append(Mark(begins, fault["name"]))
+        if fault.get("for"):
+            moments.append(Mark(begins + parse_duration(fault["for"]), f"end of {fault['name']}"))
+    return moments

@@ -28,6 +28,7 @@ def facts(
         "Runtime": (("runtime",), _runtime(part(experiment, "runtime"))),
         "Network": (("network",), _network(part(experiment, "network"))),
         "Churn": (("churn",), _churn(part(experiment, "churn"))),
+        "Faults": (("faults",), "; ".join(map(_fault, experiment.get("faults") or []))),
         "Attackers": (("attackers",), _attackers(part(experiment, "attackers"))),
         **{line.title: (tuple(line.keys), line.text(experiment)) for line in workload},
         "Phases": (("phases",), _phases(part(experiment, "phases"))),
@@ -149,6 +150,13 @@ def _churn(churn: Mapping[str, Any]) -> str:
         share = quantity(float(crash.get("share", 0)), "share")
         text += f", but {share} of those that are up crash at {crash.get('at', '?')}"
     return text
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    kind = next((key for key in ("partition", "links") if fault.get(key)), "?")
+    what = _parameters({key: value for key, value in part(fault, kind).items() if value is not None})
+    lasts = f" for {fault['for']}" if fault.get("for") else ""
+    return f"{fault.get('name', '?')}: {kind} ({what}) from {fault.get('at', '0 s')}{lasts}"
 
 
 def _attackers(attackers: Mapping[str, Any]) -> str:
