@@ -16,11 +16,13 @@ from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
 from analysis.tables.build import build_tables
+from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.fidelity import Check
 from emulator.experiment.run.runs import check_plans
 
 _MUCH_TELEMETRY = 10 << 20
@@ -51,16 +53,17 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     measured = Measured({}, {})
+    wrong: dict[str, list[Check]] = {}
     away: dict[str, list[Absence]] = {}
     found: list[Found] = []
     if ready and spark is not None:
-        measured, away = _measure(run, ready, stages, spark, found)
+        measured, away, wrong = _measure(run, ready, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured, away = _measure(run, ready, stages, own, found)
+            measured, away, wrong = _measure(run, ready, stages, own, found)
     stages.begin(SUMMARY)
-    compared = {record.name: reconcile(record, found) for record in ready}
+    compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
     return summarize(run, experiment, records, measured, away, compared)
 
 
@@ -70,7 +73,7 @@ def _measure(
     stages: Stages,
     spark: SparkSession,
     found: list[Found],
-) -> tuple[Measured, dict[str, list[Absence]]]:
+) -> tuple[Measured, dict[str, list[Absence]], dict[str, list[Check]]]:
     troubles: list[Trouble] = []
     tables = build_tables(spark, run, list(records), stages, found, troubles)
     stages.begin(SERIES)
@@ -79,7 +82,7 @@ def _measure(
     measured = measure_all(tables)
     measured.troubles[:0] = troubles
     measured.not_numbers.update(listed_unmeasured(tables))
-    return measured, listed(tables)
+    return measured, listed(tables), judged(spark, tables, records)
 
 
 def _trace_bytes(records: Sequence[TrialRecord]) -> int:

@@ -3,7 +3,6 @@ claims."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,8 +16,9 @@ from analysis.measures.variants import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by
 from emulator.experiment.file.spec import ExperimentSpec
-from emulator.experiment.run.directory import RunDirectory, write_whole
+from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity
+from emulator.experiment.run.summary import write_summary
 
 
 def summarize(
@@ -77,8 +77,7 @@ def summarize(
         summary["workloads"] = workloads
     if measured.troubles:
         summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))
-    write_whole(run.summary, json.dumps(summary, indent=2, allow_nan=False) + "\n")
-    return summary
+    return write_summary(run, summary)
 
 
 def _not_numbers(measured: Measured, record: TrialRecord) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from emulator.contract.system import System
 from trellis.v1.overlay import NewscastExchange, Profile
 from trellis.v1.pubsub import EventData
 
-Way = Literal["", "message", "part", "unknown event", "early event", "other publisher", "delay", "time-out"]
+Way = Literal["", "message", "part", "delay", "time-out"]
 
 
 class BreakingParameters(BaseModel):
@@ -33,16 +33,13 @@ class Breaking(PubSub):
         environment.handle(NewscastExchange, lambda sender, message: None)
 
     def start(self, contacts: Sequence[int]) -> None:
-        if self.way == "early event":
-            self.environment.deliver(Event(0, 0, 1, hops=1))
+        pass
 
     def stop(self, graceful: bool) -> None:
         pass
 
     def on_event(self, sender: int, message: EventData) -> None:
-        number = 99 if self.way == "unknown event" else message.event
-        publisher = 2 if self.way == "other publisher" else message.publisher
-        self.environment.deliver(Event(number, publisher, message.topic, hops=message.hops))
+        self.environment.deliver(Event(message.event, message.publisher, message.topic, hops=1))
 
     def publish(self, event: Event) -> None:
         world = self.environment

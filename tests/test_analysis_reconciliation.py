@@ -145,6 +145,17 @@ def test_a_file_that_nobody_wrote_is_named_though_it_is_empty(trial: Trial) -> N
     )
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_copy_under_another_name_is_named_and_nothing_is_missing(trial: Trial, moved: bool) -> None:
+    original = trial.telemetry / "host-0-traces-0.otlp"
+    (trial.telemetry / "a-copy-traces-0.otlp").write_bytes(original.read_bytes())
+    if moved:
+        original.unlink()
+    (reason,) = trial.reasons()
+    assert reason.startswith("telemetry files that nobody wrote: 1 files")
+    assert "a-copy-traces-0.otlp" in reason
+
+
 def test_what_a_collector_wrote_is_named_by_host_and_start(trial: Trial) -> None:
     trial.runtime = "kubernetes"
     for signal in ("traces", "metrics"):
@@ -175,7 +186,7 @@ def test_spans_that_count_as_lost_may_be_there(trial: Trial) -> None:
 def test_where_nobody_told_nothing_was_compared(trial: Trial) -> None:
     record = TrialRecord(TRIAL, "vitis", {}, None, trial.directory, {}, {})  # type: ignore[arg-type]
     checks = reconcile(record, [])
-    assert [check.measured for check in checks] == [None] * 3
+    assert [check.measured for check in checks] == [None] * 4
     assert checks[0].said == "not measured"
 
 

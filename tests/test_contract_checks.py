@@ -51,9 +51,6 @@ def test_a_protocol_that_keeps_the_contract_is_valid_and_told_so(tmp_path: Path)
             2,
             "breaking changed a message NewscastExchange after it was sent, first from peer 0",
         ),
-        ("unknown event", 4, "breaking delivered an event that nobody has published, first event 99 at peer"),
-        ("early event", 2, "breaking delivered an event that nobody has published, first event 0 at peer 1"),
-        ("other publisher", 2, "event 0 as of publisher 2 and topic 1, not publisher 0 and topic 1 at peer"),
     ],
 )
 def test_what_breaks_the_contract_makes_the_trial_invalid_and_is_named(
@@ -66,7 +63,7 @@ def test_what_breaks_the_contract_makes_the_trial_invalid_and_is_named(
     assert reason in told
 
 
-@pytest.mark.parametrize("way", ["message", "early event"])
+@pytest.mark.parametrize("way", ["part"])
 def test_nobody_looks_where_no_check_is_asked_for(
     way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,14 +85,15 @@ def test_a_negative_delay_is_refused_with_who_set_it(way: Way, delay: str, tmp_p
         trial(way, tmp_path)
 
 
-def test_a_negative_delay_is_none_where_nobody_checks(
+def test_a_negative_delay_is_counted_as_none_where_nobody_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The virtual clock never goes back."""
     monkeypatch.delenv(CHECKED)
     outcome = trial("delay", tmp_path, check=False)
     starts = [span.start for span in outcome.spans if span.name == "publish"]
-    assert outcome.fidelity.valid and starts == [5.0, 6.0]
+    assert starts == [5.0, 6.0]
+    assert "contract of a protocol broken: 2 times" in outcome.fidelity.reasons[0]
     world = FakeEnvironment()
     world.life.checked = False
     world.advance(3.0)

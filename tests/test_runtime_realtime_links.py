@@ -38,6 +38,11 @@ class FakeHost:
         self.given_up.extend(passages)
 
 
+def unsettled(links: Links) -> int:
+    """The envelopes that were written and of which the other host has not told that it took them."""
+    return sum(len(ledger._unsettled) for link in links._links.values() for ledger in link._ledgers.values())
+
+
 def passage(number: int) -> Passage:
     return Passage(0, number, Parcel(EventData(payload=b"payload")), "part", 7, 5, 9, None)
 
@@ -109,6 +114,7 @@ def test_what_is_for_a_host_that_is_gone_is_given_up_until_it_is_back() -> None:
         async with listening(there) as (server, address), linked(here, address) as mine:
             mine.offer(1, passage(1))
             await until(lambda: there.received)
+            await until(lambda: not unsettled(mine))
             await server.stop(0)
             await until(lambda: mine.offer(1, passage(2)) or here.given_up)
             assert here.given_up[0].receiver == 2

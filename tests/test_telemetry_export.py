@@ -212,6 +212,35 @@ def test_spans_of_a_partial_success_are_lost(collector):
     assert (sink.kept, sink.lost) == (5, 2)
 
 
+def test_a_reply_that_does_not_parse_is_told_and_ends_nothing(collector):
+    collector.traces.answers = [b"\xff\xff\xff"]
+    sink = GrpcSink(collector.endpoint, "traces")
+    for number in range(6):
+        sink.write(b"spans of request %d" % number, 250)
+    with pytest.raises(
+        ExportError, match=r"did not take 1 requests of traces \(250 spans\): its reply could"
+    ):
+        sink.close()
+    assert (sink.kept, sink.lost) == (1250, 250)
+
+
+def test_an_error_that_nobody_foresaw_loses_one_message(collector, monkeypatch):
+    sink = GrpcSink(collector.endpoint, "traces")
+    send = sink._export
+
+    def fail_once(message, **how):
+        if message == b"bad":
+            raise RuntimeError("no more")
+        return send(message, **how)
+
+    monkeypatch.setattr(sink, "_export", fail_once)
+    for message in (b"first", b"bad", b"last"):
+        sink.write(message, 10)
+    with pytest.raises(ExportError, match=r"10 spans\): RuntimeError: no more"):
+        sink.close()
+    assert collector.traces.messages == [b"first", b"last"]
+
+
 def test_closing_waits_no_longer_than_it_may_and_counts_what_is_left(collector):
     collector.traces.open.clear()
     sink = GrpcSink(collector.endpoint, "traces", closing=0.3)

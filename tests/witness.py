@@ -116,6 +116,9 @@ class WitnessEnvironment(Environment):
             self.ledger.write(json.dumps(handed) + "\n")
         self.inner.deliver(outcome)
 
+    def drop(self, kind: type[Message], reason: str) -> None:
+        self.inner.drop(kind, reason)
+
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.inner.take_identifier(identifier, space)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.summary import check_table, read_summary, table_digests
 
 
 class Run:
@@ -75,8 +75,11 @@ class Run:
 
     @cached_property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables by name, all trials together; `analysis/tables/build.py` describes each column."""
-        return _Tables(self._directory.tables)
+        """The tables by name, all trials together; `analysis/tables/build.py` describes each column.
+
+        Raises emulator.files.damage.DamagedFile for a table that was changed since the analysis wrote it.
+        """
+        return _Tables(self._directory, table_digests(self._directory, self._told))
 
     def analyze(self, report: bool = True, watch: Callable[[str], None] = lambda text: None) -> None:
         """Make tables and measures anew from the telemetry, and the report.
@@ -97,21 +100,24 @@ class Run:
 
     @cached_property
     def _told(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self._directory.summary.read_text())
-        return told
+        return read_summary(self._directory)
 
 
 class _Tables(Mapping[str, pd.DataFrame]):
-    """Reads each table once, when it is first asked for."""
+    """Reads each table once, when it is first asked for, if it is what the analysis wrote."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, run: RunDirectory, digests: Mapping[str, str] | None) -> None:
+        self._run = run
+        self._folder = run.tables
+        self._digests = digests
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._read:
             if name not in iter(self):
                 raise KeyError(f"{name}: the tables are {', '.join(self)}")
+            if self._digests is not None:
+                check_table(self._run, self._digests, name)
             rows = ds.dataset(self._folder / name, format="parquet", partitioning="hive").to_table()
             self._read[name] = rows.to_pandas()
         return self._read[name]

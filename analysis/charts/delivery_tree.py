@@ -166,9 +166,16 @@ class Drawing:
     height: float
     missed: list[int]
     """The peers that should have received the event and did not."""
+    delivered: int = 0
+    """The number of peers to which the event was delivered."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any message tells how the event came to those that got it."""
+        return len(self.tree.nodes) > 1 or bool(self.tree.astray) or not self.delivered
 
 
-def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = ()) -> Drawing:
+def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = (), delivered: int = 0) -> Drawing:
     """Lay a tree out: leaves on rows of their own, every other node in the middle of its children."""
     nodes = tree.nodes
     rows: dict[int, float] = {}
@@ -197,7 +204,14 @@ def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = ()) -> Dra
     deepest = max(node.depth for node in nodes)
     columns = [(float(_LEFT + depth * _COLUMN), depth) for depth in range(deepest + 1)]
     return Drawing(
-        tree, trial, spots, columns, _LEFT + deepest * _COLUMN + 70, _TOP + leaves * _ROW + 12, list(missed)
+        tree,
+        trial,
+        spots,
+        columns,
+        _LEFT + deepest * _COLUMN + 70,
+        _TOP + leaves * _ROW + 12,
+        list(missed),
+        delivered,
     )
 
 
@@ -231,7 +245,8 @@ def chosen_tree(results: Results) -> Drawing | None:
             if hop["interested"] is None:
                 hop["interested"] = hop["peer"] in subscribers
         lost = wanted.filter(pc.field("expected") & ~pc.field("delivered"))
-        return draw(build_tree(hops), name, sorted(lost["peer"].to_pylist()))
+        got = wanted.filter(pc.field("delivered")).num_rows
+        return draw(build_tree(hops), name, sorted(lost["peer"].to_pylist()), got)
     return None
 
 

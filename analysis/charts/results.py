@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,8 @@ import pyarrow.parquet as pq
 from analysis.charts.numerals import number
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.summary import check_table, read_summary, table_digests
+from emulator.files.damage import DamagedFile
 
 
 class ResultsError(Exception):
@@ -31,6 +32,9 @@ class Results:
     """The content of `summary.json`."""
     experiment: dict[str, Any]
     """The content of `experiment.yaml` as plain data."""
+    _digests: Mapping[str, str] | None = field(default=None, repr=False)
+    """Those of the files of the tables, None if an earlier version made them."""
+    _checked: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -38,10 +42,14 @@ class Results:
         """Read the results of a run. Raises ResultsError if `summary.json` or `experiment.yaml` is missing or
         unreadable."""
         try:
-            summary = json.loads(run.summary.read_text())
+            if not run.summary.exists():
+                raise FileNotFoundError(None, None, str(run.summary))
+            summary = read_summary(run)
             experiment = read_document(run.experiment, WRITTEN).values
         except FileNotFoundError as error:
             raise ResultsError(f"{error.filename} is missing; write it with: {_analyze(run)}") from None
+        except DamagedFile as error:
+            raise ResultsError(str(error)) from None
         except (ValueError, ExperimentError) as error:
             raise ResultsError(
                 f"{run.path}: summary.json or experiment.yaml is damaged ({error}); "
@@ -50,7 +58,11 @@ class Results:
         lacking = [key for key in ("valid", "trials", "variants", "measures") if key not in summary]
         if lacking:
             raise ResultsError(f"{run.summary} lacks {', '.join(lacking)}; write it with: {_analyze(run)}")
-        return cls(run, summary, experiment)
+        try:
+            digests = table_digests(run, summary)
+        except DamagedFile as error:
+            raise ResultsError(str(error)) from None
+        return cls(run, summary, experiment, digests)
 
     @property
     def trials(self) -> Sequence[Mapping[str, Any]]:
@@ -110,6 +122,7 @@ class Results:
             return None
         if not folder.is_dir():
             raise ResultsError(f"the table {folder} is missing; write it with: {_analyze(self.run)}")
+        self._check(name, trial)
         parts_of = [path for path in folder.iterdir() if unquote(path.name) == f"trial={trial}"]
         files = sorted(file for part in parts_of for file in part.glob("*.parquet"))
         try:
@@ -119,6 +132,21 @@ class Results:
             raise ResultsError(
                 f"the table {folder} cannot be read ({error}); write it again with: {_analyze(self.run)}"
             ) from None
+
+    def _check(self, name: str, trial: str) -> None:
+        """Raises ResultsError if the table of a trial is not the one that the analysis wrote."""
+        if self._digests is None or (name, trial) in self._checked:
+            return
+        self._checked.add((name, trial))
+        prefix = f"tables/{name}/"
+        folders = {file.split("/")[2] for file in self._digests if file.startswith(prefix)}
+        folders |= {path.name for path in (self.run.tables / name).iterdir()}
+        try:
+            for folder in sorted(folders):
+                if unquote(folder) == f"trial={trial}":
+                    check_table(self.run, self._digests, name, folder)
+        except DamagedFile as error:
+            raise ResultsError(str(error)) from None
 
 
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -68,6 +68,6 @@ def copies_and_messages(tables: Tables) -> DataFrame:
     )
     return sent.join(made, "trial").select(
         "trial",
-        (F.col("copies") / F.col("made")).alias("copies_per_delivery"),
-        (F.col("messages") / F.col("made")).alias("messages_per_delivery"),
+        (F.nullif("copies", F.lit(0)) / F.col("made")).alias("copies_per_delivery"),
+        (F.nullif("messages", F.lit(0)) / F.col("made")).alias("messages_per_delivery"),
     )

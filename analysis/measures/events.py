@@ -192,7 +192,10 @@ def _deliveries(tables: Tables) -> DataFrame:
             F.avg("delay_ms").alias("delay_ms"),
             *(F.percentile(rounded("delay_ms"), q).alias(name) for name, q in quantiles.items()),
             F.max("delay_ms").alias("delay_ms_max"),
-            F.try_divide(F.sum("duplicates"), F.count_if(made)).alias("duplicates"),
+            F.when(
+                (F.sum("copies") > 0) | (F.count_if(made) == 0),
+                F.try_divide(F.sum("duplicates"), F.count_if(made)),
+            ).alias("duplicates"),
             F.sum("repeated").alias("repeated"),
         )
     )
@@ -245,16 +248,24 @@ def _overhead(tables: Tables) -> DataFrame:
 def _publications(tables: Tables) -> DataFrame:
     relays = tables["relays"].where(~has_duty()).groupBy("trial", "event").agg(F.count("*").alias("relays"))
     publications = F.count_if(F.col("operation") == "publish")
+    made = tables["deliveries"].where("delivered").groupBy("trial").agg(F.count("*").alias("made"))
+    # Events that ride on maintenance messages cause no messages that are told of: then nothing was measured.
+    is_told = (F.sum("messages") > 0) | F.first("made").isNull()
+
+    def an_event(total: Column) -> Column:
+        return F.when(is_told, F.try_divide(total, publications))
+
     return (
         tables["operations"]
         .where(F.col("operation").isin("publish", names.RECOVERY))
         .join(relays, ["trial", "event"], "left")
+        .join(F.broadcast(made), "trial", "left")
         .groupBy("trial")
         .agg(
             publications.alias("published"),
-            F.try_divide(F.sum("messages"), publications).alias("messages_per_event"),
-            F.try_divide(F.sum("bytes"), publications).alias("bytes_per_event"),
-            F.try_divide(F.coalesce(F.sum("relays"), F.lit(0)), publications).alias("relays_per_event"),
+            an_event(F.sum("messages")).alias("messages_per_event"),
+            an_event(F.sum("bytes")).alias("bytes_per_event"),
+            an_event(F.coalesce(F.sum("relays"), F.lit(0))).alias("relays_per_event"),
         )
     )
 

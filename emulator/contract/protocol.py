@@ -151,7 +151,8 @@ class Environment(ABC):
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Make the call once, `delay` seconds from now, in the trace of the operation now handled.
 
-        A negative delay breaks the contract: it counts as 0, and raises ValueError where a trial is checked.
+        A negative delay breaks the contract: it counts as 0 and makes the trial invalid, and it raises
+        ValueError where a trial is checked.
         NaN always raises it. After an infinite delay the call is made only if it is hastened, at no cost.
         """
 
@@ -168,7 +169,14 @@ class Environment(ABC):
     def deliver(self, outcome: Outcome) -> None:
         """Hand the outcome to the application at this peer; it is recorded here and now, traced or not.
 
-        The runtime leaves a publisher's own event out, because it is no delivery.
+        The runtime leaves a publisher's own event out, because it is no delivery. Raises ValueError for
+        negative hops.
+        """
+
+    def drop(self, kind: type[Message], reason: str) -> None:  # noqa: B027 - a world need not count
+        """Count a message of this class that this component cannot use, or passes on no further.
+
+        `reason` is a few words, the same for all messages of one sort, such as "its lists do not fit".
         """
 
     @abstractmethod

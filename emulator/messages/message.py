@@ -34,10 +34,15 @@ class Part:
         self._size = -1
 
     def byte_size(self) -> int:
-        """Return the length of the encoded message, in bytes."""
+        """Return the length of the encoded message, in bytes. Raises ValueError if `measure` gives a negative
+        one."""
         size = self._size
         if size < 0:
             size = self._size = self.measure()
+            if size < 0:
+                raise ValueError(
+                    f"{type(self).__module__}.{type(self).__name__} says that it has {size} bytes"
+                )
         return size
 
     def measure(self) -> int:

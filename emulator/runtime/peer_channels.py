@@ -13,6 +13,7 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
+from emulator.runtime.breaches import Occurrences
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import ChannelTallies
 from emulator.telemetry.observation import Observation
@@ -68,6 +69,9 @@ class Life(ABC):
         """Whether a breach of the contract is an error."""
         self.shared: dict[object, object] = {}
         """The objects that the peers of a host share, by the function that made them."""
+        self.breaches = Occurrences()
+        """What breaks the contract, as `drops` counts the messages that components drop."""
+        self.drops = self.breaches
         # Numbers of requests begin anew in each session, so a late reply finds no request of this life.
         self._last_request = session << 32
         self.new_channel: Callable[[Life, str], Channel] = Channel
@@ -106,12 +110,8 @@ class Life(ABC):
 
     def sampled_components(self) -> list[tuple[str, Component]]:
         """Return the components that have gauges which are sampled over time, with their channels' names."""
-        found: list[tuple[str, Component]] = []
-        for channel in self.sampled:
-            component = channel.component
-            if component is not None:
-                found.append((channel.name, component))
-        return found
+        sampled = self.sampled
+        return [(channel.name, channel.component) for channel in sampled if channel.component is not None]
 
     def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
         """Handle a message. Raises NoHandler."""
@@ -294,7 +294,15 @@ class Channel(Environment):
         self.life.find_contacts(callback)
 
     def deliver(self, outcome: Outcome) -> None:
+        if outcome.hops < 0:
+            told = f"{self.life.breaches.system} delivered {outcome} with {outcome.hops} hops"
+            raise ValueError(f"{told}, by {self._who()}. Hops are counted from 0 on")
         self.life.deliver(outcome)
+
+    def drop(self, kind: type[Message], reason: str) -> None:
+        on = f" on channel {self.name!r}" if self.name else ""
+        where = f"at peer {self.peer} at {self.now:.3f} s"
+        self.life.drops.note(f"dropped {kind.NAME}{on}: {reason}", where)
 
     def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
         try:
@@ -327,13 +335,13 @@ class Channel(Environment):
             self.life.sampled.append(self)
 
     def _mended_delay(self, delay: float) -> float:
-        """Return 0 in place of a negative delay. Raises ValueError for NaN, and where the contract is
-        checked."""
+        """Return 0 in place of a negative delay, which is counted. Raises ValueError for NaN, and where the
+        contract is checked."""
+        what = f"set a timer or a time-out of {delay} s"
         if self.life.checked or delay != delay:
-            raise ValueError(
-                f"{self._who()} set a timer or a time-out of {delay} s. A delay is not negative; that of "
-                "what is due already is 0"
-            )
+            text = "A delay is not negative; that of what is due already is 0"
+            raise ValueError(f"{self._who()} {what}. {text}")
+        self.life.breaches.note("set a negative delay", f"{self._who()} {what} at {self.now:.3f} s")
         return 0.0
 
     def _who(self) -> str:

@@ -77,6 +77,10 @@ class Script:
         """Return what the peer holds at trial time `at`."""
         return [each.what for each in self._held.get(peer, ()) if each.start <= at < each.end]
 
+    def all_of(self, peer: int) -> list[Held]:
+        """Return what the peer holds at any time."""
+        return self._held.get(peer, [])
+
     def all_held(self) -> list[Held]:
         """Return what all peers hold at any time."""
         return [held for those in self._held.values() for held in those]

@@ -36,6 +36,8 @@ class PlannedLife(Life):
         """The numbers in the plan of what the peer holds now, such as subscriptions."""
         self.topics: set[int] = set()
         """The topics among what the peer holds."""
+        self.received = bytearray()
+        """The numbers of the events or lookups that were delivered here, as bits."""
 
     def operate(
         self,

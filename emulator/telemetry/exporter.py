@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import grpc
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from emulator.telemetry.endpoint import open_channel
@@ -148,6 +149,9 @@ class GrpcSink(Sink):
         self._abandoned.set()
         self._channel.close()  # ends the call that is under way, if any
         self._thread.join()
+        with self._changed:
+            while self._queue:  # the thread has ended before its time
+                self._lose(self._queue.popleft()[1], "no time was left")
         if self._reason:
             raise ExportError(
                 f"{self._endpoint} did not take {self._lost_messages} requests of {self._signal} "
@@ -164,7 +168,12 @@ class GrpcSink(Sink):
                 if not self._queue:
                     return
                 message, count = self._queue.popleft()
-            self._send(message, count)
+            try:
+                self._send(message, count)
+            except Exception as error:
+                # Whatever is wrong with one message, those behind it are still to be sent.
+                with self._changed:
+                    self._lose(count, f"{type(error).__name__}: {error}")
             with self._changed:
                 self._room += len(message)
 
@@ -173,7 +182,7 @@ class GrpcSink(Sink):
         with self._changed:
             if self._changed.wait_for(lambda: self._closed, self._hold):
                 return
-        with contextlib.suppress(grpc.RpcError, ValueError):
+        with contextlib.suppress(Exception):  # what is wrong shows when there is something to send
             self._export(b"", timeout=_DEADLINE, metadata=self._metadata)
 
     def _send(self, message: bytes, count: int) -> None:
@@ -199,9 +208,17 @@ class GrpcSink(Sink):
             self._lose(count, reason)
 
     def _count_taken(self, count: int, reply: bytes) -> None:
-        """Count what the Collector took by its reply, which has the same fields for both signals."""
-        partial = ExportTraceServiceResponse.FromString(reply).partial_success
-        rejected = min(partial.rejected_spans, count)
+        """Count what the Collector took by its reply, which has the same fields for both signals.
+
+        A reply that does not parse says nothing, so what was sent counts as lost.
+        """
+        try:
+            partial = ExportTraceServiceResponse.FromString(reply).partial_success
+        except DecodeError as error:
+            with self._changed:
+                self._lose(count, f"its reply could not be read ({error})")
+            return
+        rejected = min(max(partial.rejected_spans, 0), count)
         with self._changed:
             self.kept += count - rejected
             self.lost += rejected

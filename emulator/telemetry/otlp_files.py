@@ -113,6 +113,8 @@ class BackgroundSink(Sink):
                     continue
                 except OSError as error:
                     self.error = error
+                except Exception as error:  # whatever is wrong, what follows is counted
+                    self.error = OSError(f"{type(error).__name__}: {error}")
             self.lost += count
 
 

@@ -24,6 +24,7 @@ from typing import Any
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.seals import seal
 from emulator.experiment.run.versions import machine, now, versions
 from emulator.files.disk import full_disk
 from emulator.runtime.progress import Progress, Report
@@ -80,7 +81,9 @@ def run_trial(
         shutil.rmtree(directory.telemetry, ignore_errors=True)
     directory.fidelity.unlink(missing_ok=True)
     facts = {"versions": versions(), "machine": machine()} | (about or {})
-    directory.write_status(state="running", started=now(), ended=None, reasons=[], progress=None, **facts)
+    directory.write_status(
+        state="running", started=now(), ended=None, reasons=[], progress=None, digests=None, **facts
+    )
     watch = _Watch(directory, report)
     try:
         watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
@@ -98,7 +101,9 @@ def run_trial(
             )
         raise
     state = "valid" if fidelity.valid else "invalid"
-    directory.write_status(state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last)
+    directory.write_status(
+        state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last, digests=seal(directory)
+    )
     return fidelity
 
 

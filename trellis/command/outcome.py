@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from emulator.experiment.run.directory import read_fields
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.summary import read_summary
 from emulator.files.damage import DamagedFile
-
-if TYPE_CHECKING:
-    from emulator.experiment.run.directory import RunDirectory
 
 out = Console(highlight=False)
 
@@ -19,11 +16,13 @@ out = Console(highlight=False)
 def say_summary(directory: RunDirectory) -> bool:
     """Print whether the run is valid, and return it. Raises DamagedFile if its summary does not say it."""
     mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
-    summary = read_fields(directory.summary, mend)
+    summary = read_summary(directory)
     valid, reasons = summary.get("valid"), summary.get("reasons")
     if not isinstance(valid, bool) or not isinstance(reasons, list):
         raise DamagedFile(f"{directory.summary} is damaged: it does not say how the run is. {mend}")
     say_verdict(valid, [str(reason) for reason in reasons], directory)
+    for trouble in summary.get("troubles") or ():
+        out.print(f"could not be had: {trouble}", style="yellow", markup=False, soft_wrap=True)
     return valid
 
 

@@ -33,3 +33,11 @@ class FidelityLimits(BaseModel):
     operations_missed: Allowance = Field(
         Amount(), description="publications and lookups of peers that were not up; or a share"
     )
+    impossible_deliveries: Allowance = Field(
+        Amount(),
+        description="deliveries of what nobody published, to peers that did not ask, too early or over too "
+        "many hops; or a share of all",
+    )
+    repeated_deliveries: Allowance = Field(
+        Amount(), description="deliveries to a peer that had the event in the same session; or a share"
+    )

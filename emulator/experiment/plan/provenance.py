@@ -19,6 +19,7 @@ from emulator.contract.package_versions import package_versions
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
+from emulator.files.digests import digest_of, digests_of
 from emulator.files.reading import read_regular
 
 _NAMED = 10
@@ -48,7 +49,11 @@ def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
     """Write the tables of a plan, what it was drawn from, and which packages were installed then."""
     told = spec.model_dump(mode="json")
     plan.write(directory, _digest(told))
-    facts = {"digest": _digest(told), "spec": told}
+    facts = {
+        "digest": _digest(told),
+        "spec": told,
+        "tables": digests_of(directory.glob("*.parquet"), directory),
+    }
     if packages := package_versions():
         facts["packages"] = packages
     (directory / "spec.json").write_text(json.dumps(facts, indent=2) + "\n")
@@ -64,8 +69,8 @@ def check_spec(spec: TrialSpec, directory: Path) -> None:
 
 
 def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
-    """Check that all tables in this folder belong to its plan. Raises OtherPlan if one was drawn from another
-    spec."""
+    """Check that all tables in this folder are those of its plan. Raises OtherPlan if one was drawn from
+    another spec, or was changed since."""
     told = _read(directory)
     if told is None:
         return
@@ -73,6 +78,16 @@ def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
         metadata = pq.read_schema(directory / f"{name}.parquet").metadata or {}
         if metadata.get(DIGEST, b"").decode() != told["digest"]:
             raise OtherPlan(f"{name}.parquet is of another plan than the spec.json beside it")
+    changed = [
+        name
+        for name, digest in (told.get("tables") or {}).items()
+        if not (directory / name).is_file() or digest_of(directory / name) != digest
+    ]
+    if changed:
+        raise OtherPlan(
+            f"{directory / changed[0]} was changed since the plan was drawn. Get the file back, or remove "
+            f"{directory.parent} and resume the run"
+        )
 
 
 def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:

@@ -4,7 +4,7 @@ runs/<experiment>-<time>/
   experiment.yaml            resolved, with every default written out
   trials/<variant>-<seed>/   plan/ (with what it was drawn from), telemetry/, fidelity.json, status.json
   tables/                    Parquet, partitioned by trial
-  summary.json
+  summary.json               with digests.json, those of all files of the tables
   report/index.html
 """
 
@@ -140,6 +140,11 @@ class RunDirectory:
     @property
     def summary(self) -> Path:
         return self.path / "summary.json"
+
+    @property
+    def digests(self) -> Path:
+        """The digests of the files of all tables."""
+        return self.path / "digests.json"
 
     @property
     def report(self) -> Path:

@@ -80,6 +80,8 @@ class Fidelity:
     """Further figures without a limit, named with their unit (such as messages_per_s), as far as measured."""
     written: list[Written] = field(default_factory=list)
     """The totals that each start of each host told of its telemetry."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many messages components of the system dropped, by class and reason, with the first place."""
 
     @property
     def valid(self) -> bool:
@@ -98,4 +100,6 @@ class Fidelity:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
+        if not self.dropped:
+            del record["dropped"]
         path.write_text(json.dumps(record, indent=2) + "\n")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, Member, listed
 from emulator.fleet.host.stop_signals import WORD
-from emulator.runtime.breaches import contract_check
+from emulator.runtime.breaches import contract_check, is_checked
 from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
@@ -131,10 +131,12 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             ["their peers were not up"],
         ),
     ]
-    if coordinator.spec.runtime.check:
-        broken: Counter[str] = Counter()
-        for result in results:
-            broken.update(dict(result.breaches))
+    broken: Counter[str] = Counter()
+    drops: Counter[str] = Counter()
+    for result in results:
+        broken.update(dict(result.breaches))
+        drops.update(dict(result.protocol_drops))
+    if is_checked(coordinator.spec) or broken:
         checks.append(contract_check(broken))
     measured = {
         "time_scale": scale,
@@ -145,6 +147,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         "messages": float(sum(result.sent for result in results)),
         "messages_between_hosts": float(sum(result.sent_to_other_hosts for result in results)),
         "messages_bounced": float(sum(result.bounced for result in results)),
+        "messages_given_up": float(sum(result.given_up for result in results)),
         "host_cpu_max_share": max((result.cpu_s for result in results), default=0.0) / _wall(coordinator),
         "hosts_memory_bytes": float(sum(result.memory_bytes for result in results)),
     }
@@ -153,7 +156,8 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
     checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
-    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured, coordinator.written())
+    written = coordinator.written()
+    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured, written, dict(drops))
 
 
 def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[Check]:

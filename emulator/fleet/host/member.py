@@ -25,7 +25,7 @@ from emulator.fleet.host import stop_signals
 from emulator.fleet.host.assignment import network_in, script_in, without_plan
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.host.delay_enforcement import Enforcement, NotEnforced
-from emulator.runtime.breaches import Breaches
+from emulator.runtime.breaches import is_checked
 from emulator.runtime.realtime.checked_host import CheckedHost
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.host import Host
@@ -151,7 +151,7 @@ class Membership:
             )
         except OSError as failure:
             return await self._finish(control_pb2.HostFidelity(error=_unwritable(failure)))
-        host = (CheckedHost if spec.runtime.check else Host)(
+        host = (CheckedHost if is_checked(spec) else Host)(
             assignment.host_index,
             list(assignment.host_of_peer),
             self._network,
@@ -162,7 +162,8 @@ class Membership:
             in_kernel=enforcement.in_kernel,
             faults=self._faults,
         )
-        breaches = host.watch(spec.system.name) if isinstance(host, CheckedHost) else Breaches()
+        host.checked = spec.runtime.check
+        host.watch(spec.system.name)
         system = SYSTEMS[spec.system.name]
         parameters = system.parameters.model_validate(spec.system.parameters)
         controller = ScriptFollower(
@@ -196,7 +197,6 @@ class Membership:
         await enforcement.measure_after()
         result = observer.fidelity(controller)
         enforcement.report(result)
-        result.breaches.update(breaches.told())
         result.clock_offset_ns = await self._asked(partial(measure_clock_offset, self._stub, name))
         if not error and stop_signals.continued() > stops_before:
             error = f"it {stop_signals.WORD} and went on later"

@@ -30,6 +30,7 @@ class HopByHop:
         """Deliver the message if there is no next hop, otherwise send it on if the application agrees."""
         key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
         if message is None or origin is None or hops >= MOST_HOPS:
+            self._environment.drop(Routed, "it lacks a part" if hops < MOST_HOPS else "it went too many hops")
             return
         application = self._overlay.application_of(message)
         hop = self._overlay.next_hop(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from emulator.messages.fingerprint import fingerprint
-from emulator.runtime.breaches import Breaches
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.passage import Passage
 
@@ -11,18 +10,13 @@ from emulator.runtime.realtime.passage import Passage
 class CheckedHost(Host):
     """A host that checks each message when it is sent and when it is handled or encoded.
 
-    The host does not know which events were published elsewhere, so only the virtual clock checks deliveries.
+    The host does not know which events were published elsewhere; the analysis looks at deliveries.
     """
 
-    checked = True
-
-    def watch(self, system: str) -> Breaches:
-        """Begin to watch the peers of this system. Returns their breaches of the contract from now on."""
+    def watch(self, system: str) -> None:
+        super().watch(system)
         self._sent: dict[int, tuple[Passage, int]] = {}
         """The fingerprint of each message on its way, by the identity of its passage."""
-        self._system = system
-        self.breaches = Breaches()
-        return self.breaches
 
     def _take(self, passage: Passage, due: float) -> None:
         if passage.parcel is not None:
@@ -43,6 +37,6 @@ class CheckedHost(Host):
             return
         on = f" on channel {passage.channel!r}" if passage.channel else ""
         self.breaches.note(
-            f"{self._system} changed a message {passage.parcel.message.NAME}{on} after it was sent",
+            f"changed a message {passage.parcel.message.NAME}{on} after it was sent",
             f"from peer {passage.sender}, sent at {passage.sent_ns / 1e9:.3f} s, to peer {passage.receiver}",
         )

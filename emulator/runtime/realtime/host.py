@@ -19,6 +19,7 @@ from emulator.faults.network_faults import TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
+from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
@@ -34,7 +35,7 @@ from trellis.v1 import control_pb2, wire_pb2
 GATHERING: Final = 0.008
 """The wall seconds for which messages to one host are gathered into a batch."""
 _WAITING_LIMIT = 500_000
-"""The most messages and timers that may wait at a host; messages beyond are dropped and counted."""
+"""The most messages that may wait at a host for their time; messages beyond are dropped and counted."""
 _PROBE_LIMIT: Final = 100_000
 """The most probes that a host keeps."""
 _NAME_LIMIT: Final = 200
@@ -85,7 +86,9 @@ class Host(SessionHost):
         """The peers of this host that are up."""
         self.context: TraceContext | None = None
         self.recovery: TraceContext | None = None
-        self.sent = self.sent_to_other_hosts = self.bounced = 0
+        self.breaches = Occurrences()
+        self.drops = Occurrences()
+        self.sent = self.sent_to_other_hosts = self.bounced = self.given_up = 0
         self.joined = self.asked = self.delivered = 0
         self.dropped: Counter[str] = Counter()
         """The envelopes that the emulation lost, by cause. Loss that the experiment asked for is not among
@@ -95,6 +98,8 @@ class Host(SessionHost):
         """The trial seconds that a message to another host leaves early, because batches are late
         by as much."""
         self._in_kernel = in_kernel
+        self._waiting = 0
+        """The messages on the agenda that are on their way."""
         self._random = random
         self._failed = failed
         self._decoder = Decoder(A_PEER * sum(host == index for host in host_of))
@@ -106,6 +111,15 @@ class Host(SessionHost):
         """Whether a message with a span is being handled."""
         self._marked: Outcome | None = None
         """The first outcome that the application got while that message was handled."""
+
+    def watch(self, system: str) -> None:
+        """Count what the peers of this system do from now on, by its name."""
+        self.breaches, self.drops = Occurrences(system), Occurrences(system)
+
+    def fail(self, error: Exception) -> None:
+        """End the work of the host because of an error that nobody foresaw."""
+        self.agenda.stop()
+        self._failed(error)
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         sender = channel.peer
@@ -120,7 +134,7 @@ class Host(SessionHost):
         delay = None if later is None else self.network.delay(sender, peer, self._random)
         if leaves is None or later is None or delay is None:
             return
-        if len(self.agenda) >= _WAITING_LIMIT:
+        if self._waiting >= _WAITING_LIMIT:
             self.dropped["delay line full"] += 1
             return
         parcel = self._parcel
@@ -153,13 +167,13 @@ class Host(SessionHost):
                 else:
                     self._open(envelope)
         except Exception as error:
-            self.agenda.stop()
-            self._failed(error)
+            self.fail(error)
 
     def give_up(self, passages: Sequence[Passage]) -> None:
         """Report passages to a host that is not reached; senders learn it after the network's time-out."""
         for passage in passages:
             if passage.parcel is not None:
+                self.given_up += 1
                 self._report_unreachable(passage)
 
     def _leave(self, channel: Channel, peer: int, message: Message, at: float) -> float | None:
@@ -215,6 +229,7 @@ class Host(SessionHost):
 
     def _take(self, passage: Passage, due: float) -> None:
         """Put a message into the delay line."""
+        self._waiting += 1
         if self.host_of[passage.receiver] == self.index:
             self.agenda.add(due, self._arrive, passage)
         elif self._in_kernel:
@@ -224,6 +239,7 @@ class Host(SessionHost):
             self.agenda.add(due - self._head_start, self._depart, passage)
 
     def _depart(self, passage: Passage) -> None:
+        self._waiting -= 1
         self.sent_to_other_hosts += 1
         if passage.parcel is not None:
             passage.parcel.payload()  # a message that cannot be encoded is its protocol's error, and stops it
@@ -231,6 +247,7 @@ class Host(SessionHost):
             self.wire.offer(self.host_of[passage.receiver], passage)
 
     def _arrive(self, passage: Passage) -> None:
+        self._waiting -= 1
         parcel = passage.parcel
         if parcel is None:
             self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)

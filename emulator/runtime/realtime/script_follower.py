@@ -94,10 +94,12 @@ class ScriptFollower(World):
             self._news.clear()
             left, self._left = self._left, []
             asking, self._asking = self._asking, []
-            joining = list(self._joining)
-            contacts, answers = await self._track(left, joining, [peer for peer, _ in asking])
-            for peer, peers in zip(joining, contacts, strict=True):
-                if (step := self._joining.pop(peer, None)) is not None:
+            joining = dict(self._joining)
+            contacts, answers = await self._track(left, list(joining), [peer for peer, _ in asking])
+            for (peer, step), peers in zip(joining.items(), contacts, strict=True):
+                # A peer that left meanwhile, and perhaps is to join again, is told of in the next request.
+                if self._joining.get(peer) is step:
+                    del self._joining[peer]
                     self._join(step, peers)
             for (_, callback), peers in zip(asking, answers, strict=True):
                 callback(peers)

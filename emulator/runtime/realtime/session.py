@@ -11,6 +11,7 @@ from random import Random
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
+from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
@@ -26,6 +27,10 @@ class SessionHost(ABC):
     clock: TrialClock
     agenda: Agenda
     recorder: Recorder
+    breaches: Occurrences
+    """What breaks the contract."""
+    drops: Occurrences
+    """The messages that components drop."""
     context: TraceContext | None
     """The operation that is being handled."""
     recovery: TraceContext | None
@@ -64,6 +69,8 @@ class Session(PlannedLife):
         self.planned = session if planned is None else planned
         self.checked = host.checked
         self.shared = host.shared
+        self.breaches = host.breaches
+        self.drops = host.drops
         self.started_ns = host.clock.now_ns()
         self._host = host
 

@@ -15,6 +15,7 @@ import grpc
 import grpc.aio
 
 from emulator.runtime.realtime.host import GATHERING, Host, Wire
+from emulator.runtime.realtime.ledger import Ledger
 from emulator.runtime.realtime.passage import Passage
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.proof import digest, prove
@@ -28,6 +29,10 @@ _BACK_OFF = (0.1, 5.0)
 """The wall seconds before the first and between the last attempts to reach a host again."""
 _CONNECT_LIMIT = 20.0
 """The wall seconds after which an attempt fails at a host that does not even refuse."""
+_SETTLING = 0.25
+"""The wall seconds after which a host tells the other one what it has taken from a stream."""
+_KEEPALIVE = (10_000, 10_000)
+"""The ms after which a silent connection is asked whether it lives, and those that an answer may take."""
 _IDLE = 30.0
 """A stream is closed after this many wall seconds without traffic either way; an open one takes 150 KiB."""
 
@@ -44,6 +49,11 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.so_reuseport", 0),
     ("grpc.initial_reconnect_backoff_ms", 250),
     ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.keepalive_time_ms", _KEEPALIVE[0]),
+    ("grpc.keepalive_timeout_ms", _KEEPALIVE[1]),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.min_ping_interval_without_data_ms", _KEEPALIVE[0] // 2),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", _KEEPALIVE[0] // 2),
 ]
 """The options of every server and channel between hosts and coordinator."""
 
@@ -81,6 +91,8 @@ class _Link:
         self._attempt: asyncio.Timeout | None = None
         self._back_off = _BACK_OFF[0]
         self._task: asyncio.Task[None] | None = None
+        self._ledgers: dict[Stream, Ledger] = {}
+        """What was written to the streams that are open."""
 
     def offer(self, passage: Passage) -> None:
         if not self._up:
@@ -89,9 +101,16 @@ class _Link:
             self._host.dropped["link full"] += 1
         else:
             self._queue.append(passage)
-            self._wanted.set()
-            if self._task is None:
-                self._task = asyncio.get_running_loop().create_task(self._run())
+            self._work()
+
+    def hear(self, stream: Stream, batch: wire_pb2.Batch) -> None:
+        """Take note of a batch that came over a stream, and have the other host told of it soon."""
+        ledger = self._ledger(stream)
+        ledger.settle(batch.taken)
+        if batch.envelopes:
+            if not ledger.owes:
+                asyncio.get_running_loop().call_later(_SETTLING, self._acknowledge, stream)
+            ledger.taken += len(batch.envelopes)
 
     def accept(self, stream: Stream) -> None:
         """Use the stream that the other host has opened.
@@ -103,27 +122,60 @@ class _Link:
         if self._attempt is not None and not self._attempt.expired():
             self._attempt.reschedule(asyncio.get_running_loop().time())
 
-    async def release(self, stream: Stream) -> None:
-        """Let go of the stream that the other host closes; a batch that is being written is still written."""
+    async def release(self, stream: Stream, broken: bool = False) -> None:
+        """Let go of the stream that the other host closes; a batch that is being written is still written.
+
+        If the stream has `broken`, what may not have arrived is given up.
+        """
         if self._accepted is stream:
             self._accepted = None
         async with self._answering:
-            pass
+            self._settle(stream, broken)
 
     def stop(self) -> asyncio.Task[None] | None:
         """Stop sending and forget the envelopes that wait. Returns the task to wait for, if any."""
+        self._ledgers.clear()
         if self._task is not None:
             self._task.cancel()
         return self._task
 
     def retire(self) -> None:
         """Forget the envelopes that wait: the host has another address now, and they would not arrive."""
+        left = [passage for ledger in self._ledgers.values() for passage in ledger.unsettled()]
         self.stop()
-        self._host.give_up(self._queue)
+        self._host.give_up([*left, *self._queue])
+
+    def _work(self) -> None:
+        """Have a task send what there is to send."""
+        self._wanted.set()
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._notice)
+
+    def _notice(self, task: asyncio.Task[None]) -> None:
+        """Tell the host if the task has ended by an error, also that of a link that is not used any more."""
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._host.fail(error)
+
+    def _ledger(self, stream: Stream) -> Ledger:
+        return self._ledgers.setdefault(stream, Ledger())
+
+    def _acknowledge(self, stream: Stream) -> None:
+        if (ledger := self._ledgers.get(stream)) is not None and ledger.owes:
+            self._work()
+
+    def _owes(self, stream: Stream | None) -> bool:
+        return stream is not None and (found := self._ledgers.get(stream)) is not None and found.owes
+
+    def _settle(self, stream: Stream, broken: bool) -> None:
+        """Forget a stream that has ended; what may have been lost with it is given up."""
+        ledger = self._ledgers.pop(stream, None)
+        if ledger is not None and broken:
+            self._host.give_up(ledger.unsettled())
 
     async def _run(self) -> None:
         """Send until there is nothing to send."""
-        while self._queue:
+        while self._queue or self._owes(self._accepted):
             if self._accepted is not None:
                 await self._answer()
             else:
@@ -134,10 +186,11 @@ class _Link:
         """Send what waits over the other host's stream."""
         await asyncio.sleep(GATHERING)
         async with self._answering:
-            while self._queue and (stream := self._accepted) is not None:
+            while (stream := self._accepted) is not None and (self._queue or self._owes(stream)):
                 try:
                     await self._write(stream)
                 except _BROKEN:
+                    self._settle(stream, broken=True)
                     if self._accepted is stream:
                         self._accepted = None
 
@@ -186,18 +239,38 @@ class _Link:
     async def _send_all(self, call: Any) -> None:
         """Send what waits until neither host has sent anything for `_IDLE` seconds."""
         reading = asyncio.create_task(self._read(call))
+        reading.add_done_callback(lambda _: self._wanted.set())
+        broken = True
         try:
             while await self._is_used():
+                if reading.done():  # the other host has ended the stream
+                    reading.result()
+                    break
                 await asyncio.sleep(GATHERING)
-                while self._queue:
+                while self._queue or self._owes(call):
                     await self._write(call)
                 self._wanted.clear()
+                if self._owes(self._accepted):  # both hosts have opened a stream
+                    await self._answer_alone()
             await call.done_writing()
             async with asyncio.timeout(_CONNECT_LIMIT):
                 await reading
+            broken = False
         finally:
             reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            (ended,) = await asyncio.gather(reading, return_exceptions=True)
+            self._settle(call, broken)
+            if isinstance(ended, Exception) and not isinstance(ended, _BROKEN):
+                self._host.fail(ended)
+
+    async def _answer_alone(self) -> None:
+        """Tell the other host what came over its stream, while messages go over that of this host."""
+        async with self._answering:
+            if (stream := self._accepted) is not None:
+                try:
+                    await self._write(stream, most=0)
+                except _BROKEN:
+                    self._settle(stream, broken=True)
 
     async def _is_used(self) -> bool:
         """Wait for something to send. Returns False if neither host had anything for `_IDLE` seconds."""
@@ -216,15 +289,20 @@ class _Link:
         """Handle what the other host answers over a stream of this host."""
         async for batch in call:
             self._heard = True
+            self.hear(call, batch)
             self._host.receive(batch)
 
-    async def _write(self, stream: Stream) -> None:
-        """Send what waits, or a part of it."""
-        passages = self._queue[:_BATCH_LIMIT]
-        batch = wire_pb2.Batch(host=self._host.index)
+    async def _write(self, stream: Stream, most: int = _BATCH_LIMIT) -> None:
+        """Send what waits, or a part of it, and how much has come over the stream."""
+        passages = self._queue[:most]
+        ledger = self._ledger(stream)
+        taken = ledger.taken
+        batch = wire_pb2.Batch(host=self._host.index, taken=taken)
         for passage in passages:
             passage.add_to(batch)
         await stream.write(batch)
+        ledger.told = taken
+        ledger.write(passages)
         del self._queue[: len(passages)]
 
 
@@ -301,13 +379,17 @@ class LinksService(wire_pb2_grpc.LinksServicer):
     async def Exchange(self, request_iterator: AsyncIterator[wire_pb2.Batch], context: Any) -> None:
         """Handle what another host sends, and send what this host has for it over the same stream."""
         link: _Link | None = None
+        broken = True
         try:
             async for batch in request_iterator:
                 if (links := self.links) is None:
                     continue
                 if link is None:
                     link = links.accept(batch.host, context)
+                if link is not None:
+                    link.hear(context, batch)
                 links.receive(batch)
+            broken = False
         finally:
             if link is not None:
-                await link.release(context)
+                await link.release(context, broken)

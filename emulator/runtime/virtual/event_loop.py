@@ -23,6 +23,8 @@ from emulator.faults.network_faults import TOLD
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
+from emulator.runtime.breaches import Occurrences
+from emulator.runtime.deliveries import DeliveryJudge
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import network_faults, script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
@@ -118,12 +120,15 @@ class VirtualWorld(LifeHost):
         self._faults = network_faults(spec, plan)
         self.recorder = recorder
         self.shared: dict[object, object] = {}
+        self.breaches = Occurrences(spec.system.name)
+        self.drops = Occurrences(spec.system.name)
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
+        self.deliveries = DeliveryJudge(spec.system.name, plan, script, network)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
@@ -238,6 +243,7 @@ class VirtualWorld(LifeHost):
             )
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
+        self.deliveries.judge(life, outcome, self.time, self.context)
         self.delivered += not isinstance(outcome, Installation)
         if self._handling and self._marked is None:
             self._marked = outcome
@@ -384,6 +390,8 @@ class VirtualWorld(LifeHost):
     def _act(self, step: Step) -> None:
         action, peer = step.action, step.peer
         if isinstance(action, Operation):
+            if self._lives[peer] is not None:
+                self.deliveries.begin(peer, action, self.time)
             self.asked += self._actor.ask(peer, action)
         elif isinstance(action, (TakeUp, GiveUp)):
             self._actor.change(peer, action)

@@ -12,6 +12,7 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
+from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.script_actor import PlannedLife, World
 from emulator.telemetry.context import TraceContext
@@ -66,6 +67,10 @@ class LifeHost(World):
     shared: dict[object, object]
     """The objects that all peers share, by the function that made them."""
     recorder: Recorder
+    breaches: Occurrences
+    """What breaks the contract."""
+    drops: Occurrences
+    """The messages that components drop."""
 
     @abstractmethod
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
@@ -102,6 +107,8 @@ class VirtualLife(PlannedLife):
         self.world = world
         self.checked = world.checked
         self.shared = world.shared
+        self.breaches = world.breaches
+        self.drops = world.drops
 
     def now(self) -> float:
         return self.world.time

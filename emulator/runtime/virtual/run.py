@@ -9,7 +9,7 @@ from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.network.build import build_network
-from emulator.runtime.breaches import checks_asked_for, contract_check
+from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual.checked_world import CheckedWorld
 from emulator.runtime.virtual.event_loop import VirtualWorld
@@ -38,7 +38,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     )
     gc_was_enabled = gc.isenabled()
     try:
-        checked = spec.runtime.check or checks_asked_for()
+        checked = is_checked(spec) or checks_asked_for()
         kind = CheckedWorld if checked else VirtualWorld
         world = kind(spec, plan, network, recorder)
         phases = spec.phases
@@ -62,7 +62,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         recorder.close()
         if gc_was_enabled:
             gc.enable()
-    broken = world.breaches.told() if isinstance(world, CheckedWorld) else {}
+    broken = world.breaches.told()
     operations = operations_of(plan, spec.workload.kind)
     fidelity = Fidelity(
         runtime="virtual",
@@ -78,11 +78,13 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
                 "operations",
                 ["their peers were not up"],
             ),
-            *([contract_check(broken)] if spec.runtime.check or broken else []),
+            *world.deliveries.checks(spec.fidelity),
+            *([contract_check(broken)] if is_checked(spec) or broken else []),
         ],
         hosts=[HostReport("virtual", spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
+        dropped=world.drops.told(),
     )
     fidelity.write(directory.fidelity)
     return fidelity

@@ -104,6 +104,7 @@ class Forwarding:
         self._state.hear(sender)
         message = routed.message
         if message is None or routed.origin is None:
+            self._environment.drop(Routed, "it lacks a part")
             return _TAKEN
         # Two peers that are both joining would otherwise wait for each other.
         refused = not self._state.ready and isinstance(message, JoinRequest)
@@ -119,7 +120,9 @@ class Forwarding:
         hop = self._state.next_hop(routed.key, avoided)
         if hop is None:
             self._arrive(routed, message, routed.hops)
-        elif routed.hops < _MOST_HOPS and self._forward(routed.key, message, hop.peer, origin, routed.hops):
+        elif routed.hops >= _MOST_HOPS:
+            self._environment.drop(Routed, "it went too many hops")
+        elif self._forward(routed.key, message, hop.peer, origin, routed.hops):
             self._send(_Passage(_with_hops(routed, routed.hops + 1), message, hop.peer, avoided))
 
     def _arrive(self, routed: Routed, message: Message, hops: int) -> None:

@@ -1,0 +1,137 @@
+"""Deliveries that cannot be, in real time: the plan and the telemetry of all hosts show them together.
+
+The virtual clock judges each delivery when it is made (`emulator.runtime.deliveries`). A host does not know
+what others published. Clocks of hosts differ, so nothing is told of what is early by less than the limit of
+delays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analysis.contract.trials import TrialRecord
+from analysis.tables.deliveries import events, published
+from analysis.tables.telemetry import read_plan
+from emulator.experiment.run.fidelity import Check, allowed
+from emulator.runtime.deliveries import IMPOSSIBLE, REPEATED
+
+Tables = Mapping[str, DataFrame]
+
+
+def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) -> dict[str, list[Check]]:
+    """Return the checks of the deliveries of each trial that ran in real time."""
+    late = [record for record in records if record.fidelity.get("runtime") not in (None, "virtual")]
+    if not late:
+        return {}
+    names = [record.name for record in late]
+    made = tables["hops"].where(F.col("delivered") & F.col("trial").isin(names))
+    whole = {row.trial: row["count"] for row in made.groupBy("trial").count().collect()}
+    tolerance = max(record.spec.fidelity.delay_error_p99 for record in late)
+    wrong = _told(_events(tables, made, tolerance).unionByName(_lookups(spark, late, made)))
+    again = _told(_again(tables, made))
+    found = {}
+    for record in late:
+        limits, name = record.spec.fidelity, record.name
+        system = record.spec.system.name
+        found[name] = [
+            allowed(
+                check,
+                sum(row["count"] for row in rows if row.trial == name),
+                key,
+                amount,
+                whole.get(name, 0),
+                "deliveries",
+                [_said(system, row) for row in rows if row.trial == name],
+            )
+            for check, key, amount, rows in (
+                (IMPOSSIBLE, "impossible_deliveries", limits.impossible_deliveries, wrong),
+                (REPEATED, "repeated_deliveries", limits.repeated_deliveries, again),
+            )
+        ]
+    return found
+
+
+def _events(tables: Tables, made: DataFrame, tolerance: float) -> DataFrame:
+    """Return the deliveries of events that cannot be: trial, what, number, peer, at_s."""
+    of_trace = published(tables).select("trial", "trace", F.col("event").alias("own"))
+    subscriptions = tables["subscriptions"]
+    asked = subscriptions.where("topic is not null").groupBy("trial", "topic", "peer")
+    asks = subscriptions.select("trial", "peer").distinct().withColumn("asks", F.lit(True))
+    return (
+        made.where("event is not null")
+        .select("trial", "trace", "event", "peer", "hops", "depth", F.col("handled_s").alias("at_s"))
+        .join(F.broadcast(of_trace), ["trial", "trace"], "left")
+        .join(F.broadcast(events(tables)), ["trial", "event"], "left")
+        .join(asked.agg(F.min("start_s").alias("asked_s")), ["trial", "topic", "peer"], "left")
+        .join(F.broadcast(asks), ["trial", "peer"], "left")
+        .withColumn(
+            "what",
+            F.when(F.col("published_s").isNull(), "an event that nobody has published")
+            .when(F.col("at_s") < F.col("published_s") - tolerance, "an event that nobody has published")
+            .when(
+                F.coalesce(F.col("asked_s") > F.col("at_s") + tolerance, F.col("topic").isNotNull())
+                | F.col("asks").isNull(),
+                "an event that the peer has not asked for",
+            )
+            .when(F.col("hops") < 1, "an event without a hop from its publisher")
+            .when(
+                (F.col("own") == F.col("event")) & (F.col("depth") > 0) & (F.col("hops") > F.col("depth")),
+                "an event with more hops than messages can have made",
+            ),
+        )
+        .where("what is not null")
+        .select("trial", "what", F.col("event").alias("number"), "peer", "at_s")
+    )
+
+
+def _lookups(spark: SparkSession, records: Sequence[TrialRecord], made: DataFrame) -> DataFrame:
+    """Return the deliveries of lookups that the plan does not have, in the same columns."""
+    planned = read_plan(spark, list(records), "lookups").select("trial", "lookup")
+    return (
+        made.where("lookup is not null")
+        .join(F.broadcast(planned), ["trial", "lookup"], "left_anti")
+        .select(
+            "trial",
+            F.lit("a lookup that nobody has begun").alias("what"),
+            F.col("lookup").alias("number"),
+            "peer",
+            F.col("handled_s").alias("at_s"),
+        )
+    )
+
+
+def _again(tables: Tables, made: DataFrame) -> DataFrame:
+    """Return the deliveries of an event to a peer beyond one for each time that the peer came up."""
+    starts = tables["sessions"].where("start_s is not null").groupBy("trial", "peer")
+    counts = (
+        made.where("event is not null")
+        .groupBy("trial", "event", "peer")
+        .agg(F.count("*").alias("times"), F.max("handled_s").alias("at_s"))
+    )
+    return (
+        counts.where("times > 1")
+        .join(starts.agg(F.count("*").alias("starts")), ["trial", "peer"], "left")
+        .withColumn("more", F.col("times") - F.greatest(F.coalesce("starts", F.lit(1)), F.lit(1)))
+        .where("more > 0")
+        .withColumn("each", F.explode(F.sequence(F.lit(1).cast("bigint"), F.col("more"))))
+        .select(
+            "trial", F.lit("an event again").alias("what"), F.col("event").alias("number"), "peer", "at_s"
+        )
+    )
+
+
+def _told(wrong: DataFrame) -> list[Any]:
+    first = F.min_by(F.struct("number", "peer", "at_s"), F.struct("at_s", "peer", "number"))
+    rows = wrong.groupBy("trial", "what").agg(F.count("*").alias("count"), first.alias("first"))
+    return sorted(rows.collect(), key=lambda row: (row.trial, row.what))
+
+
+def _said(system: str, row: Any) -> str:
+    first = row.first
+    where = f"{row.what.split()[1]} {first.number} at peer {first.peer} at {first.at_s:.3f} s"
+    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    return f"{system} delivered {row.what}, first {where}{times}"
