@@ -16,6 +16,8 @@ from analysis.claims.papers import CLAIMS
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.known_claims import KNOWN_CLAIMS
 from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.variants import variants
 from trellis.command.cli import app
 
 pytestmark = pytest.mark.timeout(60)
@@ -153,7 +155,7 @@ def test_text_that_is_no_experiment_is_refused(write: Callable[[str | bytes], Pa
         ("claims=[V1, V1]", "there already"),
         ("claims=V1", "a list"),
         ("claims=" + str(["V1"] * 101), "claims"),
-        ("system=vitis", "a mapping"),
+        ("system=[vitis]", "a mapping"),
         ("system.name=vitus", "Did you mean"),
         ("system.parameters=7", "a mapping"),
         ("system.parameters.friend=7", "not a parameter"),
@@ -388,3 +390,61 @@ def test_a_mutated_experiment_is_taken_or_refused_but_never_breaks(
         load(path)
     except ExperimentError as error:
         assert error.problems
+
+
+def accepted(write: Callable[[str | bytes], Path], *options: str) -> ExperimentSpec:
+    return load(write(GOOD), options)
+
+
+def test_a_word_alone_is_the_short_form_of_a_kind(write: Callable[[str | bytes], Path]) -> None:
+    short = ("system=rvr", "network.latency=king", "churn.model=static", "runtime=virtual")
+    long = ("system={name: rvr}", "network.latency={kind: king}", "churn.model={kind: static}")
+    assert accepted(write, *short) == accepted(write, *long)
+    assert accepted(write, "vary={network.latency: [king, constant]}").vary["network.latency"][0] == "king"
+    varied = accepted(write, "system=vitis", "system.parameters.friends=4", "vary={network.latency: [king]}")
+    assert varied.system.parameters["friends"] == 4
+    assert {variant.spec.network.latency.kind for variant in variants(varied)} == {"king"}  # type: ignore[attr-defined]
+    text = refused(["validate", str(write(GOOD)), "--set", "churn.model=poisson"])
+    assert "churn.model.mean_session: is missing" in text
+    assert 'is "virtul". Did you mean "virtual"?' in refused(
+        ["validate", str(write(GOOD)), "--set", "runtime=virtul"]
+    )
+
+
+def test_a_share_may_be_written_in_percent_and_a_percentage_is_explained(
+    write: Callable[[str | bytes], Path],
+) -> None:
+    given = (
+        'network.loss="1 %"',
+        "churn.crash={at: 50 s, share: 10 %}",
+        "workload.roles.relay=5 %",
+        "vary={}",
+    )
+    spec = accepted(write, *given)
+    crash = spec.churn.crash
+    assert (spec.network.loss, crash and crash.share, spec.workload.roles.relay) == (0.01, 0.1, 0.05)
+    text = refused(["validate", str(write(GOOD)), "--set", "churn.crash={at: 50 s, share: 10}"])
+    assert 'has to be at most 1.0. Write 0.1, or "10 %"' in text
+    text = refused(["validate", str(write(GOOD)), "--set", 'churn.graceful="200 %"'])
+    assert 'is "200 %", but has to be at most 1' in text
+    assert 'a share is a number such as 0.01, or "1 %"' in refused(
+        ["validate", str(write(GOOD)), "--set", "churn.graceful=5 percent"]
+    )
+
+
+@pytest.mark.parametrize("option", ["seeds=[1, 2]", "seed=[1, 2]"])
+def test_several_seeds_are_explained(write: Callable[[str | bytes], Path], option: str) -> None:
+    assert 'their number as "repeat: 2"' in refused(["validate", str(write(GOOD)), "--set", option])
+
+
+def test_no_problem_waits_until_another_one_is_mended(write: Callable[[str | bytes], Path]) -> None:
+    wrong = {
+        "system=vitiss": 'Did you mean "vitis"',
+        "workload.subscriptions={kind: high, topics: 10, buckets: 3, per_peer: 10}": "do not divide",
+        "network.jitter=3": "a duration needs a number and a unit",
+        "churn.crash={at: 900 s, share: 0.1}": "the trial ends at 80 s",
+        "telemetry.metrics_interval=0 s": "has to be at least",
+    }
+    text = refused(["validate", str(write(GOOD)), *(word for option in wrong for word in ("--set", option))])
+    assert [told for told in wrong.values() if told not in text] == []
+    assert "5 problems" in text

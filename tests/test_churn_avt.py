@@ -39,7 +39,6 @@ def test_reads_a_line_for_each_node(tmp_path: Path) -> None:
         ("a\t1\t-5 3\n", 1, "does not end after it starts"),
         ("a\t2\t1 5 4 9\n", 1, "overlaps or precedes the one that ends at 5"),
         ("a\t2\t6 9 1 5\n", 1, "overlaps or precedes"),
-        ("a\t2\t1 5 5 9\n", 1, "overlaps or precedes"),
         ("a\t1\t1 2\na\t1\t3 4\n", 2, "node a is already in line 1"),
         ("", 0, "has no session"),
     ],
@@ -51,6 +50,22 @@ def test_an_error_names_file_and_line(tmp_path: Path, text: str, line: int, prob
     assert caught.value.line == line
     assert problem in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+def test_sessions_that_touch_are_one_and_it_is_told(tmp_path: Path) -> None:
+    file = trace_file(tmp_path, "a\t3\t1 5 5 9 9 12\nb\t2\t3 4 6 7\nc\t0\n")
+    trace = load_avt(file)
+    assert (trace.start.tolist(), trace.end.tolist(), trace.node.tolist()) == (
+        [1, 3, 6],
+        [12, 4, 7],
+        [0, 1, 1],
+    )
+    said = trace.facts(file).said
+    assert said[0].startswith("trace.avt: 3 nodes, 3 sessions from 1 s to 12 s")
+    assert said[1:] == (
+        "1 node has no session",
+        "2 sessions that begin when the one before ends are one with it",
+    )
 
 
 def test_replay_moves_and_compresses_time(tmp_path: Path) -> None:

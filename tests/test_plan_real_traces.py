@@ -48,7 +48,7 @@ def test_skype_trace_has_its_facts() -> None:
 
 
 def test_twitter_graph_has_its_facts_and_a_sample_keeps_its_density() -> None:
-    graph = load_followers(DATA / "twitter-ego.edges", followed_first=True)
+    graph = load_followers(DATA / "twitter-ego.edges", first="followed")
     assert np.bincount(graph.followed).max() == 3469
     assert (graph.nodes, len(graph.follower)) == (13_688, 68_328)
     assert (graph.duplicates, graph.self_loops) == (0, 0)

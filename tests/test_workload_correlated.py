@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from emulator.files.trace_error import TraceError
 from emulator.workload.correlated import EditorFile, Editors, HierarchicalTopics, MultiModal, Spatial
 from emulator.workload.rates import draw_rates
+from emulator.workload.social import Followers, _draw_distinct
 from emulator.workload.source import TopicSource
 from emulator.workload.spec import PowerLaw
 from emulator.workload.subscriptions import Subscriptions
@@ -118,7 +119,7 @@ def test_some_articles_bring_their_editors_alone(tmp_path: Path) -> None:
         draw(EditorFile(kind="editors-file", file=file, articles=10), 3)
 
 
-@pytest.mark.parametrize("line", ["70;9", "70,", "70,9,8", "a,b"])
+@pytest.mark.parametrize("line", ["70 9", "70,", "70,9,8", "a,b"])
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(TraceError, match="page,editor") as caught:
         draw(EditorFile(kind="editors-file", file=edits(tmp_path, "70,9", line)), 1)
@@ -131,3 +132,53 @@ def test_rates_by_popularity_give_the_most_popular_topic_the_first_rank() -> Non
     drawn = draw_rates(rates, 3, 100, 10.0, random, np.array([5, 9, 7]))
     assert drawn[1] > drawn[2] > drawn[0]
     assert drawn[1] / drawn[2] == pytest.approx(2**0.75)
+
+
+def test_topics_that_there_cannot_be_are_refused_and_never_sought_for_ever() -> None:
+    source = HierarchicalTopics(kind="hierarchical-topics", height=3, per_peer=3)
+    ((key, text),) = source.misfits(400)
+    assert key == "initial"
+    assert "1,200 subscriptions are asked for, but these peers have at most 8 each, 960 together" in text
+    with pytest.raises(ValueError, match="1,200 subscriptions, of 960 that there can be"):
+        draw(source, 400)
+    assert source.model_copy(update={"initial": 0.5}).misfits(400) == []
+    assert HierarchicalTopics(kind="hierarchical-topics", height=3, per_peer=9).problems()[0][0] == "per_peer"
+    assert len(draw(source.model_copy(update={"per_peer": 8.0, "initial": 1.0}), 50).peer) == 400
+
+
+@pytest.mark.parametrize(
+    ("source", "mend"),
+    [
+        (HierarchicalTopics(kind="hierarchical-topics", height=8, per_peer=8, homophily=20), "homophily"),
+        (
+            HierarchicalTopics(kind="hierarchical-topics", height=4, per_peer=3, initial=1, alpha=1.05),
+            "alpha",
+        ),
+        (MultiModal(kind="multi-modal", topics=100, categories=10, alpha=5, per_peer=10), "alpha"),
+    ],
+)
+def test_topics_that_are_too_improbable_are_given_up_with_the_key_to_change(
+    source: TopicSource, mend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulator.workload.multi_modal._MOST_SWEEPS", 2000)
+    with pytest.raises(ValueError, match=rf"too improbable to be found: .*workload.subscriptions.{mend}"):
+        draw(source, 100)
+
+
+def test_spatial_peers_want_no_more_topics_than_there_are() -> None:
+    assert Spatial(kind="spatial", per_peer=16).misfits(10)[0][0] == "per_peer"
+    assert Spatial(kind="spatial", per_peer=16).misfits(16) == []
+
+
+def test_the_least_popular_are_followed_though_draws_would_not_find_them() -> None:
+    source = Followers(kind="followers", smallest=9, largest=9, exponent=0)
+    assert sorted(np.bincount(draw(source, 11).peer)) == [9] * 11
+    weights = np.cumsum([10**15, *[1] * 9])
+    found = _draw_distinct(0, 8, weights, np.random.default_rng(1))
+    assert len(set(found.tolist())) == 8
+    assert 0 not in found
+
+
+def test_an_article_of_all_editors_gets_them_all() -> None:
+    drawn = draw(Editors(kind="editors", articles=40, mean=5.3, most=10), 10)
+    assert popularity(drawn).max() == 10

@@ -15,7 +15,11 @@ from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
+from emulator.experiment.plan.check_plans import lines_of
+from emulator.experiment.plan.input_facts import read_inputs
 from emulator.experiment.run.directory import RunDirectory, write_whole
+from emulator.files.damage import DamagedFile
+from emulator.files.input_facts import Facts
 
 _ORDER = (
     *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
@@ -103,6 +107,7 @@ def _page(run: RunDirectory) -> str:
         summary=results.summary,
         title=results.summary.get("title") or results.summary.get("experiment") or run.path.name,
         verdict=verdict(results.summary),
+        inputs=input_lines(run),
         facts=facts(results.experiment, results.summary, shown.setting),
         time_scale=time_scale(results.experiment),
         command=command_line(results.summary.get("command", "")),
@@ -120,6 +125,17 @@ def _page(run: RunDirectory) -> str:
         claims=results.claims,
         sections=shown.sections,
     )
+
+
+def input_lines(run: RunDirectory) -> tuple[list[str], list[str]]:
+    """Return what is told of the inputs of the trials, and the warnings."""
+    found: dict[str, Mapping[str, Facts]] = {}
+    for trial in run.trials():
+        try:
+            found[trial.name] = read_inputs(trial.plan)
+        except DamagedFile as error:
+            found[trial.name] = {"plan": Facts((), (str(error),))}
+    return lines_of(found)
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[bool, list[str]]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from emulator.files.input_facts import Facts
+
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
     from numpy.typing import NDArray
@@ -53,6 +55,11 @@ class ChurnModel(BaseModel):
         Raises TraceError for a file that cannot be read.
         """
         return []
+
+    def facts(self, peers: int, trial_end: float) -> Facts:
+        """Return what is told of the files that the parameters name. Raises TraceError as
+        `problems_of_files` does."""
+        return Facts()
 
 
 def too_many_sessions(key: str, expected: float) -> Problems:

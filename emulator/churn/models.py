@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from emulator.churn.model import ChurnModel, Problems, too_many_sessions
+from emulator.files.input_facts import Facts
 from emulator.files.quantities import Duration
 
 if TYPE_CHECKING:
@@ -75,6 +76,15 @@ class TraceFile(ChurnModel):
         from emulator.churn.avt import load_avt
 
         return self._misfits(load_avt(self.file), peers, trial_end)
+
+    def facts(self, peers: int, trial_end: float) -> Facts:
+        """Return what the trace has, and which part of it the trial replays."""
+        from emulator.churn.avt import hours, load_avt
+
+        trace = load_avt(self.file)
+        replayed = f"from {hours(self.start)} to {hours(self.start + trial_end * self.compress)} of it"
+        taken = f"{peers:,} of its nodes, at random, {replayed}, {self.compress:g} times as fast"
+        return trace.facts(self.file) + Facts((taken,))
 
     def _misfits(self, trace: AvailabilityTrace, peers: int, trial_end: float) -> Problems:
         problems = []

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from emulator.churn.model import ChurnModel
 from emulator.churn.models import Pareto, Poisson, Skype, Static, TraceFile
 from emulator.contract.package_models import kinds_of_packages
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
 
 
 class _Model(BaseModel):
@@ -38,14 +38,14 @@ class Crash(_Model):
     """A share of the peers that are up crashes at one moment, and stays away."""
 
     at: Duration = Field(gt=0, description="trial time")
-    share: float = Field(gt=0, le=1)
+    share: Share = Field(gt=0, le=1)
 
 
 class ChurnSpec(_Model):
     """The churn of an experiment: when its peers are up."""
 
     model: Model = Field(default_factory=Static)
-    graceful: float = Field(
+    graceful: Share = Field(
         0.0, ge=0, le=1, description="share of leaves that are announced; the rest are crashes"
     )
     flash_crowd: FlashCrowd | None = None

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 from pydantic import BaseModel
 
 from emulator.contract.protocol import Application
+from emulator.files.input_facts import Facts
 
 Problems = list[tuple[str, str]]
 """A dotted key below `workload:`, and what is wrong with it."""
@@ -225,6 +226,9 @@ class Drawing(Trial, Protocol):
     def somebody_up(self, at: float, random: Any, what: str) -> int:
         """Return a random peer that is up at this time. Raises ValueError, naming `what`, if no
         peer is up."""
+
+    def tell(self, facts: Facts) -> None:
+        """Tell what was found in a file of the workload, and what was left out, filled in or merged."""
 
 
 class WorkloadKind:

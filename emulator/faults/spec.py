@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
 
 
 class _Model(BaseModel):
@@ -72,7 +72,7 @@ class _Window(_Timed):
 class _Some(_Model):
     """Some of the peers, drawn from the seed. Either `share` or `number` says how many they are."""
 
-    share: float | None = Field(None, gt=0, le=1, description="share of the peers")
+    share: Share | None = Field(None, gt=0, le=1, description="share of the peers")
     number: int | None = Field(None, ge=1, le=200_000, description="peers")
 
     def count(self, peers: int) -> int:
@@ -117,7 +117,7 @@ class Links(_Some):
     """Worse links of some peers: it holds for each message that one of them sends or is sent."""
 
     delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
-    loss: float = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
+    loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
 
 
 class FaultSpec(_Window):

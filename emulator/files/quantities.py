@@ -20,6 +20,8 @@ _LONGEST, _SHORTEST = 36_525 * 86_400.0, 1e-6
 _LONGEST_TEXT = 100
 _FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
+
 
 def parse_duration(value: Any) -> float:
     """Return the seconds of a duration such as "250 ms".
@@ -46,6 +48,21 @@ def format_duration(seconds: float) -> str:
     return f"{number.normalize():f} {unit}"
 
 
+def parse_share(value: Any) -> Any:
+    """Return the number that a share in percent is, such as 0.01 for "1 %"; any other value as it is.
+
+    Raises ValueError for a text that is no share.
+    """
+    if not isinstance(value, str):
+        return value
+    form = _PERCENT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
+    if form is None:
+        raise ValueError('a share is a number such as 0.01, or "1 %"')
+    return float(Decimal(form[1]) / 100)
+
+
+Share = Annotated[float, BeforeValidator(parse_share)]
+"""A share of something, which may be written in percent."""
 Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
 """A duration in seconds, which is written with a unit."""
 

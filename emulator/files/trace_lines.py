@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from pathlib import Path
 
-from emulator.files.reading import open_regular
+from emulator.files.compressed import DAMAGE, open_content
 from emulator.files.trace_error import TraceError
 
 _LARGEST_FILE = 8 << 30
@@ -18,22 +19,41 @@ MOST_DIGITS = 18
 def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the stripped lines that are neither empty nor comments, with their numbers from 1 on.
 
-    Raises TraceError if this is no file, too large, or no text.
+    The file may be compressed (gz, xz, bz2, or a zip of one file) and begin with a byte order mark. Raises
+    TraceError if this is no file, too large, damaged, or no text.
     """
+    number = size = 0
     try:
-        with open_regular(file, _LARGEST_FILE) as lines:
-            number = 0
+        with open_content(file, _LARGEST_FILE) as lines:
             while line := lines.readline(_LONGEST_LINE + 1):
                 number += 1
+                size += len(line)
                 if len(line) > _LONGEST_LINE:
                     raise TraceError(file, number, f"is longer than the {_LONGEST_LINE:,} bytes of a line")
+                if size > _LARGEST_FILE:
+                    raise TraceError(file, number, f"has more than {_LARGEST_FILE:,} bytes up to here")
+                if number == 1:
+                    line = _without_mark(line, file)
                 text = line.decode().strip()
                 if text and not text.startswith("#"):
                     yield number, text
+    except DAMAGE as error:
+        what = str(error) or type(error).__name__
+        raise TraceError(
+            file, number, f"cannot be uncompressed from here on: {what}. Get it again"
+        ) from error
     except OSError as error:
-        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
+        raise TraceError(file, 0, f"cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise TraceError(file, number, "is not a text file in UTF-8") from error
+        mend = "Save it as UTF-8"
+        raise TraceError(file, number, f"is not a text file in UTF-8. {mend}") from error
+
+
+def _without_mark(line: bytes, file: Path) -> bytes:
+    """Return the first line without its byte order mark. Raises TraceError for a mark of another encoding."""
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise TraceError(file, 1, "is not a text file in UTF-8 but in UTF-16. Save it as UTF-8")
+    return line.removeprefix(codecs.BOM_UTF8)
 
 
 def whole_number(word: str) -> int:

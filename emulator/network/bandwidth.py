@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.files.quantities import Duration, Rate
+from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class LinkClass(_Rates):
     """A class of peers that have links of the same rates."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
-    share: float = Field(gt=0, le=1, description="share of the peers")
+    share: Share = Field(gt=0, le=1, description="share of the peers")
 
 
 class Bandwidth(_Rates):

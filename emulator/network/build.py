@@ -35,6 +35,8 @@ def build_network(
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
     rtt = checked_matrix(spec.latency, seed)
+    if spec.latency.zeros_are_one_place:
+        rtt[rtt == 0] = spec.same_host_rtt
     same_host_rtt = spec.latency.rtt_at_one_place(spec.same_host_rtt)
     return network_of(rtt, same_host_rtt, locations, spec, link_classes)
 

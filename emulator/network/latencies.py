@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from emulator.contract.random_streams import generator
+from emulator.files.input_facts import Facts
 from emulator.files.quantities import Duration
-from emulator.network.model import LatencyModel, Problems
+from emulator.network.model import LatencyModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,10 @@ class King(LatencyModel):
 
         return king_rtt(self.hosts, self.mean_rtt, generator(seed, "network", "king"))
 
+    def facts(self, seed: int) -> Facts:
+        """Return nothing: the parameters say all."""
+        return Facts()
+
 
 class Constant(LatencyModel):
     """The same RTT between every pair."""
@@ -54,6 +59,10 @@ class Constant(LatencyModel):
         """Return the RTT of all pairs (s)."""
         return self.rtt
 
+    def facts(self, seed: int) -> Facts:
+        """Return nothing: the parameter says all."""
+        return Facts()
+
 
 class MatrixFile(LatencyModel):
     """Measured latencies: p2psim's matrix (RTT in microseconds) or topology (one-way ms) format,
@@ -61,6 +70,24 @@ class MatrixFile(LatencyModel):
 
     kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab"]
     file: Path
+    unit: Literal["us", "ms", "s"] | None = Field(
+        None, description="of the values; left out: us in p2psim-matrix, ms in the others"
+    )
+    zeros: Literal["fill", "same_host_rtt", "refuse"] | None = Field(
+        None,
+        description="what an RTT of 0 between two hosts is: no measurement, which is filled in as gaps are "
+        "(left out: this), hosts at one place, or an error",
+    )
+    gaps: Literal["fill", "refuse"] | None = Field(
+        None,
+        description="pairs without a measurement get the shortest path over one other host (left out: this), "
+        "or are an error",
+    )
+    asymmetry: Literal["refuse", "mean", "one-way"] | None = Field(
+        None,
+        description="two directions that differ are an error (left out: this), get their mean, or are "
+        "one-way delays, from the host of the line to that of the column",
+    )
 
     def host_count(self) -> int:
         """Return the number of hosts in the file. Raises TraceError for a bad file."""
@@ -74,9 +101,23 @@ class MatrixFile(LatencyModel):
 
         return load_rtt(self).rtt
 
-    def problems_of_files(self) -> Problems:
-        """Return no problems. Raises TraceError for a bad file."""
+    def facts(self, seed: int) -> Facts:
+        """Return what the file has, and what was filled in, averaged and left out. Raises TraceError."""
         from emulator.network.matrix_files import load_rtt
 
-        load_rtt(self)
-        return []
+        return load_rtt(self).facts
+
+    @property
+    def zeros_are_one_place(self) -> bool:
+        """Whether the experiment says so."""
+        return self.zeros == "same_host_rtt"
+
+    @property
+    def has_directions(self) -> bool:
+        """Whether the file has one-way delays of each direction."""
+        return self.asymmetry == "one-way"
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is not given, so that the experiments of earlier versions stay the same."""
+        return {name: value for name, value in serialize(self).items() if value is not None}

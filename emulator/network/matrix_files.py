@@ -1,7 +1,7 @@
-"""Measured latencies from files in p2psim's two formats and PlanetLab's.
+"""Measured latencies from files: p2psim's matrix (RTT in us) and topology (one-way ms), PlanetLab's (RTT).
 
-All matrices are symmetric. A pair without a measurement (0 off the diagonal, or not above 0 in a topology
-file) gets the shortest path over one other host; the result says how many pairs were filled.
+`matrix_text` and `topology_text` read what a file says; here it becomes a matrix of RTTs without gaps.
+Whatever is filled in, averaged or left out is counted and told.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.files.input_facts import Facts, counted, told
 from emulator.files.trace_error import TraceError
-from emulator.files.trace_lines import numbered_lines, shown, whole_number
+from emulator.network.matrix_text import ASYMMETRY_ADVICE, Table, count_rows, read_table
+from emulator.network.statistics import describe_rtt, milliseconds
+from emulator.network.topology_text import count_nodes, read_topology
 
-_MOST_HOSTS = 20_000
 _ASYMMETRY = 1e-3
 _LONGEST_RTT = 3600.0
+_IN_A_SECOND = {"us": 1e6, "ms": 1e3, "s": 1.0}
+DEFAULT_UNITS = {"p2psim-matrix": "us", "p2psim-topology": "ms", "planetlab": "ms"}
+"""The unit of each format, unless the experiment says another."""
 
 
 class MatrixSource(Interface):
-    """A file with latencies, and its format."""
+    """A file with latencies, its format, and what is made of its odd values.
+
+    What is None has the default of `emulator.network.latencies.MatrixFile`."""
 
     @property
     def kind(self) -> str:
@@ -34,155 +41,179 @@ class MatrixSource(Interface):
         """The file's name."""
         ...
 
+    @property
+    def unit(self) -> str | None:
+        """The unit of the values: "us", "ms" or "s"."""
+        ...
+
+    @property
+    def zeros(self) -> str | None:
+        """What a 0 between two hosts is: "fill", "same_host_rtt" or "refuse"."""
+        ...
+
+    @property
+    def gaps(self) -> str | None:
+        """What is made of a pair without a measurement: "fill" or "refuse"."""
+        ...
+
+    @property
+    def asymmetry(self) -> str | None:
+        """What is made of two directions that differ: "refuse", "mean" or "one-way"."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRtt:
-    """A measured matrix. `rtt` is in seconds, hosts x hosts, symmetric with a diagonal of 0."""
+    """A measured matrix.
+
+    `rtt` is in seconds, hosts x hosts, with a diagonal of 0, and symmetric unless the file has one-way
+    delays: then it has twice the delay from the row's host to the column's.
+    """
 
     rtt: NDArray[np.float32]
     filled_pairs: int
     """The number of pairs without a measurement, which got the shortest two-hop path."""
+    facts: Facts
+    """What was read, filled in, averaged and left out."""
 
 
 def load_rtt(source: MatrixSource) -> MeasuredRtt:
-    """Read the file. Raises TraceError if it is missing, ragged, not numeric, negative or asymmetric."""
-    match source.kind:
-        case "p2psim-matrix":
-            rtt = _read_matrix(source.file, _LONGEST_RTT * 1e6) / 1e6
-        case "planetlab":
-            rtt = _read_matrix(source.file, _LONGEST_RTT * 1e3) / 1e3
-        case _:
-            rtt = _read_topology(source.file) * 2 / 1e3
-    filled = _fill_missing(rtt, source.file)
-    return MeasuredRtt(rtt.astype(np.float32), filled)
+    """Read the file. Raises TraceError if it is missing, ragged, not numeric or negative, and for zeros, gaps
+    and asymmetry that the experiment refuses."""
+    unit = source.unit or DEFAULT_UNITS[source.kind]
+    topology, scale = source.kind == "p2psim-topology", _IN_A_SECOND[unit]
+    longest = _LONGEST_RTT * scale
+    if topology:
+        allowed = source.asymmetry not in (None, "refuse")
+        table = read_topology(source.file, unit, longest / 2, allowed)
+    else:
+        table = read_table(source.file, longest)
+    values, notes = table.values, _Notes(source, table, unit)
+    _take_zeros(values, notes)
+    rtt = _both_directions(values, notes)
+    rtt = (rtt * 2 if topology or source.asymmetry == "one-way" else rtt) / scale
+    filled = _fill_gaps(rtt, notes)
+    what = "one-way delays" if topology or source.asymmetry == "one-way" else "RTTs"
+    default = "" if source.unit else f", as {source.kind} has them unless `unit` says otherwise"
+    head = Facts((f"{source.file.name} ({source.kind}): {what} in {unit}{default}",))
+    return MeasuredRtt(rtt.astype(np.float32), filled, head + describe_rtt(rtt) + notes.facts())
 
 
 def count_hosts(source: MatrixSource) -> int:
-    """Count the hosts in the file, without the numbers. Raises TraceError if there are fewer than 2."""
+    """Count the hosts in the file. Raises TraceError for a bad file, or one of fewer than 2."""
     if source.kind == "p2psim-topology":
-        return _enough(sum(line.startswith("node") for _, line in numbered_lines(source.file)), source.file)
-    return _enough(sum(1 for _ in numbered_lines(source.file)), source.file)
+        return count_nodes(source.file)
+    return count_rows(source.file)
 
 
-def _enough(hosts: int, file: Path) -> int:
-    if not 2 <= hosts <= _MOST_HOSTS:
-        raise TraceError(file, 0, f"a latency file needs 2 to {_MOST_HOSTS} hosts, this one has {hosts}")
-    return hosts
+class _Notes:
+    """What is told of a file, and the errors that name its lines."""
+
+    def __init__(self, source: MatrixSource, table: Table, unit: str) -> None:
+        self.source = source
+        self.table = table
+        self.unit = unit
+        self._said = list(table.said)
+        self._warnings = list(table.warnings)
+
+    def say(self, number: int, one: str, many: str, warn: bool = False) -> None:
+        """Tell of so many pairs, if there are any: `one` or `many` is what follows the number."""
+        if number:
+            sentence = f"{number:,} {one if number == 1 else many}"
+            (self._warnings if warn else self._said).append(sentence)
+
+    def error(self, i: int, text: str) -> TraceError:
+        """Return the error of a row."""
+        lines = self.table.lines
+        return TraceError(self.source.file, lines[i] if lines else 0, text)
+
+    def facts(self) -> Facts:
+        return Facts(told(self._said), told(self._warnings))
 
 
-def _read_matrix(file: Path, longest: float) -> NDArray[np.float64]:
-    """Read a file that has a line of RTTs for each host, in the file's unit.
-
-    `longest` is an hour in that unit.
-    """
-    rows: list[NDArray[np.float64]] = []
-    numbers: list[int] = []
-    for line, text in numbered_lines(file):
-        row = _numbers(text.split(), file, line)
-        if rows and len(row) != len(rows[0]):
-            raise TraceError(file, line, f"{len(row)} values, but the first line has {len(rows[0])}")
-        if len(row) > _MOST_HOSTS:
-            raise TraceError(file, line, f"{len(row)} values, more than the {_MOST_HOSTS} that are allowed")
-        if (row > longest).any():
-            column = int(np.argmax(row > longest))
-            text = f"column {column + 1} is {row[column]:g}, more than the {longest:g} of an hour"
-            raise TraceError(file, line, text)
-        if (row < 0).any():
-            raise TraceError(file, line, f"a negative RTT in column {int(np.argmax(row < 0)) + 1}")
-        rows.append(row)
-        numbers.append(line)
-    hosts = _enough(len(rows), file)
-    if len(rows[0]) != hosts:
-        raise TraceError(file, numbers[-1], f"{hosts} lines of {len(rows[0])} values; the two must be equal")
-    rtt = np.array(rows)
-    np.fill_diagonal(rtt, 0.0)
-    rtt = np.where(rtt == 0, rtt.T, rtt)
-    off = np.abs(rtt - rtt.T) > _ASYMMETRY * np.maximum(rtt, rtt.T)
-    if off.any():
-        i, j = (int(k) for k in np.argwhere(np.tril(off))[0])
-        raise TraceError(
-            file, numbers[i], f"asymmetric: column {j + 1} is {rtt[i, j]:g}, its mirror image {rtt[j, i]:g}"
-        )
-    return (rtt + rtt.T) / 2
-
-
-def _numbers(words: list[str], file: Path, line: int) -> NDArray[np.float64]:
-    try:
-        row = np.array(words, dtype=np.float64)
-        if np.isfinite(row).all():
-            return row
-    except ValueError:
-        pass
-    for column, word in enumerate(words, 1):
-        try:
-            finite = np.isfinite(float(word))
-        except ValueError:
-            finite = False
-        if not finite:
-            raise TraceError(file, line, f"column {column} is {shown(word)}, which is not a number")
-    raise TraceError(file, line, "not a line of numbers")
-
-
-def _read_topology(file: Path) -> NDArray[np.float64]:
-    """Read `node N` lines, then `i,j latency` lines: one-way milliseconds, hosts counted from 1."""
-    known: dict[int, int] = {}
-    pairs: list[tuple[int, int, float]] = []
-    seen: dict[tuple[int, int], float] = {}
-    for line, text in numbered_lines(file):
-        words = text.split()
-        if words[0] == "node":
-            try:
-                number = whole_number(words[1])
-            except (IndexError, ValueError) as error:
-                raise TraceError(file, line, "a node line is `node NUMBER`") from error
-            if number in known:
-                raise TraceError(file, line, f"node {number} is named twice")
-            known[number] = len(known)
-        elif "," in words[0]:
-            pairs.append(_topology_pair(words, known, seen, file, line))
-        elif pairs:
-            raise TraceError(file, line, "expected `i,j latency`")
-    rtt = np.zeros((_enough(len(known), file),) * 2)
-    for i, j, latency in pairs:
-        rtt[i, j] = rtt[j, i] = max(latency, 0.0)
-    return rtt
-
-
-def _topology_pair(
-    words: list[str], known: dict[int, int], seen: dict[tuple[int, int], float], file: Path, line: int
-) -> tuple[int, int, float]:
-    try:
-        first, second = words[0].split(",")
-        i, j, latency = known[whole_number(first)], known[whole_number(second)], float(words[1])
-    except KeyError as error:
-        raise TraceError(file, line, f"no `node {error.args[0]}` line before this pair") from error
-    except (ValueError, IndexError) as error:
-        raise TraceError(file, line, "expected `i,j latency` with a number of ms") from error
-    if not np.isfinite(latency):
-        raise TraceError(file, line, f"latency {shown(words[1])} is not a finite number")
-    if latency > _LONGEST_RTT * 1e3 / 2:
-        raise TraceError(file, line, f"latency {latency:g} ms is more than half an hour")
-    if i == j:
-        raise TraceError(file, line, f"a pair of host {first} with itself")
-    pair = (min(i, j), max(i, j))
-    if seen.setdefault(pair, latency) != latency:
-        raise TraceError(file, line, f"asymmetric: {first},{second} is {latency:g}, earlier {seen[pair]:g}")
-    return i, j, latency
-
-
-def _fill_missing(rtt: NDArray[np.float64], file: Path) -> int:
-    """Replace zeros off the diagonal in place by the best two-hop path over measured pairs."""
-    missing = rtt == 0
-    np.fill_diagonal(missing, False)
-    measured = np.where(rtt == 0, np.inf, rtt)
-    pairs = np.argwhere(np.triu(missing))
-    for i, j in pairs:
-        detour = float(np.min(measured[i] + measured[j]))
-        if not np.isfinite(detour):
-            raise TraceError(
-                file,
-                0,
-                f"no RTT between hosts {i + 1} and {j + 1}, and no host has one to both: remove one of them",
+def _take_zeros(values: NDArray[np.float64], notes: _Notes) -> None:
+    """Make of zeros between two hosts what the experiment says: in place, a measurement, or none."""
+    own = values.diagonal()
+    notes.say(
+        int(np.count_nonzero(own[~np.isnan(own)])),
+        "value on the diagonal is not used: peers at one host are `same_host_rtt` apart",
+        "values on the diagonal are not used: peers at one host are `same_host_rtt` apart",
+    )
+    np.fill_diagonal(values, 0.0)
+    zero = values == 0
+    np.fill_diagonal(zero, False)
+    if not zero.any():
+        return
+    pairs = int(np.count_nonzero(np.triu(zero & zero.T)))
+    match notes.source.zeros:
+        case "refuse":
+            i, j = (int(k) for k in np.argwhere(zero)[0])
+            mend = "Write `zeros: fill` if it is no measurement, or `zeros: same_host_rtt` if one place"
+            raise notes.error(i, f"an RTT of 0 between hosts {i + 1} and {j + 1}. {mend}")
+        case "same_host_rtt":
+            notes.say(
+                pairs,
+                "pair with an RTT of 0 is at one place: its RTT is `same_host_rtt`",
+                "pairs with an RTT of 0 are at one place: their RTT is `same_host_rtt`",
             )
-        rtt[i, j] = rtt[j, i] = detour
-    return len(pairs)
+        case _:
+            values[zero] = np.nan
+            mend = "if they are at one place, write `zeros: same_host_rtt`"
+            notes.say(
+                pairs,
+                f"pair has an RTT of 0, which counts as no measurement: {mend}",
+                f"pairs have an RTT of 0, which counts as no measurement: {mend}",
+                warn=True,
+            )
+
+
+def _both_directions(values: NDArray[np.float64], notes: _Notes) -> NDArray[np.float64]:
+    """Return the values with what is known of one direction for both, and their mean where they differ."""
+    one_sided = np.isnan(values) & ~np.isnan(values.T)
+    notes.say(
+        int(np.count_nonzero(one_sided)),
+        "pair was measured in one direction alone, which holds for both",
+        "pairs were measured in one direction alone, which holds for both",
+    )
+    values = np.where(np.isnan(values), values.T, values)
+    if notes.source.asymmetry == "one-way":
+        return values
+    apart = np.abs(values - values.T)
+    off = np.triu(apart > _ASYMMETRY * np.maximum(values, values.T))
+    if off.any() and notes.source.asymmetry != "mean":
+        i, j = (int(k) for k in np.argwhere(off.T)[0])
+        text = f"asymmetric: column {j + 1} is {values[i, j]:g}, its mirror image {values[j, i]:g}"
+        raise notes.error(i, f"{text}. {ASYMMETRY_ADVICE}")
+    differ = int(np.count_nonzero(np.triu(apart > 0)))
+    most = np.nanmax(apart, initial=0.0)
+    notes.say(
+        differ,
+        f"pair differs by direction, by {most:g} {notes.unit}: the mean of both counts",
+        f"pairs differ by direction, by {most:g} {notes.unit} at most: the mean of both counts",
+    )
+    return (values + values.T) / 2
+
+
+def _fill_gaps(rtt: NDArray[np.float64], notes: _Notes) -> int:
+    """Replace the pairs without a measurement by the best two-hop path over measured ones, in place."""
+    missing = np.isnan(rtt)
+    pairs = np.argwhere(np.triu(missing))
+    measured = np.where(missing, np.inf, rtt)
+    np.fill_diagonal(measured, np.inf)
+    filled = []
+    for i, j in pairs:
+        here = f"no RTT between hosts {i + 1} and {j + 1}"
+        if notes.source.gaps == "refuse":
+            raise notes.error(i, f"{here}, and {len(pairs):,} such pairs. Write `gaps: fill` to fill them in")
+        there, back = (float(np.min(measured[a] + measured[:, b])) for a, b in ((i, j), (j, i)))
+        if not np.isfinite(there) or not np.isfinite(back):
+            text = f"{here}, and no host has one to both: remove one of them"
+            raise TraceError(notes.source.file, 0, text)
+        rtt[i, j], rtt[j, i] = there, back
+        filled.append(there)
+    if filled:
+        lengths = f"{milliseconds(min(filled))} to {milliseconds(max(filled))}"
+        of = f"of {counted(len(rtt) * (len(rtt) - 1) // 2, 'pair')}"
+        what = f"{of} without a measurement got the shortest path over one other host, {lengths}"
+        notes.say(len(filled), what, what)
+    return len(filled)

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from emulator.files.input_facts import Facts
+
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
     from numpy.typing import NDArray
 
+_MOST_DESCRIBED = 2000
+"""The most hosts of a matrix that is made to be described."""
 Problems = list[tuple[str, str]]
 """The problems of a model's parameters: the key below the model's own, and what is wrong with it."""
 
@@ -53,6 +57,27 @@ class LatencyModel(BaseModel):
         Raises TraceError for a file that cannot be read.
         """
         return []
+
+    def facts(self, seed: int) -> Facts:
+        """Return what is told of the latencies: by default their statistics, unless there are many hosts.
+
+        Raises TraceError for a bad file.
+        """
+        from emulator.network.statistics import describe_rtt
+
+        if self.host_count() > _MOST_DESCRIBED:
+            return Facts()
+        return describe_rtt(self.matrix(seed))
+
+    @property
+    def zeros_are_one_place(self) -> bool:
+        """Whether hosts with an RTT of 0 are at one place, so that their RTT is what the experiment says."""
+        return False
+
+    @property
+    def has_directions(self) -> bool:
+        """Whether the matrix has twice the one-way delay of each direction, and need not be symmetric."""
+        return False
 
 
 class Jitter(ABC):

@@ -13,6 +13,7 @@ def rtt_between(spec: NetworkSpec, locations: NDArray[np.int32], seed: int) -> N
     """Return the RTTs (s) between peers at these rows of the matrix, in their order."""
     network = build_network(spec, locations.tolist(), seed)
     one_way = np.array([network.rows[place] for place in range(len(network.rows))], np.float64)
-    rtt: NDArray[np.float64] = 2 * one_way[np.ix_(locations, locations)]
+    one_way = one_way[np.ix_(locations, locations)]
+    rtt: NDArray[np.float64] = one_way + one_way.T
     np.fill_diagonal(rtt, 0.0)
     return rtt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from emulator.contract.package_models import kinds_of_packages
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
 from emulator.network.bandwidth import Bandwidth
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel
@@ -49,7 +49,7 @@ else:
     AnyJitter = _with_models(
         Annotated[Duration, Field(ge=0, le=3600)], kinds_of_packages("jitter", JitterModel, ())
     )
-    AnyLoss = _with_models(Annotated[float, Field(ge=0, lt=1)], kinds_of_packages("loss", LossModel, ()))
+    AnyLoss = _with_models(Annotated[Share, Field(ge=0, lt=1)], kinds_of_packages("loss", LossModel, ()))
 
 
 class NetworkSpec(_Model):

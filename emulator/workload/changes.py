@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from emulator.workload.subscriptions import Subscriptions
 
+_TRIES = 100_000
+"""The most draws of a topic that the peer never held; then it gets the first one."""
+
 
 def replace_topics(
     held: Subscriptions,
@@ -42,8 +45,14 @@ def replace_topics(
             if used[number] >= bucket:
                 continue
             new = topics[row]
-            while new in taken:
+            for _ in range(_TRIES):
+                if new not in taken:
+                    break
                 new = number * bucket + random.randrange(bucket)
+            else:
+                new = next(
+                    topic for topic in range(number * bucket, (number + 1) * bucket) if topic not in taken
+                )
             taken.add(new)
             used[number] += 1
             at = random.uniform(*window)

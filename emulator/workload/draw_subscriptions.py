@@ -25,7 +25,12 @@ def draw_subscriptions(
     drawn = source.draw(peers, trial_end, random)
     order = np.lexsort((drawn.start, drawn.topic, drawn.peer))
     held = Subscriptions(
-        drawn.topics, drawn.peer[order], drawn.topic[order], drawn.start[order], drawn.end[order]
+        drawn.topics,
+        drawn.peer[order],
+        drawn.topic[order],
+        drawn.start[order],
+        drawn.end[order],
+        drawn.facts,
     )
     these = f"subscriptions of kind {getattr(source, 'kind', '?')}"
     for what, numbers, limit in (("peer", held.peer, peers), ("topic", held.topic, held.topics)):

@@ -2,48 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.files.input_facts import Facts, counted, told
 from emulator.files.trace_error import TraceError
+from emulator.files.trace_lines import numbered_lines, shown, whole_number
 
+_TRIES = 100_000
+"""The most draws of an editor who does not have the article; then the first such editor gets it."""
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 """The editor and the article of each subscription."""
 
 
-def load_editors(file: Path) -> Pairs:
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """The pairs of a file, and what is told of it."""
+
+    pairs: Pairs
+    facts: Facts
+
+
+def load_editors(file: Path) -> Edits:
     """Return editors and articles, each numbered in the order of its first line `page,editor` in the file.
 
-    The first line is a heading. A pair that is there twice counts once. Raises TraceError for a missing or
-    empty file or a line that is not two whole numbers.
+    A first line that is not two numbers is a heading. A pair that is there twice counts once. Raises
+    TraceError for a missing or empty file or a line that is not two whole numbers.
     """
     editors: dict[int, int] = {}
     articles: dict[int, int] = {}
     pairs: dict[tuple[int, int], None] = {}
-    try:
-        with file.open(encoding="utf-8") as lines:
-            next(lines, None)
-            for line, text in enumerate(lines, 2):
-                words = text.strip().split(",")
-                if words == [""]:
-                    continue
-                try:
-                    page, editor = map(int, words)
-                except ValueError as error:
-                    told = f"{text.strip()!r} is not two whole numbers, `page,editor`"
-                    raise TraceError(file, line, told) from error
-                pair = editors.setdefault(editor, len(editors)), articles.setdefault(page, len(articles))
-                pairs[pair] = None
-    except OSError as error:
-        raise TraceError(file, 0, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(file, 0, "is not a text file") from error
+    heading, lines = "", 0
+    for line, text in numbered_lines(file):
+        words = [word.strip().strip('"') for word in text.split(";" if ";" in text else ",")]
+        try:
+            page, editor = map(whole_number, words)
+        except ValueError as error:
+            if not (lines or heading) and len(words) == 2 and not any(_is_number(word) for word in words):
+                heading = text
+                continue
+            told_of = f"{shown(text)} is not two whole numbers, `page,editor`"
+            raise TraceError(file, line, told_of) from error
+        lines += 1
+        pair = editors.setdefault(editor, len(editors)), articles.setdefault(page, len(articles))
+        pairs[pair] = None
     if not pairs:
         raise TraceError(file, 0, "has no pair of page and editor")
     table = np.array(list(pairs), dtype=np.int32)
-    return table[:, 0], table[:, 1]
+    said = told(
+        (
+            f"{file.name}: {counted(len(editors), 'editor')} of {counted(len(articles), 'article')}, "
+            f"{counted(len(pairs), 'pair')}",
+            f"the heading {shown(heading)} is left out" if heading else None,
+            f"{counted(lines - len(pairs), 'line')} that repeat a pair count once"
+            if lines > len(pairs)
+            else None,
+        )
+    )
+    return Edits((table[:, 0], table[:, 1]), Facts(said))
+
+
+def _is_number(word: str) -> bool:
+    return bool(word) and not set(word) - set("0123456789+-.eE")
 
 
 def sample_articles(held: Pairs, articles: int, random: np.random.Generator) -> Pairs:
@@ -79,8 +102,12 @@ def draw_editors(editors: int, articles: int, mean: float, most: int, random: np
     first = random.permutation(editors).tolist()
     for article in slots.tolist():
         pair = (first.pop() if first else int(random.integers(editors)), article)
-        while pair in taken:
+        for _ in range(_TRIES):
+            if pair not in taken:
+                break
             pair = (int(random.integers(editors)), article)
+        else:
+            pair = (next(editor for editor in range(editors) if (editor, article) not in taken), article)
         taken.add(pair)
     table = np.array(sorted(taken), dtype=np.int32)
     return table[:, 0], table[:, 1]

@@ -65,7 +65,10 @@ def draw_publications(
             subscribers = audience.subscribers(drawn, time, up)
         candidates = subscribers if by_subscriber else np.flatnonzero(up & publishes)
         if not len(candidates):
-            raise ValueError(f"an event at {time:.3f} s of trial time: nobody that may publish is up then")
+            raise ValueError(
+                f"workload.publications: an event at {time:.3f} s of trial time: nobody that may publish is "
+                "up then. Let more peers be up by churn.model, or publish by workload.roles"
+            )
         topic[event] = drawn
         publisher[event] = candidates[random.integers(len(candidates))]
     return Publications(at, publisher, topic)
@@ -78,8 +81,10 @@ def _draw_followed(
     again."""
     if not len(followed):
         raise ValueError(
-            f"an event at {time:.3f} s of trial time has no possible audience: "
-            "no peer that is up then subscribes to anything"
+            f"workload.publications: an event at {time:.3f} s of trial time has no possible audience: "
+            "no peer that is up then subscribes to anything. Let more peers be up by churn.model, phases.join"
+            " and settle, or subscribe by workload.subscriptions and roles, or write publisher: any if "
+            "subscribers may not publish"
         )
     share = rates[followed]
     return int(random.choice(followed, p=share / share.sum()))

@@ -8,6 +8,8 @@ table."""
 MOST_SUBSCRIPTIONS = 20_000_000
 MOST_VALUES = 20_000_000
 """The most attributes of all events together."""
+MOST_CELLS = 4_000_000_000
+"""The most pairs of a peer and a topic, for kinds that keep a table of them: bytes."""
 
 
 def more(what: str, number: float, most: int, mend: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from emulator.files.quantities import Share
 from emulator.workload.source import Problems, TopicSource
 
 if TYPE_CHECKING:
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emulator.workload.subscriptions import Subscriptions
+
+
+_ROUNDS = 1000
+"""The most rounds of draws for the peers that one follows; then those that are left are drawn directly."""
+_LARGEST = 10_000_000
 
 
 class Groups(TopicSource):
@@ -30,11 +36,11 @@ class Groups(TopicSource):
         le=10_000,
         description="groups that a peer is in, on average: says how many groups there are",
     )
-    size: float | None = Field(
+    size: Share | None = Field(
         None, gt=0, description="members of every group: a share of all peers if it is below 1, else how many"
     )
-    smallest: int = Field(2, ge=1)
-    largest: int = Field(1055, ge=1)
+    smallest: int = Field(2, ge=1, le=_LARGEST)
+    largest: int = Field(1055, ge=1, le=_LARGEST)
     exponent: float = Field(1.53, ge=0, le=10, description="of the power law of sizes")
 
     @field_validator("size")
@@ -92,8 +98,10 @@ class Followers(TopicSource):
 
     kind: Literal["followers"]
     exponent: float = Field(1.65, ge=0, le=10, description="of both power laws")
-    smallest: int = Field(1, ge=1, description="peers that one follows, at least")
-    largest: int = Field(ge=1, description="peers that one follows, at most; popularity spans as much")
+    smallest: int = Field(1, ge=1, le=_LARGEST, description="peers that one follows, at least")
+    largest: int = Field(
+        ge=1, le=_LARGEST, description="peers that one follows, at most; popularity spans as much"
+    )
 
     def problems(self) -> Problems:
         """Return bounds that are in the wrong order."""
@@ -148,9 +156,17 @@ def _draw_distinct(
     if count >= len(cumulative) - 1:
         return np.delete(np.arange(len(cumulative)), peer)
     found: dict[int, None] = {}
-    while len(found) < count:
+    for _ in range(_ROUNDS):
+        if len(found) == count:
+            break
         draws = random.random(2 * (count - len(found))) * cumulative[-1]
         for number in np.searchsorted(cumulative, draws, side="right").tolist():
             if number != peer and len(found) < count:
                 found[number] = None
+    if len(found) < count:
+        # The rest are so unpopular that they are never found: these draws are of what is left alone.
+        weights = np.diff(cumulative, prepend=0).astype(np.float64)
+        weights[[peer, *found]] = 0.0
+        rest = random.choice(len(weights), size=count - len(found), replace=False, p=weights / weights.sum())
+        found |= dict.fromkeys(rest.tolist())
     return np.fromiter(found, dtype=np.int64, count=count)

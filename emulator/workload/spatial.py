@@ -20,7 +20,7 @@ def draw_spatial(
     pairs = min(round((per_peer - 1) * peers / 2), peers * (peers - 1) // 2)
     reach = min(2.0, 2.0 * np.sqrt(per_peer / (np.pi * peers)))
     near = _within(place, reach)
-    while len(near[2]) < pairs:
+    while len(near[2]) < pairs:  # at a reach of 2, all are near
         reach *= 2
         near = _within(place, reach)
     kept = np.argsort(near[2], kind="stable")[:pairs]

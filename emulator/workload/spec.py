@@ -19,9 +19,10 @@ from pydantic import (
 from emulator.contract.packages import BadPackage
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import WorkloadKind
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
 from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
+from emulator.workload.edge_files import First
 from emulator.workload.social import Followers, Groups
 from emulator.workload.source import ContentSource, Problems, TopicSource, sources_of_packages
 
@@ -93,7 +94,9 @@ class EdgeList(TopicSource):
 
     kind: Literal["edges"]
     file: Path
-    first: Literal["follower", "followed"] = Field("follower", description="whom a line `a b` names first")
+    first: First = Field(
+        "follower", description="whom a line `a b` names first; both: a and b follow each other"
+    )
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
         """Return the subscriptions of the graph: peer p is a node and topic t is what peer t publishes.
@@ -104,18 +107,18 @@ class EdgeList(TopicSource):
         from emulator.workload.followers import load_followers, sample
         from emulator.workload.subscriptions import held_throughout
 
-        graph = load_followers(self.file, followed_first=self.first == "followed")
+        graph = load_followers(self.file, first=self.first)
         if graph.nodes < peers:
             text = f"has {graph.nodes} nodes, but the trial needs {peers}: lower `peers`"
             raise TraceError(self.file, 0, text)
         part = sample(graph, peers, random)
-        return held_throughout(peers, part.follower, part.followed, trial_end)
+        return held_throughout(peers, part.follower, part.followed, trial_end, part.facts)
 
     def problems_of_files(self, peers: int) -> Problems:
         """Return a problem if the graph has fewer nodes than there are peers."""
         from emulator.workload.followers import load_followers
 
-        nodes = load_followers(self.file).nodes
+        nodes = load_followers(self.file, first=self.first).nodes
         text = f"has {nodes} nodes, but there are {peers} peers. Lower peers"
         return [("file", text)] if nodes < peers else []
 
@@ -142,7 +145,7 @@ class Lookups(_Model):
 class Resubscribe(_Model):
     """Peers that change interests while they are up."""
 
-    share: float = Field(
+    share: Share = Field(
         0.0, ge=0, le=1, description="share of each peer's topics replaced in the measure phase"
     )
 
@@ -186,9 +189,9 @@ class Roles(_Model):
     All other peers do both; their role is `peer`, or `server` if peers have clients.
     """
 
-    publisher: float = Field(0.0, ge=0, le=200_000, description="publish and do not subscribe")
-    subscriber: float = Field(0.0, ge=0, le=200_000, description="subscribe and do not publish")
-    relay: float = Field(0.0, ge=0, le=200_000, description="do neither")
+    publisher: Share = Field(0.0, ge=0, le=200_000, description="publish and do not subscribe")
+    subscriber: Share = Field(0.0, ge=0, le=200_000, description="subscribe and do not publish")
+    relay: Share = Field(0.0, ge=0, le=200_000, description="do neither")
 
     @field_validator("*")
     @classmethod

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.churn.sessions import Sessions
+from emulator.files.input_facts import NOTHING, Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,23 @@ class Subscriptions:
     topic: NDArray[np.int32]
     start: NDArray[np.float64]
     end: NDArray[np.float64]
+    facts: Facts = NOTHING
+    """What is told of a file that they were read from."""
 
 
 def held_throughout(
-    topics: int, peer: NDArray[np.int32], topic: NDArray[np.int32], trial_end: float
+    topics: int,
+    peer: NDArray[np.int32],
+    topic: NDArray[np.int32],
+    trial_end: float,
+    facts: Facts = NOTHING,
 ) -> Subscriptions:
     """Return subscriptions that are kept from the first join to the trial's end."""
     order = np.lexsort((topic, peer))
     start, end = np.zeros(len(peer)), np.full(len(peer), trial_end)
-    return Subscriptions(topics, peer[order].astype(np.int32), topic[order].astype(np.int32), start, end)
+    return Subscriptions(
+        topics, peer[order].astype(np.int32), topic[order].astype(np.int32), start, end, facts
+    )
 
 
 def each_holds(topics: int, held: NDArray[np.int32], trial_end: float) -> Subscriptions:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from emulator.contract.workload import Drawing, Trial
+from emulator.files.input_facts import Facts
 from emulator.workload.draw_subscriptions import change_subscriptions, draw_subscriptions
 from emulator.workload.participants import Participants
 from emulator.workload.publications import draw_publications, publication_columns
@@ -27,11 +28,14 @@ def draw_topics(
     phases, who = trial.phases, trial.participants
     measure = phases.measure_start, phases.measure_end
     held = draw_subscriptions(source, who.number, phases.end, trial.random("subscriptions"))
+    trial.tell(held.facts)
     if within := _subscribed_within(trial, source):
         beginnings = trial.random("beginnings")
         held = begun_after_joins(held, phases.join, within, who.sessions, beginnings)
     share = trial.workload.changes.share
     changed = change_subscriptions(held, source, share, measure, trial.stream("changes"))
+    if share:
+        trial.tell(_changes(held, changed, share))
     subscriptions = _of_subscribers(changed, who)
     rates = draw_rates(
         publications.rates,
@@ -65,6 +69,16 @@ def draw_topics(
         },
         "publications": publication_columns(publications, who, drawn.at, drawn.publisher, topic=drawn.topic),
     }
+
+
+def _changes(held: Subscriptions, changed: Subscriptions, share: float) -> Facts:
+    """Return a warning if fewer topics were changed than asked for, because their buckets have no others."""
+    asked, done = share * len(held.peer), len(changed.peer) - len(held.peer)
+    by_lot = 2 * asked**0.5  # a share that is no whole number of topics is rounded by lot
+    if done >= asked - max(by_lot, 0.02 * asked):
+        return Facts()
+    text = f"about {asked:,.0f} topics were to be changed, but {done:,} were: buckets have no others"
+    return Facts((), (text,))
 
 
 def _subscribed_within(trial: Trial, source: TopicSource) -> float:

@@ -71,6 +71,17 @@ def test_an_invalid_run_without_recorded_reasons_still_names_the_trial(make_run:
     assert "vitis.friends=4-2: timer lateness" in " ".join(Page(write_report(run)).text[:2])
 
 
+def test_the_report_shows_what_was_made_of_inputs(make_run: MakeRun) -> None:
+    run = make_run()
+    plan = run.trial("vitis.friends=4-1").plan
+    plan.mkdir(parents=True)
+    told = {"said": ["3 hosts, 3 pairs"], "warnings": ["1 pair has an RTT of 0 <b>"]}
+    (plan / "inputs.json").write_text(json.dumps({"network.latency": told}))
+    page = write_report(run).read_text()
+    assert "<li>network.latency: 3 hosts, 3 pairs</li>" in page
+    assert "<b>Warning.</b> network.latency: 1 pair has an RTT of 0 &lt;b&gt;" in page
+
+
 def test_stretched_time_is_told_above_the_title(make_run: MakeRun) -> None:
     run = make_run()
     text = run.experiment.read_text()

@@ -25,6 +25,7 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
+from trellis.command.inputs import check_drawing, say_inputs
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
@@ -146,6 +147,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
     with endings():
         from emulator.experiment.file.package_experiments import locate
         from emulator.experiment.file.variants import trials
+        from emulator.experiment.plan.input_facts import read_inputs
         from emulator.trials.sweep import Update, about, prepare
         from emulator.trials.trial import plan_trial
 
@@ -162,6 +164,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
                 except ValueError as error:
                     raise UserError(f"{trial.name}: {error}") from None
                 step.update(Update(trial.name, "planned"))
+        say_inputs({trial.name: read_inputs(directory.trial(trial.name).plan) for trial in every})
         out.print(
             f"run it with: trellis run {shlex.quote(str(directory.path))}", markup=False, soft_wrap=True
         )
@@ -190,14 +193,16 @@ def report(target: Run) -> None:
 
 @app.command()
 def validate(target: Target, options: Options = None) -> None:
-    """Check an experiment file whole and say what it would run."""
+    """Check an experiment file whole, draw its plans, and say what it would run."""
     with endings():
         from emulator.experiment.file.load import load
         from emulator.experiment.file.package_experiments import locate
         from emulator.experiment.file.variants import count_variants, trials
 
-        spec = load(_file_of(locate(target)), options or [])
+        file = _file_of(locate(target))
+        spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
+        check_drawing(spec, file)
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
 
 

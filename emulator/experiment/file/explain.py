@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from emulator.experiment.file.document import MOST_OF_A_KIND, Key
-from emulator.experiment.file.keys import fields, kinds, models, suggestion, types_at
+from emulator.experiment.file.keys import fields, kinds, models, suggestion, takes_percent, types_at
 from emulator.files.quantities import format_duration
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -37,6 +37,10 @@ _BOUNDS = {
 
 
 _LARGEST_SHOWN = 1e15
+_PERCENTS = 100
+_SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
+_MEANT = {"seeds": _SEEDS, "trials": _SEEDS, "repeats": _SEEDS, "runs": _SEEDS}
+"""What is to be written for keys of an experiment that others would have."""
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
@@ -89,9 +93,11 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
         written = _at(values, _key(error, values))
+        if isinstance(written, str) and written.rstrip().endswith("%"):
+            return f"is {_shown(written)}, but {words} {context[name]:,}"
         if isinstance(written, str):  # the field is a duration
             return f"is {_shown(written)}, but {words} {format_duration(float(context[name]))}"
-        return f"is {given}, but {words} {context[name]:,}"
+        return f"is {given}, but {words} {context[name]:,}{_as_share(error, model, values)}"
     if what == "value_error":
         return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
     number = error["input"]
@@ -100,10 +106,23 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but has to be a whole number{advice}"
     if what == "string_pattern_mismatch":
         return f"is {given}, but has to be small letters, digits and hyphens, such as my-experiment"
+    if _key(error, values) == ("seed",) and isinstance(error["input"], list):
+        return f"is {given}, but has to be a whole number. {_SEEDS}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
         return f"is {given}, but has to be {wanted}"
     return f"is {given}: {error['msg']}"
+
+
+def _as_share(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
+    """Return what to write for a percentage where a share is needed, such as 10 for 0.1."""
+    number, key = error["input"], _key(error, values)
+    bound = error.get("ctx", {}).get("le", error.get("ctx", {}).get("lt"))
+    if bound != 1 or not isinstance(number, (int, float)) or not 1 < number <= _PERCENTS:
+        return ""
+    if not any(takes_percent(owner, str(key[-1])) for owner in models(types_at(model, key[:-1]))):
+        return ""
+    return f'. Write {number / 100:g}, or "{number:g} %"'
 
 
 def _at(values: Any, key: Key) -> Any:
@@ -116,6 +135,8 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     *above, last = key
     here = _at(values, tuple(above))
     types_, kind = types_at(model, tuple(above)), here.get("kind")
+    if not above and last in _MEANT:
+        return f"is not a known key. {_MEANT[str(last)]}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     if owners:
         return f'is not a key of kind "{kind}". It belongs to kind {" or ".join(owners)}'

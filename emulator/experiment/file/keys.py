@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from emulator.experiment.file.document import Key
+from emulator.files.quantities import parse_share
 
 Alternatives = tuple[Any, ...]
 """The types that a value may have; several where a `kind` chooses."""
@@ -68,6 +69,18 @@ def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
                 yield from files(under, value[name], (*key, name))
 
 
+def takes_percent(model: type[BaseModel], name: str) -> bool:
+    """Return whether a key of a model is a share, which may be written in percent."""
+    info = model.model_fields.get(name)
+    waiting: list[Any] = [info.annotation, *info.metadata] if info else []
+    while waiting:
+        part = waiting.pop()
+        if getattr(part, "func", None) is parse_share:
+            return True
+        waiting += [*get_args(part), *(part.__metadata__ if get_origin(part) is Annotated else ())]
+    return False
+
+
 def default_kind(info: FieldInfo) -> str | None:
     """Return the kind of the model that a field has when it is left out."""
     default = info.get_default(call_default_factory=True, validated_data={})
@@ -76,9 +89,12 @@ def default_kind(info: FieldInfo) -> str | None:
 
 
 def fill_kinds(model: type[BaseModel], values: dict[str, Any]) -> None:
-    """Write the default `kind` into mappings that have other keys but no `kind`."""
+    """Write the default `kind` into mappings that have other keys but no `kind`, and a mapping of a kind for
+    a word where only kinds can be: `latency: king` is `latency: {kind: king}`, `system: vitis` a name."""
     for name, info in model.model_fields.items():
         value = values.get(name)
+        if isinstance(value, str) and (key := _short_for(alternatives(info.annotation))):
+            value = values[name] = {key: value}
         if not isinstance(value, dict):
             continue
         types_ = alternatives(info.annotation)
@@ -86,6 +102,17 @@ def fill_kinds(model: type[BaseModel], values: dict[str, Any]) -> None:
             value["kind"] = kind
         for below in models(types_, value.get("kind")):
             fill_kinds(below, value)
+
+
+def _short_for(types_: Alternatives) -> str | None:
+    """Return the key that a word alone stands for where these types are, or None if it is no short form."""
+    found = [type_ for type_ in types_ if type_ is not type(None)]
+    if not found or len(models(types_)) < len(found):
+        return None  # a word may be a value, such as a duration
+    if all(kinds(found_model) for found_model in models(types_)):
+        return "kind"
+    required = [name for name, info in models(types_)[0].model_fields.items() if info.is_required()]
+    return "name" if len(found) == 1 and required == ["name"] else None
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.options import apply_options
 from emulator.experiment.file.size_limits import parameter_problems
+from emulator.experiment.file.sound_parts import without_parts
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
 from emulator.experiment.file.variants import (
     change,
@@ -62,6 +64,7 @@ def load(
     """
     document = read_document(path, room=1 if check_files else WRITTEN)
     problems = document.problems
+    fill_kinds(ExperimentSpec, document.values)  # so that options and `vary` find keys below a short form
     problems += apply_options(document, options)
     missing = resolve_files(document, path.parent.resolve(), check_files)
     problems += missing
@@ -80,7 +83,7 @@ def load(
     problems += [document.problem(key, text) for key, text in findings]
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
-    problems += _variant_problems(document, vary, check_files and not missing, check_systems)
+    problems += _variant_problems(document, vary, check_files, check_systems, missing)
     if problems or spec is None:
         raise ExperimentError(problems)
     # Defaults may depend on the parameters that are varied: then each variant has its own.
@@ -112,9 +115,15 @@ def _has(values: Any, key: str) -> bool:
 
 
 def _variant_problems(
-    document: Document, vary: dict[str, list[Any]], read_files: bool, check_systems: bool
+    document: Document,
+    vary: dict[str, list[Any]],
+    read_files: bool,
+    check_systems: bool,
+    missing: Sequence[Problem],
 ) -> list[Problem]:
-    """Return what is wrong with the variants, each problem once and where it was written."""
+    """Return what is wrong with the variants, each problem once and where it was written.
+
+    Of files that are `missing` it was told already."""
     contents = None
     if read_files and any(named_files(document.values)):
         from emulator.experiment.file.input_contents import Contents
@@ -138,7 +147,8 @@ def _variant_problems(
         else:
             variant = ", ".join(f"{name}={value}" for name, value in chosen_values(vary, those[0]).items())
             problems.append(document.problem(key, f"{text} (in the variant {variant})"))
-    return problems
+    told = {(problem.place, problem.key) for problem in missing}
+    return [problem for problem in problems if (problem.place, problem.key) not in told]
 
 
 def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key) -> Iterator[Key]:
@@ -189,9 +199,13 @@ def _check_variant(values: dict[str, Any], contents: Contents | None, check_syst
     if spec is not None and not check_systems and spec.system.name not in SYSTEMS:
         return findings
     findings = [*findings, *_check_system(values.get("system"))]
-    if spec is not None and not findings:
-        findings += _check_combination(spec)
-        findings += contents.problems(spec) if contents else []
+    broken = {key[0] for key, _ in findings if key}
+    if spec is None:
+        spec = without_parts(values, broken)
+    if spec is not None:
+        findings += _check_combination(spec, broken)
+        if contents:
+            findings += (finding for finding in contents.problems(spec) if finding[0][0] not in broken)
     return findings
 
 
@@ -220,14 +234,20 @@ def _check_system(system: Any) -> list[Finding]:
     ]
 
 
-def _check_combination(spec: TrialSpec) -> list[Finding]:
-    """Return the combinations that cannot be run, though each key allows its value alone."""
+def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozenset()) -> list[Finding]:
+    """Return the combinations that cannot be run, though each key allows its value alone.
+
+    `broken` are the parts of the experiment that are wrong by themselves: what depends on them is not told.
+    """
     from emulator.experiment.file.cross_checks import check_plan_inputs
 
     # Missing files were told of when their names were completed.
-    findings = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
-    findings += [*_check_hosts(spec), *_check_service(spec)]
-    return findings or _check_fit(spec)
+    findings: list[Finding] = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
+    findings += _check_hosts(spec)
+    if not broken & {"system", "workload"}:
+        findings += _check_service(spec)
+    findings = [finding for finding in findings if finding[0][0] not in broken]
+    return findings if findings or broken else _check_fit(spec)
 
 
 def _check_hosts(spec: TrialSpec) -> list[Finding]:
@@ -241,6 +261,10 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
     if runtime.hosts > spec.peers:
         text = f"is {runtime.hosts}, but there are only {spec.peers} peers. Use at most one host a peer"
         findings.append((("runtime", "hosts"), text))
+    enforce = spec.network.enforce
+    if isinstance(runtime, Kubernetes) and spec.network.latency.has_directions and enforce != "delay-line":
+        text = f'is "{enforce}", but only the delay line can delay each direction otherwise'
+        findings.append((("network", "enforce"), f"{text}: set it to delay-line, or asymmetry to mean"))
     alone = isinstance(runtime, Kubernetes) and runtime.hosts == spec.peers
     if spec.network.enforce == "netem" and not alone:
         text = (

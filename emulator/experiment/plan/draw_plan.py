@@ -14,8 +14,10 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
+from emulator.experiment.plan.input_facts import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
 from emulator.faults.draw import draw_attackers, draw_hit
+from emulator.files.input_facts import Facts
 from emulator.network.build import draw_locations
 from emulator.workload.participants import draw_participants
 
@@ -49,7 +51,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     bandwidth = spec.network.bandwidth
     classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
     link_classes = np.array(classes, np.int32)
-    return Plan(
+    of_workload: list[Facts] = []
+    plan = Plan(
         peers=_table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers)),
         sessions=_table(
             SESSIONS,
@@ -61,8 +64,10 @@ def draw_plan(spec: TrialSpec) -> Plan:
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
         faults=_faults(spec),
-        **draw_workload(spec, location, sessions, who),
+        **draw_workload(spec, location, sessions, who, of_workload.append),
     )
+    plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
+    return plan
 
 
 def _faults(spec: TrialSpec) -> pa.Table:

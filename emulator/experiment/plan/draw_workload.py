@@ -18,6 +18,7 @@ from emulator.contract.random_streams import generator, stream
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.experiment.file.spec import Phases, TrialSpec
+from emulator.files.input_facts import Facts
 from emulator.files.trace_error import TraceError
 from emulator.network.build import build_network
 from emulator.workload.participants import Participants
@@ -35,13 +36,19 @@ class TrialDrawing:
     """The trial as its kind of workload sees it."""
 
     def __init__(
-        self, spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, participants: Participants
+        self,
+        spec: TrialSpec,
+        location: NDArray[np.int32],
+        sessions: Sessions,
+        participants: Participants,
+        tell: Callable[[Facts], None],
     ) -> None:
         self.peers = spec.peers
         self.phases: Phases = spec.phases
         self.workload: WorkloadSpec = spec.workload
         self.sessions = sessions
         self.participants = participants
+        self.tell = tell
         self._spec = spec
         self._location = location
         kind = spec.workload.kind.name
@@ -71,15 +78,20 @@ class TrialDrawing:
 
 
 def draw_workload(
-    spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, participants: Participants
+    spec: TrialSpec,
+    location: NDArray[np.int32],
+    sessions: Sessions,
+    participants: Participants,
+    tell: Callable[[Facts], None],
 ) -> dict[str, pa.Table]:
-    """Return the tables of the plan that say what peers are asked for.
+    """Return the tables of the plan that say what peers are asked for; `tell` is given what is told of files.
 
     Raises ValueError for what cannot be drawn or what a package draws wrongly, TraceError for a bad file.
     """
     workload = spec.workload
     kind = workload.kind
-    parameters, trial = getattr(workload, kind.key), TrialDrawing(spec, location, sessions, participants)
+    parameters = getattr(workload, kind.key)
+    trial = TrialDrawing(spec, location, sessions, participants, tell)
     package = WORKLOADS.package_of(kind.name)
     if not package:
         drawn = kind.draw(parameters, trial)

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from emulator.contract.package_versions import package_versions
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.input_facts import write_inputs
 from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
 from emulator.files.digests import digest_of, digests_of
 from emulator.files.reading import read_regular
@@ -57,6 +58,7 @@ def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
     if packages := package_versions():
         facts["packages"] = packages
     (directory / "spec.json").write_text(json.dumps(facts, indent=2) + "\n")
+    write_inputs(plan.inputs, directory)
 
 
 def check_spec(spec: TrialSpec, directory: Path) -> None:

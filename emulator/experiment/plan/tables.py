@@ -15,6 +15,7 @@ from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.files.damage import DamagedFile
 from emulator.files.disk import naming
+from emulator.files.input_facts import Facts
 from emulator.files.reading import open_regular
 
 DIGEST = b"trellis.spec"
@@ -83,6 +84,8 @@ class Plan:
             name: table.schema.empty_table() for name, table in tables_of().items() if name not in tables
         }
         self.tables: Mapping[str, pa.Table] = tables | empty
+        self.inputs: Mapping[str, Facts] = {}
+        """What is told of the experiment's inputs, by key; a plan that was read from files has it not."""
 
     def __getattr__(self, name: str) -> pa.Table:
         """Return a table of the kind of workload. Raises AttributeError if the plan has none of that name."""

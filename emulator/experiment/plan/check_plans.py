@@ -1,0 +1,88 @@
+"""Draws every plan of an experiment, to see whether it can be drawn and what is to be told of its inputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from emulator.experiment.file.spec import ExperimentSpec, TrialSpec
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.files.input_facts import Facts
+
+LONGEST = 120.0
+"""The seconds of processor time after which no further plan is drawn."""
+_OF_THE_PLAN = {"peers", "network", "workload", "churn", "phases", "seed"}
+"""The parts of a trial's spec that its plan is drawn from: all systems are given the same plan."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What came of drawing the plans."""
+
+    plans: int = 0
+    """The number of different plans."""
+    drawn: int = 0
+    """The number of these that were drawn, or refused."""
+    refused: dict[str, list[str]] = field(default_factory=dict)
+    """The reasons for which plans cannot be drawn, each with the names of the trials."""
+    inputs: dict[str, Mapping[str, Facts]] = field(default_factory=dict)
+    """What is told of the inputs of each plan, by the name of its first trial and by key."""
+
+
+def check_plans(
+    spec: ExperimentSpec, watch: Callable[[str], None] = lambda trial: None, longest: float = LONGEST
+) -> Checked:
+    """Draw each plan once, whatever the systems that are given it; `watch` is told the name of its trial."""
+    different: dict[str, list[tuple[str, TrialSpec]]] = {}
+    for trial in trials(spec):
+        of_the_plan = trial.spec.model_dump_json(include=_OF_THE_PLAN)
+        different.setdefault(of_the_plan, []).append((trial.name, trial.spec))
+    found, begun = Checked(plans=len(different)), time.process_time()
+    for same in different.values():
+        if time.process_time() - begun > longest:
+            break
+        names = [name for name, _ in same]
+        watch(names[0])
+        found.drawn += 1
+        try:
+            found.inputs[names[0]] = draw_plan(same[0][1]).inputs
+        except ValueError as error:
+            found.refused.setdefault(" ".join(str(error).split()), []).extend(names)
+    return found
+
+
+def lines_of(inputs: Mapping[str, Mapping[str, Facts]], most: int = 30) -> tuple[list[str], list[str]]:
+    """Return what is told of the inputs of several trials, and the warnings, each once, at most so many.
+
+    What not all trials have names the first that has it.
+    """
+    return (
+        _lines(
+            inputs, [(t, k, s) for t, told in inputs.items() for k, f in told.items() for s in f.said], most
+        ),
+        _lines(
+            inputs,
+            [(t, k, s) for t, told in inputs.items() for k, f in told.items() for s in f.warnings],
+            most,
+        ),
+    )
+
+
+def _lines(
+    inputs: Mapping[str, Mapping[str, Facts]], sentences: Iterable[tuple[str, str, str]], most: int
+) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for trial, key, sentence in sentences:
+        found.setdefault(f"{key}: {sentence}", []).append(trial)
+    lines = []
+    for line, those in found.items():
+        whose = (
+            ""
+            if len(those) == len(inputs)
+            else f" (in {len(those)} of {len(inputs)} plans, such as {those[0]})"
+        )
+        lines.append(line + whose)
+    more = len(lines) - most
+    return lines[:most] + ([f"and {more:,} more"] if more > 0 else [])

@@ -1,0 +1,197 @@
+"""Reads a square table of numbers, a line for each host, in the forms in which such files come.
+
+Values stand apart by blanks, tabs, semicolons or commas; a first line and a first column may name the hosts;
+numbers may have a decimal comma; a pair without a measurement has `nan`, `*` or nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.files.input_facts import counted, told
+from emulator.files.trace_error import TraceError
+from emulator.files.trace_lines import numbered_lines, shown
+
+ASYMMETRY_ADVICE = (
+    "Write `asymmetry: mean` beside the file for the mean of both directions, or `asymmetry: one-way` if "
+    "these are one-way delays, from the first host to the second"
+)
+MOST_HOSTS = 20_000
+_MISSING = frozenset(("", "*", "-", "?", "nan", "na", "n/a", "null", "none"))
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_FEWEST_NUMBERED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A square table in the file's unit, where NaN is a pair without a measurement."""
+
+    values: NDArray[np.float64]
+    lines: list[int]
+    """The line of each row in the file."""
+    said: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def read_table(file: Path, longest: float) -> Table:
+    """Read the file; `longest` is an hour in its unit. Raises TraceError for whatever is no such table."""
+    reader = _Reader(file, longest)
+    for line, text in numbered_lines(file):
+        reader.take(line, text)
+    return reader.table()
+
+
+def count_rows(file: Path) -> int:
+    """Count the hosts of the file, without its numbers. Raises TraceError if it has too few."""
+    rows = 0
+    for _, text in numbered_lines(file):
+        if rows or not is_heading(split(text, separator_of(text))):
+            rows += 1
+    return enough(rows, file)
+
+
+def is_heading(words: list[str]) -> bool:
+    """Return whether the words of a first line are names of hosts, but for the first, which may be
+    anything."""
+    return len(words) > 1 and all(_is_name(word) for word in words[1:])
+
+
+def split(text: str, separator: str | None) -> list[str]:
+    """Return the values of a line."""
+    if separator is None:
+        return text.split()
+    words = [word.strip().strip('"') for word in text.split(separator)]
+    return words[:-1] if words[-1] == "" and len(words) > 1 else words
+
+
+def separator_of(text: str) -> str | None:
+    """Return what stands between the values of a line; None for blanks."""
+    if ";" in text:
+        return ";"
+    if "\t" in text and all(len(word.split()) <= 1 for word in text.split("\t")):
+        return "\t"
+    return "," if "," in text and " " not in text.replace(", ", ",") else None
+
+
+def enough(hosts: int, file: Path) -> int:
+    """Return the number of hosts. Raises TraceError if a latency file cannot have so many, or so few."""
+    if not 2 <= hosts <= MOST_HOSTS:
+        raise TraceError(file, 0, f"a latency file needs 2 to {MOST_HOSTS} hosts, this one has {hosts}")
+    return hosts
+
+
+class _Reader:
+    def __init__(self, file: Path, longest: float) -> None:
+        self._file = file
+        self._longest = longest
+        self._rows: list[NDArray[np.float64]] = []
+        self._lines: list[int] = []
+        self._separator: str | None = None
+        self._heading = 0
+        """The number of names in the first line, 0 if it is none."""
+        self._named_rows = self._commas = 0
+
+    def take(self, line: int, text: str) -> None:
+        first = not (self._rows or self._heading)
+        if first:
+            if text.startswith("%"):
+                mend = "Write a line of numbers for each host"
+                raise TraceError(self._file, line, f"is not a table of numbers ({shown(text)}). {mend}")
+            self._separator = separator_of(text)
+        words = split(text, self._separator)
+        if first and is_heading(words):
+            self._heading = len(words)
+            return
+        if len(words) > 1 and _is_name(words[0]) and not _is_name(words[1]):
+            self._named_rows += 1
+            words = words[1:]
+        row = self._numbers(words, line, quickly=text.isascii() and "_" not in text)
+        if self._rows and len(row) != len(self._rows[0]):
+            text = f"{len(row)} values, but the first line has {len(self._rows[0])}"
+            raise TraceError(self._file, line, text)
+        if len(row) > MOST_HOSTS:
+            text = f"{len(row)} values, more than the {MOST_HOSTS} that are allowed"
+            raise TraceError(self._file, line, text)
+        self._check_size(row, line)
+        self._rows.append(row)
+        self._lines.append(line)
+
+    def table(self) -> Table:
+        """Return the table, which has to be square."""
+        hosts, rows = enough(len(self._rows), self._file), np.array(self._rows)
+        if self._heading == hosts + 1 == rows.shape[1]:  # names that are numbers
+            rows, self._named_rows = rows[:, 1:], hosts
+        if rows.shape[1] != hosts:
+            text = f"{hosts} lines of {rows.shape[1]} values; the two must be equal"
+            mend = "Names of hosts need a letter; or begin the first line with #"
+            raise TraceError(self._file, self._lines[-1], f"{text}. {mend}")
+        if self._named_rows not in (0, hosts):
+            text = f"{self._named_rows} of {hosts} lines begin with a name. Let all of them, or none"
+            raise TraceError(self._file, self._lines[-1], text)
+        named = [*(["first line"] if self._heading else []), *(["first column"] if self._named_rows else [])]
+        said = told(
+            (
+                f"the names of hosts in the {' and the '.join(named)} are not used" if named else None,
+                f"{counted(self._commas, 'decimal comma')} were read as points" if self._commas else None,
+            )
+        )
+        return Table(rows, self._lines, said, self._numbered(rows))
+
+    def _numbered(self, rows: NDArray[np.float64]) -> tuple[str, ...]:
+        """Return a warning if the first row and column may be numbers of hosts and no measurements."""
+        counts = np.arange(1, len(rows))
+        if (
+            len(rows) <= _FEWEST_NUMBERED
+            or not (rows[0, 1:] == counts).all()
+            or not (rows[1:, 0] == counts).all()
+        ):
+            return ()
+        text = (
+            "the first line and the first column are 1, 2, 3, ...: if they are numbers of hosts, remove them"
+        )
+        return (text,)
+
+    def _numbers(self, words: list[str], line: int, quickly: bool) -> NDArray[np.float64]:
+        if quickly:
+            with contextlib.suppress(ValueError):
+                row = np.array(words, dtype=np.float64)
+                if not np.isinf(row).any():
+                    return row
+        return np.array([self._number(word, column, line) for column, word in enumerate(words, 1)])
+
+    def _number(self, word: str, column: int, line: int) -> float:
+        if word.lower() in _MISSING:
+            return np.nan
+        if _DECIMAL_COMMA.fullmatch(word) and self._separator != ",":
+            self._commas += 1
+            return float(word.replace(",", "."))
+        if _PLAIN.fullmatch(word) and np.isfinite(number := float(word)):
+            return number
+        mend = "A pair without a measurement is nan or *"
+        raise TraceError(self._file, line, f"column {column} is {shown(word)}, which is not a number. {mend}")
+
+    def _check_size(self, row: NDArray[np.float64], line: int) -> None:
+        if (row > self._longest).any():
+            column = int(np.argmax(row > self._longest))
+            text = f"column {column + 1} is {row[column]:g}, more than the {self._longest:g} of an hour"
+            raise TraceError(self._file, line, f"{text}. If the values have another unit, say so by `unit`")
+        if (row < 0).any():
+            column = int(np.argmax(row < 0)) + 1
+            mend = "A pair without a measurement is nan or *"
+            raise TraceError(self._file, line, f"a negative RTT in column {column}. {mend}")
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word names a host: it has a letter or is an address, and is no number."""
+    if word.lower() in _MISSING or word.lower().lstrip("+-") in ("inf", "infinity"):
+        return False
+    if _PLAIN.fullmatch(word) or _DECIMAL_COMMA.fullmatch(word):
+        return False
+    return any(character.isalpha() for character in word) or word.count(".") > 1 or ":" in word

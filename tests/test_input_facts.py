@@ -1,0 +1,116 @@
+"""What validate, plan and report tell of inputs, and that validate refuses whatever the plan refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.experiment.file.load import load
+from emulator.experiment.plan.check_plans import check_plans, lines_of
+from emulator.experiment.plan.input_facts import read_inputs
+from emulator.files.damage import DamagedFile
+from emulator.files.input_facts import Facts
+from trellis.command.cli import app
+
+GOOD = """\
+name: small
+system: {name: vitis}
+peers: 50
+phases: {join: 1 s, settle: 4 s, measure: 4 s, drain: 1 s}
+network: {latency: {kind: constant}}
+workload:
+  subscriptions: {kind: random, topics: 20, per_peer: 3}
+  publications: {events: 5}
+"""
+MATRIX = "network.latency={kind: planetlab, file: m.txt}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(GOOD)
+    (tmp_path / "m.txt").write_text("0 0 80\n0 0 81\n80 81 0\n")
+    return tmp_path
+
+
+def told(command: str, *options: str, status: int = 0) -> str:
+    chosen = [word for option in options for word in ("--set", option)]
+    result = CliRunner().invoke(app, [command, "small.yaml", *chosen], catch_exceptions=False)
+    assert result.exit_code == status, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def test_validate_and_plan_tell_the_same_of_a_file(here: Path) -> None:
+    for command in ("validate", "plan"):
+        text = told(command, MATRIX)
+        assert "network.latency: 3 hosts, 3 pairs: RTT 80 ms to 161 ms, mean 107 ms" in text
+        assert "1 of 3 pairs without a measurement got the shortest path" in text
+        assert "warning: network.latency: 1 pair has an RTT of 0" in text
+
+
+def test_a_plan_without_anything_to_tell_has_no_file_of_it(here: Path) -> None:
+    told("plan")
+    (plan,) = here.glob("runs/*/trials/*/plan")
+    assert not (plan / "inputs.json").exists()
+    assert read_inputs(plan) == {}
+    (plan / "inputs.json").write_text("[1]")
+    with pytest.raises(DamagedFile, match=r"inputs.json is damaged"):
+        read_inputs(plan)
+
+
+def test_a_crash_that_hits_nobody_is_warned_of(here: Path) -> None:
+    assert "nobody crashes: 0.005 of the 50 peers that are up at 5 s are rounded to none" in told(
+        "validate", "churn.crash={at: 5 s, share: 0.005}"
+    )
+    assert "churn.crash: 1 peer crashes at 5 s" in told("validate", "churn.crash={at: 5 s, share: 0.02}")
+
+
+def test_a_role_of_nobody_and_peers_without_interests_are_warned_of(here: Path) -> None:
+    assert "roles.relay: 0.001 of 50 peers are rounded to none" in told(
+        "validate", "workload.roles.relay=0.001"
+    )
+    (here / "g").write_text("".join(f"1 {leaf}\n" for leaf in range(2, 51)))
+    graph = "workload.subscriptions={kind: edges, file: g}"
+    assert "49 of 50 peers that may subscribe have no interests" in told("validate", graph)
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "reason"),
+    [
+        ("workload.subscriptions={kind: editors-file, file: f}", "1,1\n1,2\n2,3\n", "has 3 editors in all"),
+        (
+            "workload.subscriptions={kind: editors-file, file: f, articles: 1}",
+            "".join(f"{number},{number}\n" for number in range(60)),
+            "has 1 editors of these articles, but the trial needs 50",
+        ),
+        ("workload.subscriptions={kind: editors, articles: 10, mean: 300}", "", "has a mean of 300"),
+        (
+            "churn.model={kind: trace, file: f, start: 0 s, compress: 1}",
+            "".join(f"n{number}\t1\t500 600\n" for number in range(60)),
+            "has no possible audience: no peer that is up then subscribes to anything. Let more peers be up",
+        ),
+    ],
+)
+def test_validate_refuses_what_the_plan_refuses(here: Path, option: str, content: str, reason: str) -> None:
+    (here / "f").write_text(content)
+    assert reason in told("validate", option, status=2)
+
+
+def test_a_plan_is_drawn_once_for_all_systems_and_only_while_there_is_time(here: Path) -> None:
+    spec = load(here / "small.yaml", ["vary={system.name: [vitis, rvr]}", "repeat=3"])
+    drawn: list[str] = []
+    found = check_plans(spec, drawn.append)
+    assert (found.plans, found.drawn, found.refused) == (3, 3, {})
+    assert drawn == ["vitis-1", "vitis-2", "vitis-3"]
+    assert check_plans(spec, longest=-1.0).drawn == 0
+
+
+def test_a_line_says_in_which_plans_it_holds_and_no_more_than_asked_for_are_told() -> None:
+    inputs = {"a": {"x": Facts(("one", "two"), ("odd",))}, "b": {"x": Facts(("one",))}}
+    assert lines_of(inputs) == (
+        ["x: one", "x: two (in 1 of 2 plans, such as a)"],
+        ["x: odd (in 1 of 2 plans, such as a)"],
+    )
+    assert lines_of(inputs, most=1)[0] == ["x: one", "and 1 more"]
