@@ -107,7 +107,7 @@ class ContentWorld(VirtualWorld):
 
     def come_back(self, peer: int) -> None:
         """Have a server that has crashed join again, with what it asked for."""
-        self._join(peer, Join(1))
+        self._actor.join(peer, Join(1), self.contacts(peer))
         for interest in self.interests.get(peer, ()):
             self.server(peer).subscribe(interest)
         self.context = None

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,8 @@ phases: {join: 1 s, settle: 4 s, measure: 2 s, drain: 2 s}
 runtime: {kind: processes, hosts: 2}
 fidelity: {timer_lateness_p99: 60 s, delay_error_p99: 60 s, session_error_p99: 60 s, loop_stall: 60 s}
 """
+NOBODY = 54_321
+"""A number of a user and of a group that have no entry."""
 HOSTILE = ("random.py", "typing.py", "emulator.py", "analysis.py", "services.py", "pyspark.py")
 
 
@@ -84,3 +88,47 @@ def test_a_run_goes_well_in_hostile_surroundings(tmp_path: Path) -> None:
     (run,) = (here / "out").iterdir()
     assert json.loads((run / "summary.json").read_text())["valid"]
     assert (run / "report" / "index.html").exists()
+
+
+@pytest.fixture
+def homeless(request: pytest.FixtureRequest) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Calls the command as a user without an entry and without a home, in an empty folder."""
+    if os.getuid():
+        pytest.skip("only root can become another user")
+    folder = tempfile.TemporaryDirectory(dir="/tmp")
+    request.addfinalizer(folder.cleanup)
+    here = Path(folder.name)
+    here.chmod(0o777)
+    (here / "small.yaml").write_text(EXPERIMENT)
+    (here / "tilde.yaml").write_text(EXPERIMENT.replace("constant, rtt: 20 ms", "planetlab, file: ~/rtts"))
+    kept = {name: value for name, value in surroundings(os.environ).items() if name != "HOME"}
+    environment = kept | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(os.path.isabs, sys.path)])}
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = "from trellis.command.cli import main; main()"
+        return subprocess.run(
+            [sys.executable, "-P", "-c", program, *arguments],
+            cwd=here,
+            env=environment,
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    try:
+        call("--help")
+    except PermissionError:
+        pytest.skip(f"no other user may run {sys.executable}")
+    return call
+
+
+def test_a_user_without_an_entry_and_a_home_can_check_and_plan(
+    homeless: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    assert "~ has no home here" in homeless("validate", "tilde.yaml").stderr
+    planned = homeless("plan", "small.yaml")
+    assert planned.returncode == 0, planned.stderr

@@ -239,7 +239,8 @@ def test_a_full_disk_is_a_message(trellis, file, monkeypatch):
     assert "the disk is full: runs/x" in result.stderr
 
 
-def test_a_keyboard_interrupt_ends_a_real_run_with_130_and_no_process(file, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_or_a_request_to_end_ends_a_real_run_with_130_and_no_process(number, file, tmp_path):
     mark = uuid.uuid4().hex
     options = ["--set", "peers=50", "--set", "phases.measure=20 h", "--jobs", "2"]
     process = subprocess.Popen(
@@ -253,7 +254,7 @@ def test_a_keyboard_interrupt_ends_a_real_run_with_130_and_no_process(file, tmp_
         while len(list(tmp_path.glob("runs/*/trials/*/telemetry"))) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=60)
     finally:
         process.kill()

@@ -169,3 +169,15 @@ def test_a_stopped_host_is_named_and_the_machine_is_not_called_slow(coordinator:
     told = "; ".join(judge(coordinator, VERSIONS).reasons)
     assert "event-loop stall, longest: 5000 ms, limit 1000 ms (host-1 was stopped by a signal)" in told
     assert "too slow" not in told
+
+
+def test_spans_that_an_earlier_start_of_a_host_lost_count_too() -> None:
+    coordinator = allowing(5, hosts_restarted=1)
+    told = control_pb2.Written(start=0, spans=9, lost_spans=3, last_word=True)
+    progress = control_pb2.HostProgress(host="host-1", written=told)
+    coordinator.note_progress(progress, 3 * SECOND)
+    register(coordinator, "host-1", start="second", at=4 * SECOND)
+    coordinator.finish(result("host-0", lost_spans=1), 10 * SECOND)
+    coordinator.finish(result("host-1", lost_spans=2), 10 * SECOND)
+    (check,) = [check for check in judge(coordinator, VERSIONS).checks if check.name == "lost spans"]
+    assert check.measured == 6

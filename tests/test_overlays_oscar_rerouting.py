@@ -108,3 +108,37 @@ def test_messages_of_a_peer_that_came_back_are_not_taken_for_those_of_its_earlie
     oscar.ring.learn(HOPS)
     lookups.lookup(1, KEY)
     assert environment.take(Routed)[0][1].sequence > 1 << 20
+
+
+def test_who_is_not_on_the_ring_refuses_what_comes_for_its_earlier_life() -> None:
+    environment = FakeEnvironment(0, session=1)
+    oscar = Oscar(environment.channel("overlay"), RingParameters(), space=ClockwiseRing(8))
+    Lookups(environment, oscar)
+    oscar.settle_at(0, [5], lambda: None)
+    environment.outbox.clear()
+    hand_over(environment, came(1, 1, key=0))
+    assert environment.delivered == []
+    assert environment.take(RouteEnd) == [(3, RouteEnd(0))]
+
+
+def test_what_is_refused_goes_another_way_and_who_refused_is_no_neighbour_any_more() -> None:
+    environment, _ = peer_at_zero()
+    hand_over(environment, came(1, 1))
+    request = environment.outbox[-1].request
+    assert sent_on(environment) == [(2, 1)]
+    environment.hand_over(2, RouteEnd(0), "overlay", request=-request)
+    assert sent_on(environment) == [(1, 1)]
+
+
+def test_an_own_message_waits_until_its_peer_is_on_the_ring() -> None:
+    environment = FakeEnvironment(0)
+    oscar = Oscar(environment.channel("overlay"), RingParameters(), space=ClockwiseRing(8))
+    lookups = Lookups(environment, oscar)
+    lookups.lookup(1, 0)
+    environment.advance(1.0)
+    assert environment.delivered == []
+    oscar.settle_at(0, [], lambda: None)
+    environment.advance(0.0)
+    assert environment.delivered == [Lookup(1, 0, 0, 0)]
+    environment.advance(20.0)
+    assert len(environment.delivered) == 1

@@ -401,3 +401,17 @@ def test_numbers_of_messages_do_not_repeat_in_the_next_session() -> None:
             peer.pastry.route(OTHERS, LookupRequest())
         numbers += [message.sequence for _, message in peer.routed()]
     assert len(set(numbers)) == 6
+
+
+def test_the_acknowledgement_of_a_copy_is_no_sample_of_the_round_trip() -> None:
+    peer = Peer(1, heartbeat="1000 s")
+    for _ in range(2):
+        peer.pastry.route(OTHERS, LookupRequest())
+        assert len(peer.routed()) == 1
+        peer.environment.advance(0.45)
+        assert not peer.routed(), (
+            "the time-out is the first one still, because it is not known which copy came"
+        )
+        peer.environment.advance(0.1)
+        assert len(peer.routed()) == 1
+        peer.acknowledge(1)

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from emulator.contract.protocol import Event, RangeInterest
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.overlays.cliques.view import View, even_ends
-from emulator.protocols.pubsub.kyra.movement import PIECES
+from emulator.protocols.pubsub.content.space import Box
+from emulator.protocols.pubsub.kyra.epoch import Piece
+from emulator.protocols.pubsub.kyra.movement import PIECES, _Feed
 from emulator.protocols.pubsub.kyra.parameters import KyraLayout, KyraParameters
 from emulator.protocols.pubsub.kyra.spreading import ways
 from emulator.protocols.pubsub.kyra.system import Kyra
@@ -367,3 +369,18 @@ def test_a_leader_that_left_one_question_unanswered_stays_the_first() -> None:
                     environment.hand_over(2, KyraEpochNews(None), "", -sent.request)
     assert answers > 3
     assert not kyra.epochs
+
+
+def test_what_a_subscription_covered_is_offered_to_the_holder_when_that_one_goes() -> None:
+    told: list[tuple[Box, bool]] = []
+    whole, part, beside = (Box((low,), (high,)) for low, high in ((0.0, 8.0), (2.0, 4.0), (9.0, 10.0)))
+    piece = Piece(0, Box((0.0,), (10.0,)), 7)
+    feed = _Feed(piece, 7, lambda box, there: told.append((box, there)), None)
+    for number_, box in enumerate((whole, part, beside)):
+        feed.add(number_, box)
+    assert told == [(whole, True), (beside, True)]
+    feed.remove(1)
+    assert told[2:] == [], "the holder never knew it"
+    feed.add(1, part)
+    feed.remove(0)
+    assert told[2:] == [(whole, False), (part, True)]

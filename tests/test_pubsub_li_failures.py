@@ -17,6 +17,8 @@ from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.content import (
     Comparison,
+    EventContent,
+    EventDelivery,
     InsertSub,
     InsertSubAck,
     NodeState,
@@ -351,3 +353,20 @@ def test_two_peers_that_both_take_themselves_for_the_nearest_agree_in_the_end() 
             node.put(message)
     assert left.digest == right.digest
     assert {entry.identity[1] for entry in left.live()} == {0, 1, 2, 3, 4, 5}
+
+
+def test_subscriptions_and_contents_of_unequal_length_are_dropped_and_counted() -> None:
+    world = LiWorld(6, parameters(replicas=3, capacity=(20, 20)))
+    grow(world, 10, random.Random(2))
+    (name, root) = next((name, node) for name, node in world.nodes().items() if not node.inner)
+    home = world.lockstep.environments[world.home(name)]
+    before = root.digest
+    short = SubscriptionObject(1, 99, 0, [name[0]], [10.0], [], 100, False)
+    unknown = SubscriptionObject(1, 98, 0, [9], [10.0], [20.0], 100, False)
+    home.hand_over(1, InsertSub(name[1], short, 1), request=1)
+    home.hand_over(1, InsertSub(name[1], SubscriptionObject(1, 97), 1), request=2)
+    home.hand_over(1, NodeUpdate([NodeState(*name, False, [short, unknown], [])]))
+    for content in (EventContent(1, 1, [0], []), EventContent(2, 1, [9], [5.0])):
+        home.hand_over(1, EventDelivery(content, [1], 1), request=3)
+    assert root.digest == before
+    assert [(each.name, each.value) for each in home.recorded] == [("malformed", n) for n in (1, 1, 2, 1, 1)]

@@ -386,3 +386,29 @@ def test_a_peer_that_missed_departures_is_told_everything_anew() -> None:
     assert (back.anew, [each.peer for each in back.profiles], back.gone) == (True, [3], [])
     after = answered(directory, DirectoryQuery(profile(2, 0), back.serial), 31.0)
     assert (after.anew, after.profiles, after.gone) == (False, [], [])
+
+
+def test_who_asked_an_earlier_life_of_the_directory_is_told_everything_anew() -> None:
+    directory = Directory(lifetime=5.0)
+    for peer in (1, 3, 4):
+        first = answered(directory, DirectoryQuery(profile(peer, 0)), 1.0)
+    back = Directory(lifetime=5.0, session=1)
+    answered(back, DirectoryQuery(profile(2, 0)), 2.0)
+    again = answered(back, DirectoryQuery(profile(4, 0), first.serial), 3.0)
+    assert again.anew
+    assert [each.peer for each in again.profiles] == [2]
+    assert not answered(back, DirectoryQuery(profile(4, 0), again.serial), 4.0).anew
+
+
+def test_of_two_full_peers_that_ask_each_other_at_once_each_accepts() -> None:
+    environment = FakeEnvironment(0)
+    tested = opt(environment, [1], greedy=1, random=0, degree=1)
+    tested.start([])
+    environment.hand_over(5, InterestExchange(True, [profile(5, 1)]))
+    environment.advance(1.0)
+    assert [peer for peer, _ in environment.take(TopicLinkRequest)] == [5]
+    for other in (6, 5):
+        environment.hand_over(other, TopicLinkRequest(profile(other, 1)), request=1)
+    answers = {peer: answer.profile is not None for peer, answer in environment.take(TopicLinkAnswer)}
+    assert answers == {6: False, 5: True}
+    assert list(tested.neighbours()["topic"]) == [5]

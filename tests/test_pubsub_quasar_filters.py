@@ -332,3 +332,13 @@ def test_a_peer_that_is_gone_is_forgotten() -> None:
     environment: FakeEnvironment = world.environment(1)
     environment.fail(0)
     assert list(world.quasars[1]._gradients.links) == [2]
+
+
+def test_a_claim_that_is_not_renewed_ends_after_the_freshness_time() -> None:
+    world = QuasarWorld({0: [1], 1: []}, {0: [0]})
+    world.rounds(3)
+    alone, gradients = world.environment(1), world.quasars[1]._gradients
+    alone.advance(29.0)
+    assert list(gradients.links) == [0]
+    alone.advance(20.0)
+    assert not gradients.links

@@ -213,6 +213,14 @@ def test_who_is_now_the_closest_becomes_the_root_and_leaves_its_parent() -> None
     assert tested.scribe.gauges()["root_topics"] == 1
 
 
+def test_who_becomes_the_closest_because_a_neighbour_went_is_the_root_before_its_heartbeat() -> None:
+    tested = forwarder(70, parent=60)
+    tested.overlay.lay(TOPIC, None)
+    tested.overlay.tell_change(contact(61), False)
+    assert tested.scribe.gauges()["root_topics"] == 1
+    assert (60, TreeLeave(topics=topics(TOPIC))) in tested.sent(TreeLeave)
+
+
 def test_a_closer_parent_is_kept_when_routes_change() -> None:
     parent, other = nearer(TOPIC, count=2)
     tested = member(parent=parent)

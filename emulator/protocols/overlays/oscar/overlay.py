@@ -61,7 +61,7 @@ class Oscar(Overlay):
         self._neighbours: list[Contact] = []
         self._stale = False
         self._links_version = -1
-        self._successor: Contact | None = None
+        self._beside: list[Contact] = []
         self.links = LongLinks(
             environment,
             parameters,
@@ -88,7 +88,7 @@ class Oscar(Overlay):
             self,
         )
         self._confirming = Confirming(environment, self.ring, self._joining, self._wiring, self)
-        self._forwarding = Rerouting(environment, self)
+        self._forwarding = Rerouting(environment, self, self._drop)
         self._settled: Callable[[], None] = _ignored
         self._contacts: list[int] = []
 
@@ -145,6 +145,10 @@ class Oscar(Overlay):
 
     def on_unreachable(self, peer: int) -> None:
         self._stabilising.avoid(peer)
+        self._drop(peer)
+
+    def _drop(self, peer: int) -> None:
+        """Drop a peer that does not answer, or is not on the ring."""
         if self.ring.drop(peer):
             self.ring_changed()
         self.links.drop(peer)
@@ -230,6 +234,7 @@ class Oscar(Overlay):
         self._wiring.begin()
         self.move_to(identifier)
         self.ring_changed()
+        self._forwarding.stand()
 
     def take_place(self, place: RingPlace) -> None:
         """Take the place that was given, with the successors of the peer that gave it."""
@@ -261,7 +266,7 @@ class Oscar(Overlay):
         self._sampling.cancel()
         self.links.clear()
         self.ring.clear(self.identifier)
-        self._successor = None
+        self._beside = []
         self._rebuild()
 
     def _round(self) -> None:
@@ -302,14 +307,18 @@ class Oscar(Overlay):
         return self._neighbours
 
     def ring_changed(self) -> None:
-        former = self._successor
-        self._successor = self.ring.successors[0] if self.ring.successors else None
+        former = self._beside
+        self._beside = [*self.ring.successors[:1]]
+        if self.ring.predecessor is not None and self.ring.predecessor not in self._beside:
+            self._beside.append(self.ring.predecessor)
         self._rebuild()
-        if self._successor != former:
-            if former is not None:
-                self.tell_change(former, False)
-            if self._successor is not None:
-                self.tell_change(self._successor, True)
+        if self._beside != former:
+            for contact in former:
+                if contact not in self._beside:
+                    self.tell_change(contact, False)
+            for contact in self._beside:
+                if contact not in former:
+                    self.tell_change(contact, True)
 
     def link_changed(self, come: Contact | None, gone: Contact | None) -> None:
         self._rebuild()

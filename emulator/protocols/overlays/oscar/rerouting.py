@@ -8,6 +8,7 @@ sends it once more.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from typing import Final
@@ -29,18 +30,25 @@ _MEMORY: Final = 30.0
 _SESSION: Final = 1 << 20
 """The count of message numbers that each session has for itself."""
 
+_REFUSED: Final = 0
+"""The number of no message: a peer that is not on the ring is no key's home and passes nothing on."""
+
 
 class Rerouting:
     """The part of one peer."""
 
-    def __init__(self, environment: Environment, overlay: Overlay) -> None:
-        """`overlay` knows the next hop and the applications."""
+    def __init__(self, environment: Environment, overlay: Overlay, absent: Callable[[int], None]) -> None:
+        """`overlay` knows the next hop and the applications; `absent` is told of peers that are not on the
+        ring."""
         self._environment = environment
         self._overlay = overlay
+        self._absent = absent
         # A peer that comes back must not repeat the numbers of its last session.
         self._sequence = environment.session * _SESSION
         self._waiting: dict[int, Timer] = {}
         """The next tries of this peer's own messages, by number."""
+        self._unsent: set[int] = set()
+        """The numbers of those that wait until this peer is on the ring."""
         self._on_the_way: deque[tuple[float, int, Timer]] = deque()
         """What was sent in the last seconds: time of sending (s), next hop and request, the oldest first."""
         self._ended = NumberSet()
@@ -54,6 +62,13 @@ class Rerouting:
         self._sequence += 1
         own = Contact(self._environment.peer, self._overlay.identifier)
         self._try(Routed(key, own, 0, message, self._sequence), _TRIES)
+
+    def stand(self) -> None:
+        """Send at once what waited for this peer's place on the ring."""
+        for sequence in sorted(self._unsent):
+            if (again := self._waiting.get(sequence)) is not None:
+                again.hasten()
+        self._unsent.clear()
 
     def forget_old(self) -> None:
         """Drop the messages that have arrived, and forget those that ended here long ago."""
@@ -70,12 +85,19 @@ class Rerouting:
         if left > 1:
             again = self._environment.set_timer(_PATIENCE, partial(self._try, routed, left - 1))
             self._waiting[routed.sequence] = again
-        self._pass_on(routed)
+        if self._overlay.ready:
+            self._pass_on(routed)
+        else:
+            self._unsent.add(routed.sequence)
 
     def _pass_on(self, routed: Routed) -> None:
-        """Deliver the message if there is no next hop, otherwise send it on if the application agrees."""
+        """Deliver the message if there is no next hop, otherwise send it on if the application agrees.
+
+        A peer that has left the ring since it sent the message passes it on no more: its origin sends it once
+        more.
+        """
         key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
-        if message is None or origin is None or hops >= MOST_HOPS:
+        if message is None or origin is None or hops >= MOST_HOPS or not self._overlay.ready:
             return
         application = self._overlay.application_of(message)
         hop = self._overlay.next_hop(key)
@@ -88,16 +110,22 @@ class Rerouting:
             self._end(routed, origin)
 
     def _send(self, peer: int, came: Routed, sent: Routed) -> None:
-        """Send on what came as `came`. Nobody answers: only the network may say that it failed."""
+        """Send on what came as `came`. The network says if it failed, the peer if it is off the ring."""
         now = self._environment.now
         failed = partial(self._lost, peer, now, came)
-        self._on_the_way.append((now, peer, self._environment.request(peer, sent, inf, _ignored, failed)))
+        refused = partial(self._refused, peer, came)
+        self._on_the_way.append((now, peer, self._environment.request(peer, sent, inf, refused, failed)))
 
     def _lost(self, peer: int, sent: float, routed: Routed) -> None:
         """Send another way what did not reach `peer`, and at once what went there after it."""
         for at, hop, request in self._on_the_way:
             if hop == peer and at >= sent:
                 request.hasten()
+        self._pass_on(routed)
+
+    def _refused(self, peer: int, routed: Routed, reply: Message) -> None:
+        """Send another way what came to a peer that is not on the ring, or not yet again."""
+        self._absent(peer)
         self._pass_on(routed)
 
     def _end(self, routed: Routed, origin: Contact) -> bool:
@@ -110,6 +138,9 @@ class Rerouting:
         return number not in self._ended_before and self._ended.add(number)
 
     def _on_routed(self, sender: int, routed: Routed) -> Message | None:
+        """Take a message that goes over this peer; refuse one that was meant for an earlier life or place."""
+        if not self._overlay.ready:
+            return RouteEnd(_REFUSED)
         self._pass_on(routed)
         return None
 
@@ -117,7 +148,3 @@ class Rerouting:
         again = self._waiting.pop(end.sequence, None)
         if again is not None:
             again.cancel()
-
-
-def _ignored(reply: Message) -> None:
-    """Do nothing: nobody answers."""

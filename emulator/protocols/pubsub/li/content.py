@@ -89,6 +89,12 @@ def encode(event: Event, schema: Schema) -> EventContent:
     )
 
 
+def is_sound(message: EventContent, schema: Schema) -> bool:
+    """Whether a content has a value for each of its attributes, and all are in the schema."""
+    attributes = message.attributes
+    return len(attributes) == len(message.values) and max(attributes, default=0) < len(schema.attributes)
+
+
 _laid_out: Final[dict[int, Content]] = {}
 """The laid-out contents by the identity of their message, which each content keeps."""
 

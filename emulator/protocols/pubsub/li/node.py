@@ -24,6 +24,14 @@ Identity = tuple[int, int, int]
 _DIGEST: Final = 0xFFFFFFFF
 
 
+def is_sound(subscription: SubscriptionObject, schema: Schema) -> bool:
+    """Whether a subscription has a range for each of its attributes, which are one or more of the schema."""
+    attributes = subscription.attributes
+    return 0 < len(attributes) == len(subscription.lows) == len(subscription.highs) and max(attributes) < len(
+        schema.attributes
+    )
+
+
 def version_of(subscription: SubscriptionObject) -> int:
     """Return the key that orders the versions of a subscription, which only its subscriber makes."""
     return 2 * subscription.until + subscription.withdrawn

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from emulator.contract.protocol import Environment, Event, Overlay
-from emulator.protocols.pubsub.li.content import Content, encode, lay_out
+from emulator.protocols.pubsub.li.content import Content, encode, is_sound, lay_out
 from emulator.protocols.pubsub.li.delivery import Deliveries
 from emulator.protocols.pubsub.li.node import Name
 from emulator.protocols.pubsub.li.parameters import LiParameters
@@ -70,7 +70,7 @@ class Publication:
         `hops` is what the event has travelled. The node of `key` was routed here and is answered for in any
         case.
         """
-        content = probe.content
+        content = self.sound(probe.content)
         if content is None or len(probe.attributes) != len(probe.positions):
             return
         own: list[Name] = []
@@ -84,8 +84,16 @@ class Publication:
 
     def answer(self, probe: ProbePub, hops: int) -> None:
         """Answer for the node that is probed."""
-        if probe.content is not None:
-            self._answer(probe.content, [(probe.attribute, probe.position)], hops)
+        content = self.sound(probe.content)
+        if content is not None:
+            self._answer(content, [(probe.attribute, probe.position)], hops)
+
+    def sound(self, message: EventContent | None) -> EventContent | None:
+        """Return the content that came in a message; None, and count it, if it is malformed."""
+        if message is not None and is_sound(message, self._schema):
+            return message
+        self._environment.record("malformed", 1.0, unit="messages")
+        return None
 
     def lay_out(self, message: EventContent) -> Content:
         """Return the event in a message, laid out for probing and matching."""

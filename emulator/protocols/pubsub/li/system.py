@@ -173,8 +173,9 @@ class Li(PubSub):
 
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> EventDeliveryAck:
         """Deliver an event, unless only a widened range matched or the event came before."""
-        if delivery.content is not None:
-            content = self._publication.lay_out(delivery.content)
+        message = self._publication.sound(delivery.content)
+        if message is not None:
+            content = self._publication.lay_out(message)
             matches = self.subscriber.matching(delivery.sids, content.attributes)
             if matches and self._delivered.add(content.message.event):
                 self.environment.deliver(content.event(delivery.hops))

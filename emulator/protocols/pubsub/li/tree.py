@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from emulator.contract.protocol import Environment, Installation, Message, Overlay
 from emulator.protocols.pubsub.li.copies import Copies
 from emulator.protocols.pubsub.li.direct_messages import Post
-from emulator.protocols.pubsub.li.node import Entry, Name, TreeNode, with_end
+from emulator.protocols.pubsub.li.node import Entry, Name, TreeNode, is_sound, with_end
 from emulator.protocols.pubsub.li.parameters import LiParameters
 from emulator.protocols.pubsub.li.placement import Placement
 from emulator.protocols.pubsub.li.space import ROOT, Schema, ancestor, halves, is_below, level_of
@@ -85,7 +85,7 @@ class Tree:
     def on_transfer(self, transfer: TransferSub, origin: int) -> None:
         """Take in subscriptions of a leaf that splits. The half that they are for need not exist yet."""
         name = transfer.attribute, transfer.position
-        self._accept(self.nodes.get(name) or self._create(name), transfer.subscriptions)
+        self._accept(self.nodes.get(name) or self._create(name), self._sound(transfer.subscriptions))
         if transfer.number:
             self._post.send(origin, TransferSubAck(*name, transfer.number))
 
@@ -140,12 +140,12 @@ class Tree:
         node.table.update(state.splits)
         left_over: Sequence[SubscriptionObject] = ()
         if node.inner:
-            left_over = () if state.inner else state.subscriptions
+            left_over = () if state.inner else self._sound(state.subscriptions)
         elif state.inner:
             left_over = [entry.message for entry in node.entries.values()]
             node.turn_inner()
         else:
-            self._put(node, state.subscriptions)
+            self._put(node, self._sound(state.subscriptions))
         if self.placement.is_home(name):
             if left_over:
                 # The halves took over what another peer held, which may have lacked some of these.
@@ -168,7 +168,7 @@ class Tree:
     def _on_insert(self, sender: int, insert: InsertSub) -> InsertSubAck | None:
         """Store, renew or withdraw a subscription, if this peer is the home of its leaf."""
         subscription = insert.subscription
-        if subscription is None:
+        if subscription is None or not self._sound([subscription]):
             return None
         name = subscription.attributes[0], insert.position
         leaf = self.nodes.get(name)
@@ -222,6 +222,15 @@ class Tree:
             node.table.update([node.position])
             self.copies.tell(node)
             self._transfer(node)
+
+    def _sound(self, subscriptions: Sequence[SubscriptionObject]) -> list[SubscriptionObject]:
+        """Return the subscriptions that came in a message without the malformed ones, which it counts."""
+        sound = [each for each in subscriptions if is_sound(each, self._schema)]
+        if len(sound) < len(subscriptions):
+            self._environment.record(
+                "malformed", float(len(subscriptions) - len(sound)), unit="subscriptions"
+            )
+        return sound
 
     def _put(self, node: TreeNode, subscriptions: Iterable[SubscriptionObject]) -> list[Entry]:
         """Store subscriptions in a leaf. Returns the entries that are new or newer there."""

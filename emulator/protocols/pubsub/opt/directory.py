@@ -19,15 +19,21 @@ from trellis.v1.overlay import Profile
 
 _REMEMBERED: Final = 2.0
 """The lifetimes for which a peer that is gone is remembered."""
+_SESSION: Final = 1 << 20
+"""The count of serial numbers that each life of the directory has for itself."""
 
 
 class Directory:
     """The directory at the peer that keeps it: all peers that asked lately, and the changes."""
 
-    def __init__(self, lifetime: float) -> None:
-        """A peer that does not ask for `lifetime` seconds counts as gone."""
+    def __init__(self, lifetime: float, session: int = 0) -> None:
+        """A peer that does not ask for `lifetime` seconds counts as gone.
+
+        `session` is the number of the keeper's life. Each life counts from a number of its own, so that a
+        peer that asked an earlier one is told everything anew.
+        """
         self._lifetime = lifetime
-        self._serial = 0
+        self._serial = session * _SESSION
         self._profiles: dict[int, Profile] = {}
         self._asked: dict[int, float] = {}
         """The time at which each peer asked last (s of trial time), the longest ago first."""
@@ -35,7 +41,7 @@ class Directory:
         """The peers of each topic with the serial numbers at which they came, ascending."""
         self._gone: deque[tuple[int, int, float]] = deque()
         """The peers that are gone lately as (serial number, peer, time), ascending."""
-        self._told_until = 0
+        self._told_until = self._serial
         """The serial number of the last peer that is gone and no longer remembered."""
 
     def answer(self, query: DirectoryQuery, now: float) -> TopicDirectoryAnswer | None:
@@ -110,7 +116,7 @@ class FullKnowledge(Knowledge):
         self._known: dict[int, Profile] = {}
         self._waits = False
         if environment.peer == directory:
-            self._directory = Directory(lifetime)
+            self._directory = Directory(lifetime, environment.session)
             environment.serve(DirectoryQuery, self._on_query)
 
     def start(self, contacts: Sequence[int]) -> None:

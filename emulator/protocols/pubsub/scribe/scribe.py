@@ -134,6 +134,7 @@ class Scribe(PubSub):
 
     def neighbour_changed(self, contact: Contact, joined: bool) -> None:
         self._groups.forget(contact.peer)
+        self._trees.check_routes()
         if joined:
             self._trees.neighbour_joined(contact)
 

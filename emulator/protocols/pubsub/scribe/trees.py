@@ -219,19 +219,20 @@ class Trees:
                 for topic in gone:
                     self._lose_child(peer, topic)
                 self.prune(gone)
-        self._check_routes()
+        self.check_routes()
         identifier = self._overlay.identifier
         for peer, link in self._links.by_peer.items():
             heartbeat = link.due(identifier)
             if heartbeat is not None:
                 self._environment.send(peer, heartbeat)
 
-    def _check_routes(self) -> None:
+    def check_routes(self) -> None:
         """Ask again where this peer is a root and no longer the closest; become the root where it now is the
         closest.
 
-        A parent that is farther from the topic than this peer is kept only while the route leads over it:
-        around any circle, one link leads away from the topic.
+        Call it when neighbours in the overlay change, too: what is published before the next heartbeat would
+        miss the tree. A parent that is farther from the topic than this peer is kept only while the route
+        leads over it: around any circle, one link leads away from the topic.
         """
         overlay = self._overlay
         if overlay.routes_version == self._checked_routes:
