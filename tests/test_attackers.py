@@ -105,6 +105,7 @@ def test_duplication_passes_on_several_times() -> None:
 def test_replay_sends_what_came_to_those_it_knows() -> None:
     victim = Victim(Replay.model_validate({"every": "1 s"}))
     victim.receives(EVENT)
+    victim.receives(LookupRequest(number=1), request=4)
     again = victim.let_pass(10.0)
     assert 9 <= len(again) <= 11
     assert {peer for peer, _ in again} == {2} and all(message == EVENT for _, message in again)
@@ -135,7 +136,7 @@ class _Deaf(Attack):
     def sends(self, sending: Sending, send: Callable[[Message], None]) -> bool:
         return True
 
-    def receives(self, sender: int, message: Message) -> bool:
+    def receives(self, sender: int, message: Message, request: bool) -> bool:
         return False
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtime.virtual.event_loop import Call
 from emulator.runtime.virtual.event_queue import Entry, EventQueue
+from emulator.runtime.virtual.events import Call
 from emulator.runtime.virtual.life import VirtualTimer
 
 DELAYS = st.sampled_from([0.0, 1e-9, 0.0005, 0.001953125, 0.002, 0.05, 1.0, 60.0]) | st.floats(0, 5)

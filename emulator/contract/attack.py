@@ -98,8 +98,11 @@ class Attack(ABC):
         later; a request or a reply that is sent so stays one. The message itself must not be changed.
         """
 
-    def receives(self, sender: int, message: Message) -> bool:
-        """Take note of a message that came, and return whether the protocol gets it."""
+    def receives(self, sender: int, message: Message, request: bool) -> bool:
+        """Take note of a message that came, and return whether the protocol gets it.
+
+        `request` says that the sender waits for an answer.
+        """
         return True
 
 

@@ -45,7 +45,7 @@ class Duplication(AttackModel):
 
 
 class Replay(AttackModel):
-    """The attack of a peer that sends again, later and to others, what it was sent."""
+    """The attack of a peer that sends again, later and to others, what it was sent without a request."""
 
     kind: Literal["replay"] = "replay"
     every: Duration = Field(1.0, gt=0, le=86_400, description="time between two messages that it sends again")
@@ -118,9 +118,10 @@ class _Replay(Attack):
     def sends(self, sending: Sending, send: Callable[[Message], None]) -> bool:
         return True
 
-    def receives(self, sender: int, message: Message) -> bool:
-        self._messages.append(message)
-        self._peers.append(sender)
+    def receives(self, sender: int, message: Message, request: bool) -> bool:
+        if not request:
+            self._messages.append(message)
+            self._peers.append(sender)
         return True
 
     def _again(self) -> None:

@@ -10,7 +10,7 @@ from emulator.contract.attack import Attack, AttackerEnvironment, AttackModel, S
 from emulator.contract.protocol import M, Timer
 from emulator.contract.random_streams import stream
 from emulator.messages.message import Message
-from emulator.runtime.peer_channels import Channel, Life
+from emulator.runtime.peer_channels import Channel, Life, PendingRequest
 from emulator.telemetry.observation import Observation
 
 OBSERVATION = "attack"
@@ -84,7 +84,9 @@ class HostileChannel(Channel):
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
-        pending = self.expect(timeout, replied, failed)
+        if not timeout >= 0.0:
+            timeout = self._mended_delay(timeout)
+        pending = PendingRequest(self.life, replied, failed, timeout)
         number = pending.number
 
         def out(message: Message) -> None:
@@ -103,10 +105,12 @@ class HostileChannel(Channel):
         def handle(sender: int, message: M) -> None:
             answer(sender, message, lambda replied: self._send(sender, replied, reply))
 
-        self._receive(handle, sender, message)
+        self._receive(handle, sender, message, request=True)
 
-    def _receive(self, handler: Callable[[int, M], None], sender: int, message: M) -> None:
-        if self.attacks() and not self._attack.receives(sender, message):
+    def _receive(
+        self, handler: Callable[[int, M], None], sender: int, message: M, request: bool = False
+    ) -> None:
+        if self.attacks() and not self._attack.receives(sender, message, request):
             self.tell(sender)
             return
         self._asked_by, self._handled = sender, type(message)

@@ -25,8 +25,7 @@ LateAnswer = Callable[[int, Message, Callable[[Message], None]], None]
 
 
 class _Handling:
-    """What a channel does with the messages of a class: it handles them, or answers them if they are
-    requests."""
+    """What a channel does with the messages of a class: it handles them, or answers them as requests."""
 
     __slots__ = ("answer", "answer_later", "channel", "elsewhere", "handler")
 
@@ -100,13 +99,8 @@ class Life(ABC):
 
     def components(self) -> list[tuple[str, Component]]:
         """Return the components with their channels' names, the parts before what is made of them."""
-        found: list[tuple[str, Component]] = []
-        for name, channel in self.channels.items():
-            component = channel.component
-            if component is not None:
-                found.append((name, component))
-        found.reverse()
-        return found
+        parts = reversed(self.channels.items())
+        return [(name, channel.component) for name, channel in parts if channel.component is not None]
 
     def sampled_components(self) -> list[tuple[str, Component]]:
         """Return the components that have gauges which are sampled over time, with their channels' names."""
@@ -176,8 +170,7 @@ class Life(ABC):
         """Return the seconds since the trial began."""
 
     def context(self) -> TraceContext | None:
-        """Return the operation that is being handled: None outside of any, and in a world that traces
-        nothing."""
+        """Return the operation that is being handled, None outside of any and where nothing is traced."""
         return None
 
     @abstractmethod
@@ -260,17 +253,11 @@ class Channel(Environment):
         replied: Callable[[Message], None],
         failed: Callable[[], None],
     ) -> Timer:
-        pending = self.expect(timeout, replied, failed)
-        self.life.transmit(self, peer, message, pending.number)
-        return pending
-
-    def expect(
-        self, timeout: float, replied: Callable[[Message], None], failed: Callable[[], None]
-    ) -> PendingRequest:
-        """Return a request that waits for its reply from now on; it is not sent yet."""
         if not timeout >= 0.0:
             timeout = self._mended_delay(timeout)
-        return PendingRequest(self.life, replied, failed, timeout)
+        pending = PendingRequest(self.life, replied, failed, timeout)
+        self.life.transmit(self, peer, message, pending.number)
+        return pending
 
     def count(self, message: Message, traced: bool, recorder: Recorder) -> None:
         """Count a message that is sent in an operation (`traced`) or in none."""
@@ -335,8 +322,7 @@ class Channel(Environment):
             self.life.sampled.append(self)
 
     def _mended_delay(self, delay: float) -> float:
-        """Return 0 in place of a negative delay, which is counted. Raises ValueError for NaN, and where the
-        contract is checked."""
+        """Return 0 for a negative delay, which is counted. Raises ValueError for NaN, and if checked."""
         what = f"set a timer or a time-out of {delay} s"
         if self.life.checked or delay != delay:
             text = "A delay is not negative; that of what is due already is 0"

@@ -13,6 +13,8 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
+from emulator.network.build import build_network
+from emulator.network.links import Network
 from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, TakeUp
 
 
@@ -40,6 +42,12 @@ def script_of(
     return Script(
         steps, held, _roles(plan.peers, peers), [row["peer"] for row in _rows(attackers, "peer", peers)]
     )
+
+
+def network_of(spec: TrialSpec, plan: Plan) -> Network:
+    """Return the network between the peers of a plan. Raises what `build_network` raises."""
+    locations, link_classes = (plan.peers[name].to_pylist() for name in ("location", "link_class"))
+    return build_network(spec.network, locations, spec.seed, link_classes)
 
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:

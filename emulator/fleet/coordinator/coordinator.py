@@ -16,8 +16,7 @@ from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.planned_kills import planned_kills
 from emulator.fleet.host.assignment import put_network, put_script
-from emulator.network.build import build_network
-from emulator.runtime.plan_script import faults_hit, script_of
+from emulator.runtime.plan_script import faults_hit, network_of, script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from trellis.v1 import control_pb2
@@ -74,8 +73,7 @@ class Member:
     lost: str = ""
     """Why the host was lost before it finished, or ""."""
     errors: list[tuple[str, float]] = field(default_factory=list)
-    """The errors that ended the host's programs, as they reported them, each with its trial time in seconds.
-    """
+    """The errors that ended the host's programs, each with its trial time in seconds."""
 
     @property
     def starts(self) -> range:
@@ -105,9 +103,7 @@ class Coordinator:
         self._plan = plan
         self._experiment = experiment
         self._locations: list[int] = plan.peers["location"].to_pylist()
-        self._network = build_network(
-            spec.network, self._locations, spec.seed, plan.peers["link_class"].to_pylist()
-        )
+        self._network = network_of(spec, plan)
         self._hit = faults_hit(spec, plan)
         self._host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
@@ -152,8 +148,7 @@ class Coordinator:
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, self._locations, own)
-        for peers in self._hit:
-            assignment.faults.add(peers=peers)
+        assignment.faults.extend(control_pb2.Hit(peers=peers) for peers in self._hit)
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:

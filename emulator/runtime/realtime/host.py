@@ -14,8 +14,7 @@ from random import Random
 from typing import Final
 
 from emulator.contract.protocol import Installation, Outcome
-from emulator.faults.network_faults import OBSERVATION as FAULT
-from emulator.faults.network_faults import TOLD, NetworkFaults
+from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
@@ -129,6 +128,10 @@ class Host(SessionHost):
         channel.count(message, context is not None, self.recorder)
         self.sent += 1
         entered = self.clock.now()
+        if not 0 <= peer < len(self.host_of):
+            channel.drop(type(message), "its receiver does not exist")
+            self._tell_unreachable(channel, peer, request, entered)
+            return
         leaves = self._leave(channel, peer, message, entered)
         later = None if leaves is None else self._meet_faults(channel, peer, message, request, entered)
         delay = None if later is None else self.network.delay(sender, peer, self._random)
@@ -198,10 +201,14 @@ class Host(SessionHost):
             return later
         channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
         if later == TOLD:
-            sent_ns = int(at * 1e9)
-            passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, self.context)
-            self._report_unreachable(passage)
+            self._tell_unreachable(channel, peer, request, at)
         return None
+
+    def _tell_unreachable(self, channel: Channel, peer: int, request: int, at: float) -> None:
+        """Tell the sender of a message that was sent at `at` that nobody is reached, after the time-out."""
+        sent_ns = int(at * 1e9)
+        passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, self.context)
+        self._report_unreachable(passage)
 
     def _reach(self, session: Session, message: Message, passage: Passage) -> None:
         """Take a message through its receiver's down link and have it handled."""

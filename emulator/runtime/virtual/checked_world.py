@@ -13,7 +13,8 @@ from emulator.messages.message import Message
 from emulator.network.links import Network
 from emulator.runtime.breaches import checks_asked_for
 from emulator.runtime.peer_channels import Channel
-from emulator.runtime.virtual.event_loop import Arrival, VirtualWorld
+from emulator.runtime.virtual.event_loop import VirtualWorld
+from emulator.runtime.virtual.events import Arrival
 from emulator.telemetry.recorder import Recorder
 
 

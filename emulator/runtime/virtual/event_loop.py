@@ -18,8 +18,7 @@ from emulator.contract.registry import SYSTEMS
 from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
-from emulator.faults.network_faults import OBSERVATION as FAULT
-from emulator.faults.network_faults import TOLD
+from emulator.faults.network_faults import FAULT, TOLD
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.links import Network
@@ -30,66 +29,13 @@ from emulator.runtime.plan_script import network_faults, script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import Entry, EventQueue
+from emulator.runtime.virtual.event_queue import EventQueue
+from emulator.runtime.virtual.events import Arrival, Call, Reach
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
-
-
-class Arrival(Entry):
-    """The event that a message reaches a peer."""
-
-    __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
-
-    def __init__(
-        self,
-        at: float,
-        order: int,
-        receiver: int,
-        message: Message,
-        channel: Channel,
-        request: int,
-        sent: float,
-        context: TraceContext | None,
-    ) -> None:
-        self.at = at
-        self.order = order
-        self.receiver = receiver
-        self.message = message
-        self.channel = channel
-        """The sender's channel."""
-        self.request = request
-        self.sent = sent
-        self.context = context
-
-
-class Reach(Entry):
-    """The event that the last bit of a message reaches its receiver's down link."""
-
-    __slots__ = ("arrival", "instant")
-
-    def __init__(self, arrival: Arrival, instant: int) -> None:
-        self.at = arrival.at
-        self.order = arrival.order
-        self.arrival = arrival
-        self.instant = instant
-        """The exact time, in units of the links."""
-
-
-class Call(Entry):
-    """The event that a timer falls due."""
-
-    __slots__ = ("timer",)
-
-    def __init__(self, at: float, order: int, timer: VirtualTimer) -> None:
-        self.at = at
-        self.order = order
-        self.timer = timer
-
-    def is_void(self) -> bool:
-        return self.timer.callback is None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -118,6 +64,8 @@ class VirtualWorld(LifeHost):
         self._plain_network = network.is_plain
         self._links = network.access
         self._faults = network_faults(spec, plan)
+        self._is_ideal = not (self._links or self._faults or spec.attackers)
+        """Whether links have no limit, no fault is asked for, and no attacker garbles numbers of peers."""
         self.recorder = recorder
         self.shared: dict[object, object] = {}
         self.breaches = Occurrences(spec.system.name)
@@ -173,7 +121,7 @@ class VirtualWorld(LifeHost):
             context = self._recovery(channel.peer, message)
         channel.count(message, context is not None, self.recorder)
         self.messages += 1
-        if self._links is not None or self._faults is not None:
+        if not self._is_ideal:
             self._send_over(channel, peer, message, request, context)
             return
         if self._plain_network:
@@ -195,8 +143,12 @@ class VirtualWorld(LifeHost):
         request: int,
         context: TraceContext | None,
     ) -> None:
-        """Send a message where links have a bandwidth, or faults are asked for."""
+        """Send a message where links have a bandwidth, faults are asked for, or attackers garble messages."""
         now, links, sender = self.time, self._links, channel.peer
+        if not 0 <= peer < len(self._lives):
+            channel.drop(type(message), "its receiver does not exist")
+            self._tell_unreachable(channel, peer, request, now, context)
+            return
         leaves = 0
         if links is not None:
             leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())

@@ -8,8 +8,8 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
-from emulator.network.build import build_network
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
+from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual.checked_world import CheckedWorld
 from emulator.runtime.virtual.event_loop import VirtualWorld
@@ -26,8 +26,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
 
     Raises OSError if telemetry could not be written.
     """
-    locations, links = (plan.peers[name].to_pylist() for name in ("location", "link_class"))
-    network = build_network(spec.network, locations, spec.seed, links)
+    network = network_of(spec, plan)
     recorder = Recorder(
         directory.telemetry,
         "virtual",

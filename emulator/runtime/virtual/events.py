@@ -1,0 +1,63 @@
+"""The events of a world on a virtual clock."""
+
+from __future__ import annotations
+
+from emulator.messages.message import Message
+from emulator.runtime.peer_channels import Channel
+from emulator.runtime.virtual.event_queue import Entry
+from emulator.runtime.virtual.life import VirtualTimer
+from emulator.telemetry.context import TraceContext
+
+
+class Arrival(Entry):
+    """The event that a message reaches a peer."""
+
+    __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
+
+    def __init__(
+        self,
+        at: float,
+        order: int,
+        receiver: int,
+        message: Message,
+        channel: Channel,
+        request: int,
+        sent: float,
+        context: TraceContext | None,
+    ) -> None:
+        self.at = at
+        self.order = order
+        self.receiver = receiver
+        self.message = message
+        self.channel = channel
+        """The sender's channel."""
+        self.request = request
+        self.sent = sent
+        self.context = context
+
+
+class Reach(Entry):
+    """The event that the last bit of a message reaches its receiver's down link."""
+
+    __slots__ = ("arrival", "instant")
+
+    def __init__(self, arrival: Arrival, instant: int) -> None:
+        self.at = arrival.at
+        self.order = arrival.order
+        self.arrival = arrival
+        self.instant = instant
+        """The exact time, in units of the links."""
+
+
+class Call(Entry):
+    """The event that a timer falls due."""
+
+    __slots__ = ("timer",)
+
+    def __init__(self, at: float, order: int, timer: VirtualTimer) -> None:
+        self.at = at
+        self.order = order
+        self.timer = timer
+
+    def is_void(self) -> bool:
+        return self.timer.callback is None
