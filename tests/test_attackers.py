@@ -210,3 +210,25 @@ def test_attackers_are_drawn_from_the_seed_and_more_of_them_contain_the_fewer() 
 def test_attackers_that_cannot_be_drawn_are_refused(attackers: dict[str, Any], key: str, words: str) -> None:
     with pytest.raises(ValueError, match=rf"attackers\.{key}: .*{words}"):
         draw_plan(spec(attackers={"behaviour": "delay"} | attackers))
+
+
+@pytest.mark.parametrize("behaviour", ["garbage", "replay"])
+@pytest.mark.parametrize("system", ["vitis", "scribe-pastry", "magnet-oscar", "quasar-random-graph", "opt"])
+def test_honest_peers_bear_what_attackers_send(system: str, behaviour: str, tmp_path: Path) -> None:
+    attackers = {"share": 0.3, "behaviour": {"kind": behaviour, "every": "200 ms"}}
+    asked = TrialSpec.model_validate(
+        {
+            "system": {"name": system},
+            "peers": 20,
+            "network": {"latency": {"kind": "constant", "rtt": "50 ms"}},
+            "workload": {
+                "subscriptions": {"kind": "random", "topics": 5, "per_peer": 2},
+                "publications": {"events": 20},
+            },
+            "phases": {"join": "2 s", "settle": "10 s", "measure": "5 s", "drain": "2 s"},
+            "attackers": attackers,
+        }
+    )
+    outcome = small_trial.run(asked, draw_plan(asked), tmp_path)
+    assert outcome.deliveries()
+    assert any(span.name == names.OBSERVATION for span in outcome.spans)

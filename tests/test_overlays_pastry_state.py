@@ -246,6 +246,14 @@ def test_the_nearest_candidate_gets_the_slot() -> None:
     assert one not in state.members and three not in state.members
 
 
+def test_nobody_else_is_believed_to_have_the_own_identifier() -> None:
+    state = state_of(FakeEnvironment(0), 16, Changes())
+    thief = Contact(7, OWN)
+    assert state.believable([thief, contact(1)]) == [contact(1)]
+    state.offer_slot(thief)
+    assert 7 not in state.table
+
+
 def test_the_dead_are_not_believed_in_until_they_speak() -> None:
     environment = FakeEnvironment(0)
     state = state_of(environment, 16, Changes())

@@ -91,10 +91,10 @@ class RoutingState:
         return [contact for contact in recent if contact is not None]
 
     def believable(self, contacts: Iterable[Contact]) -> list[Contact]:
-        """Return the contacts without this peer and those that were found dead lately."""
-        return [
-            contact for contact in contacts if contact.peer != self.peer and not self.has_failed(contact.peer)
-        ]
+        """Return the contacts without this peer, who claims its identifier, and who was found dead lately."""
+        peer, own = self.peer, self.identifier
+        others = [each for each in contacts if each.peer != peer and each.identifier != own]
+        return [each for each in others if not self.has_failed(each.peer)]
 
     def add_leaf(self, contact: Contact) -> None:
         """Add a peer that was just heard from, if it has a place among the leaves."""
@@ -108,8 +108,11 @@ class RoutingState:
         self._leaf_changed(contact, True)
 
     def offer_slot(self, contact: Contact) -> None:
-        """Add a peer that was just heard from, if its slot is empty or held by one farther away."""
-        if contact.peer in self.table:
+        """Add a peer that was just heard from, if its slot is empty or held by one farther away.
+
+        One that claims this peer's own identifier has no slot.
+        """
+        if contact.peer in self.table or contact.identifier == self.identifier:
             return
         holder = self.table.lookup(contact.identifier)
         mean = self.round_trips.mean
