@@ -46,7 +46,7 @@ def graph(tmp_path: Path, text: str | bytes, **keys: str) -> FollowerGraph:
         "1 2\n2 3\n3 4\n",
         "source,target\n1,2\n2,3\n3,4\n",
         "1;2\n2;3\n3;4\n",
-        gzip.compress(b"1\t2\n2\t3\n3\t4\n"),
+        gzip.compress(b"1\t2\n2\t3\n3\t4\n", mtime=0),
         b"\xef\xbb\xbf1 2\n2 3\n3 4\n",
         KONECT,
         MATRIX_MARKET,
