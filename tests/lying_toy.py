@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from emulator.contract.protocol import Completion, Environment, Event, Interest, Lookup, PubSub, TopicInterest
 from emulator.contract.registry import SYSTEMS
 from emulator.contract.system import System
-from trellis.v1.pubsub import EventData
+from trellis.v1.pubsub import EventData, Pull
 
 Lie = Literal[
     "",
@@ -29,6 +29,7 @@ Lie = Literal[
     "hops beyond the time",
     "twice",
     "to those who come back",
+    "by a longer way",
     "after it left",
     "a lookup",
     "a result",
@@ -65,6 +66,8 @@ class Lying(PubSub):
         self.sent: set[tuple[int, int]] = set()
         environment.handle(EventData, self.on_event)
         environment.handle(Shrunken, self.on_event)
+        self.kept = EventData()
+        environment.handle(Pull, self.on_pull)
 
     def start(self, contacts: Sequence[int]) -> None:
         if self.lie == "too early" and self.environment.peer == 1:
@@ -76,7 +79,20 @@ class Lying(PubSub):
     def deliver(self, event: Event) -> None:
         self.environment.deliver(event)
 
+    def on_pull(self, sender: int, message: Pull) -> None:
+        """Peer 2 passes on what came to it four times from peer to peer; the question took one message."""
+        self.environment.send(4, self.onward(self.kept))
+
+    def onward(self, data: EventData) -> EventData:
+        return EventData(data.event, data.topic, data.publisher, data.hops + 1)
+
     def on_event(self, sender: int, message: EventData) -> None:
+        if self.lie == "by a longer way" and self.environment.peer in (1, 2):
+            self.kept = message
+            if message.hops < 4:
+                self.environment.send(3 - self.environment.peer, self.onward(message))
+            if message.hops > 2:
+                return
         event = Event(message.event, message.publisher, message.topic, hops=message.hops)
         peer = self.environment.peer
         if event.topic not in self.topics and self.lie != "not asked for":
@@ -117,6 +133,10 @@ class Lying(PubSub):
         hops = {"no hops": 0, "hops beyond the trace": 2, "hops beyond the time": 999}.get(lie, 1)
         kind = Shrunken if lie == "negative bytes" else EventData
         data = kind(event.number, event.topic or 0, event.publisher, hops)
+        if lie == "by a longer way":
+            world.send(1, data)
+            world.set_timer(1.0, lambda: world.send(2, Pull(event.number)))
+            return
         if lie == "to those who come back":
             for after in (0.0, 3.0):
                 world.set_timer(after, partial(world.send, 1, data))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from opentelemetry.proto.common.v1.common_pb2 import KeyValue
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.contract import identifiers
 from emulator.experiment.file.spec import TrialSpec
@@ -20,7 +17,9 @@ from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.runtime.virtual.run import run_virtual
 from emulator.telemetry import names
-from emulator.telemetry.otlp_files import read_records
+from emulator.testing.spans import Span as Span
+from emulator.testing.spans import read_spans
+from emulator.testing.spans import values as values
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 Session = tuple[int, float, float]
@@ -94,24 +93,6 @@ def _table(schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
 
 
-@dataclass(frozen=True)
-class Span:
-    """Times in s of trial time."""
-
-    name: str
-    trace: bytes
-    span: bytes
-    parent: bytes
-    start: float
-    end: float
-    attributes: dict[str, Any]
-
-
-def values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
-    """The attributes of a span or a resource."""
-    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}
-
-
 class Outcome:
     """A finished trial."""
 
@@ -121,23 +102,7 @@ class Outcome:
 
     @cached_property
     def spans(self) -> list[Span]:
-        return [
-            Span(
-                span.name,
-                span.trace_id,
-                span.span_id,
-                span.parent_span_id,
-                (span.start_time_unix_nano - start) / 1e9,
-                (span.end_time_unix_nano - start) / 1e9,
-                values(span.attributes),
-            )
-            for path in sorted(self.directory.telemetry.glob("*-traces-*.otlp"))
-            for record in read_records(path)
-            for resource in TracesData.FromString(record).resource_spans
-            for start in [values(resource.resource.attributes)[names.START]]
-            for scope in resource.scope_spans
-            for span in scope.spans
-        ]
+        return read_spans(self.directory)
 
     def deliveries(self) -> Counter[tuple[int, int]]:
         """How often each (event, peer) was delivered; a publisher's own is no delivery."""

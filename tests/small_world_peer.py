@@ -73,6 +73,9 @@ class Peer:
     def read_rider(self, content: bytes) -> Part:
         return Proposals.read(content, 0, len(content))
 
+    def fits(self, profile: Profile, rider: Part) -> bool:
+        return True
+
     def hear_from(self, peers: Iterable[int], reply: bool = True) -> None:
         for peer in peers:
             self.environment.hand_over(peer, ProfileExchange(reply, profile(peer)))

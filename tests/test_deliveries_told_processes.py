@@ -11,10 +11,11 @@ import pytest
 from fleet_toys import PATH
 from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
-from told_and_handed import OWN_SYSTEMS, Trial, check_tables, run_trial, spec_of
+from told_and_handed import check_spans, check_tables
 
 from emulator.experiment.run.directory import RunDirectory
 from emulator.fleet.processes import run_processes
+from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of
 
 _AT_ONCE = 3
 """Trials that run beside each other: each waits most of its time."""
@@ -31,11 +32,11 @@ def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
     check_tables(spark, RunDirectory(folder / "run"), trials)
 
 
-def run_one(system: str, folder: Path) -> Trial:
+def run_one(system: str, folder: Path) -> WitnessedTrial:
     runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.25}
     spec = spec_of(system, folder / system, peers=24, measure="18 s", runtime=runtime)
     run = RunDirectory(folder / "run")
-    trial = run_trial(spec, run, lambda *of: run_processes(*of, lambda progress: None))
+    trial = run_witnessed(spec, run, lambda *of: run_processes(*of, lambda progress: None))
     assert len(trial.handed) > 40, system
-    trial.check_spans()
+    check_spans(trial)
     return trial

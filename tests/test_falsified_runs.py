@@ -112,6 +112,12 @@ def test_who_comes_back_may_get_an_event_again(tmp_path: Path) -> None:
     assert outcome.fidelity.valid, outcome.fidelity.reasons
 
 
+def test_an_event_may_have_come_by_a_longer_way_than_the_question_for_it(tmp_path: Path) -> None:
+    outcome = lie_of("by a longer way", tmp_path)
+    assert (0, 4) in outcome.deliveries()
+    assert outcome.fidelity.valid, outcome.fidelity.reasons
+
+
 def test_messages_of_a_package_are_checked_in_small_trials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

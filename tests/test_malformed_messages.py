@@ -5,20 +5,31 @@ A real peer meets other versions of its program, and bytes that decode to a mess
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 from inspect import signature
+from itertools import product
 
 import pytest
+from librt.vecs import vec
+from mypy_extensions import i64
 
 from emulator.contract.registry import SYSTEMS
 from emulator.messages.message import Message
+from emulator.protocols.gossip.profiles import utility
 from emulator.protocols.overlays.cliques.overlay import Cliques
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
+from emulator.protocols.pubsub.content.space import NO_BOX, NO_EVENT
 from emulator.runtime.peer_channels import NoHandler
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
 from trellis.v1.cliques import CliqueJoin, CliqueReport
 from trellis.v1.content import Comparison
-from trellis.v1.overlay import Contact, Goodbye
+from trellis.v1.filters import Filter, FilterUpdate, PlacedEvent, TreeEvent
+from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraZoneEvent
+from trellis.v1.magnet import TreeSearch
+from trellis.v1.overlay import Contact, Goodbye, LookupRequest, Profile, ProfileExchange, Routed
+from trellis.v1.pubsub import Proposals
+from trellis.v1.quasar import AttenuatedFilter, GradientUpdate
 
 ATTRIBUTES: dict[str, object] = {"attributes": {"a": [0.0, 100.0]}}
 TRIED: dict[str, dict[str, object]] = {
@@ -35,6 +46,24 @@ TRIED: dict[str, dict[str, object]] = {
     "quasar-random-graph": {},
 }
 PEERS = 6
+GOSSIP = {"NewscastExchange", "ProfileExchange", "Routed", "TManExchange"}
+COUNTED: dict[str, set[str]] = {
+    "vitis": GOSSIP,
+    "rvr": GOSSIP,
+    "opt": {"NewscastExchange", "TopicLinkHeartbeat", "TopicLinkRequest"},
+    "li": {"Comparison", "EventDelivery", "InsertSub", "Routed"},
+    "kyra": {
+        *("CliqueJoin", "CliqueMeasurement", "CliqueProposal", "CliqueReport", "CliqueView"),
+        *("DirectoryDigest", "DirectoryNews", "KyraDelivery", "KyraRates", "KyraZoneEvent", "TreeEvent"),
+    },
+    "pastry": {"Routed"},
+    "oscar": {"LongLinkRequest", "Routed", "Stabilise"},
+    "small-world": GOSSIP,
+    "scribe-pastry": {"Multicast", "RootReplica", "Routed"},
+    "magnet-oscar": {"LongLinkRequest", "Multicast", "Routed", "Stabilise", "TreePath", "TreeSearch"},
+    "quasar-random-graph": {"NewscastExchange"},
+}
+"""The classes of which a message without parts, or with lists that do not fit, is dropped and counted."""
 
 
 def world(system: str) -> Lockstep:
@@ -84,6 +113,13 @@ def lists_that_do_not_fit(kind: type[Message]) -> Iterator[Message]:
     for name, field in signature(kind.__init__).parameters.items():
         if str(field.annotation).startswith(("list[int]", "list[float]")):
             yield kind(**{name: [1]})
+        elif str(field.annotation) == "vec[i64]":
+            yield kind(**{name: vec[i64]([1])})
+
+
+def named(dropped: Iterable[str]) -> set[str]:
+    """The classes of the messages that were dropped."""
+    return {told.removeprefix("dropped ").split(":")[0].split(" ")[0] for told in dropped}
 
 
 @pytest.mark.parametrize("system", TRIED)
@@ -105,6 +141,58 @@ def test_a_message_with_lists_of_unequal_lengths_is_dropped(system: str) -> None
 
 
 @pytest.mark.parametrize("system", TRIED)
+def test_what_is_dropped_is_counted(system: str) -> None:
+    environment = world(system).environments[0]
+    assert environment.dropped == {}
+    for channel, kind in handled(environment):
+        for message, request in product([kind(), *lists_that_do_not_fit(kind)], (0, 1 << 20)):
+            with contextlib.suppress(NoHandler):
+                environment.hand_over(1, message, channel, request)
+                environment.advance(0.0)
+    assert named(environment.dropped) == COUNTED[system]
+
+
+RATED = Profile(1, 0, 1, 5, 0b11, rates=[1.0, 2.0, 3.0])
+PLACED = PlacedEvent(1, 1, [1.0, 2.0])
+SHORT = GradientUpdate(1, 1, True, AttenuatedFilter([b""]))
+MISFITS: list[tuple[str, Message, str]] = [
+    ("vitis", ProfileExchange(False, RATED), "its parts do not fit together"),
+    ("vitis", ProfileExchange(False, Profile(1, topics=1), Proposals()), "its parts do not fit together"),
+    ("kyra", TreeEvent(PLACED), NO_EVENT),
+    ("kyra", KyraZoneEvent(PLACED), NO_EVENT),
+    ("kyra", KyraDelivery(PLACED), NO_EVENT),
+    ("kyra", FilterUpdate(added=[Filter([1.0], [])]), NO_BOX),
+    ("kyra", KyraEpochNews(KyraEpoch(9, 0.0, 0, [])), "its zones do not fit together"),
+    (
+        "quasar-random-graph",
+        GradientUpdate(1, 1, True, AttenuatedFilter([b""])),
+        "its filter has another size",
+    ),
+    ("oscar", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
+    ("small-world", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
+    ("magnet-oscar", TreeSearch(1, Contact(1, 5), 1000), "it went too many hops"),
+]
+
+
+@pytest.mark.parametrize(("system", "message", "reason"), MISFITS)
+def test_a_message_whose_parts_do_not_fit_or_that_runs_in_circles_is_dropped_with_the_reason(
+    system: str, message: Message, reason: str
+) -> None:
+    environment = world(system).environments[0]
+    channel = next(channel for channel, kind in handled(environment) if kind is type(message))
+    for request in (0, 1 << 20):
+        with contextlib.suppress(NoHandler):
+            environment.hand_over(1, message, channel, request)
+    assert [told.split(": ")[-1] for told in environment.dropped] == [reason]
+
+
+def test_a_profile_whose_rates_do_not_fit_is_like_no_other() -> None:
+    assert utility(RATED, RATED) == 0.0
+    fitting = Profile(2, 0, 1, 6, 0b11, rates=[1.0, 2.0])
+    assert (utility(RATED, fitting), utility(fitting, fitting)) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("system", TRIED)
 def test_a_reply_of_another_class_is_no_reply(system: str) -> None:
     peers = world(system)
     environment = peers.environments[0]
@@ -119,6 +207,8 @@ def test_a_reply_of_another_class_is_no_reply(system: str) -> None:
                 except Exception as error:
                     failed.append(f"to {sent.message.NAME}: {error!r}")
     assert failed == []
+    assert sum(environment.dropped.values()) > 0 or not asked
+    assert named(environment.dropped) <= {"Goodbye"}
 
 
 def test_li_drops_a_comparison_whose_lists_do_not_fit() -> None:

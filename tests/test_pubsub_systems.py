@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from small_trial import Outcome, Publication, Session, Subscription, expected, make_plan, run, trial_spec
-from witness import WITNESS, read_ledger
 
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.telemetry import names
+from emulator.testing.witness import WITNESS, read_ledger
 
 PEERS = 60
 TOPICS = 12

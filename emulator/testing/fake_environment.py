@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import Component, Message, Outcome, Timer
 from emulator.messages.fingerprint import fingerprint
+from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, Life
 from emulator.telemetry.observation import Observation
 
@@ -65,6 +66,7 @@ class FakeLife(Life):
         self.asked_for_contacts: list[Callable[[Sequence[int]], None]] = []
         self.timers: list[FakeTimer] = []
         self.checked = True
+        self.drops = Occurrences()
         self._sent: dict[int, tuple[Message, int]] = {}
         """The messages in the outbox by identity, each with its fingerprint when it was sent."""
 
@@ -132,6 +134,11 @@ class FakeEnvironment(Channel):
     def recorded(self) -> list[Recorded]:
         """The observations of all channels, in order."""
         return self.fake.recorded
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How often a message was dropped on any channel, by the words in which a run tells of it."""
+        return self.fake.drops.counts
 
     @property
     def asked_for_contacts(self) -> list[Callable[[Sequence[int]], None]]:

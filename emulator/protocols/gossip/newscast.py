@@ -75,6 +75,9 @@ class Newscast(Membership):
             self.environment.find_contacts(self._join_through)
 
     def _on_exchange(self, sender: int, message: NewscastExchange) -> None:
+        if len(message.profiles) != len(message.ages_ms):
+            self.environment.drop(NewscastExchange, "its lists do not fit together")
+            return
         if not message.reply:
             self.environment.send(sender, self._message(reply=True))
         before = self._view

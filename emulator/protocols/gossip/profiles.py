@@ -34,13 +34,18 @@ def newer(one: Profile, other: Profile) -> bool:
 
 
 def utility(one: Profile, other: Profile) -> float:
-    """Return how alike two peers' interests are, 0 to 1, weighted by rates (Vitis, equation 1)."""
+    """Return how alike two peers' interests are, 0 to 1, weighted by rates (Vitis, equation 1).
+
+    A profile whose rates do not fit its topics is like no other.
+    """
     shared = one.topics & other.topics
     if shared == 0:
         return 0.0
     if not one.rates and not other.rates and one.rate == other.rate:
         count = shared.bit_count()
         return count / (one.topics_count() + other.topics_count() - count)
+    if not (fits(one) and fits(other)):
+        return 0.0
     rates = rates_of(one)
     rate = 0.0
     for topic in bits(shared):
@@ -49,8 +54,16 @@ def utility(one: Profile, other: Profile) -> float:
     return rate / union if union > 0 else 0.0
 
 
+def fits(profile: Profile) -> bool:
+    """Return whether a profile has a rate for each of its topics, or one for all."""
+    return not profile.rates or len(profile.rates) == profile.topics_count()
+
+
 def rates_of(profile: Profile) -> dict[int, float]:
-    """Return the rate of each of the peer's topics, in events/s."""
+    """Return the rate of each of the peer's topics, in events/s.
+
+    Raises ValueError for a profile that does not fit.
+    """
     topics = bits(profile.topics)
     if profile.rates:
         return dict(zip(topics, profile.rates, strict=True))

@@ -55,6 +55,9 @@ class TMan:
 
     def _on_exchange(self, sender: int, message: TManExchange) -> None:
         """Act as the passive thread (Algorithm 3), and end the active one (Algorithm 2, lines 6 to 8)."""
+        if len(message.profiles) != len(message.ages_ms):
+            self._environment.drop(TManExchange, "its lists do not fit together")
+            return
         if not message.reply:
             self._environment.send(sender, self._message(reply=True))
         self._select(told(message.profiles, message.ages_ms, self._environment.now))

@@ -56,6 +56,7 @@ class Directory:
         """Store a record if it is newer than the known one."""
         leader, view = record.leader, record.view
         if view > LARGEST:
+            self._environment.drop(DirectoryNews, "a record has too large a number")
             return
         known_view = self._views.get(leader)
         if known_view >= view:
@@ -63,7 +64,10 @@ class Directory:
                 self._note(leader, beat)
             return
         known = self.records.get(leader)
-        if (known is None and self._is_over(leader, view, beat)) or not is_sound(record):
+        if known is None and self._is_over(leader, view, beat):
+            return
+        if not is_sound(record):
+            self._environment.drop(DirectoryNews, "the lists of a record do not fit together")
             return
         self.records[leader] = record
         self._views.put(leader, view)
@@ -146,6 +150,7 @@ class Directory:
 
         def answered(answer: Message) -> None:
             if not isinstance(answer, DirectoryAnswer) or not _fits(answer.leaders, answer.beats):
+                self._environment.drop(type(answer), "it does not answer the digest")
                 if done is not None:
                     done(False)
                 return
@@ -178,6 +183,7 @@ class Directory:
 
     def _on_news(self, sender: int, news: DirectoryNews) -> None:
         if not _fits(news.records, news.beats) or not _fits(news.records, [r.view for r in news.records]):
+            self._environment.drop(DirectoryNews, "its lists do not fit together")
             return
         new = [record for record in news.records if self._views.get(record.leader) < record.view]
         for record, beat in zip(news.records, news.beats, strict=True):
@@ -191,6 +197,7 @@ class Directory:
 
     def _on_digest(self, sender: int, digest: DirectoryDigest) -> DirectoryAnswer | None:
         if not _fits(digest.leaders, digest.beats) or not _fits(digest.leaders, digest.views):
+            self._environment.drop(DirectoryDigest, "its lists do not fit together")
             return None
         wanted: list[int] = []
         later: list[int] = []

@@ -135,6 +135,7 @@ class Mates:
 
     def _reported(self, leader: int, answer: Message) -> None:
         if not isinstance(answer, CliqueReportAnswer):
+            self._environment.drop(type(answer), "it answers something else")
             return
         view = self._own_clique.view
         if view is not None and view.leader == leader and not answer.leads and self._is_strange(leader):

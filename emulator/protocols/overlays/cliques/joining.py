@@ -79,6 +79,7 @@ class Joining:
 
     def _answered(self, record: CliqueRecord, answer: Message) -> None:
         if not isinstance(answer, CliqueView):
+            self._environment.drop(type(answer), "it answers something else")
             self._again(record)
             return
         view = view_in(answer)

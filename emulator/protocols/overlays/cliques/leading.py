@@ -98,7 +98,10 @@ class Leading:
 
     def _on_join(self, sender: int, join: CliqueJoin) -> CliqueView:
         led = self._own_clique.led
-        if led is None or len(join.members) != len(join.rtts):
+        fits_together = len(join.members) == len(join.rtts)
+        if not fits_together:
+            self._environment.drop(CliqueJoin, "its lists do not fit together")
+        if led is None or not fits_together:
             return CliqueView(CliqueRecord())
         view, bounds = led, self._context.bounds
         if sender in view.members:
@@ -120,6 +123,7 @@ class Leading:
         if view is None or sender not in view.members:
             return CliqueReportAnswer(False)
         if len(report.members) != len(report.rtts):
+            self._environment.drop(CliqueReport, "its lists do not fit together")
             return CliqueReportAnswer(True)
         for peer, units in zip(report.members, report.rtts, strict=True):
             if peer in view.members:

@@ -28,6 +28,7 @@ class Measuring:
 
         def replied(reply: Message) -> None:
             if not isinstance(reply, CliquePong):
+                self._environment.drop(type(reply), "it answers something else")
                 failed()
                 return
             self.note(peer, self._environment.now - sent)

@@ -70,6 +70,7 @@ class OwnClique:
     def _on_view(self, sender: int, message: CliqueView) -> None:
         view, now = view_in(message), self.view
         if view is None:
+            self._environment.drop(CliqueView, "its lists do not fit together")
             return
         if self._environment.peer not in view.members:
             assert message.record is not None

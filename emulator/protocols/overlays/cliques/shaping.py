@@ -149,10 +149,13 @@ class Tending:
 
     def _consented(self, leader: int, view: View, answer: Message) -> None:
         if not isinstance(answer, CliqueConsent):
+            self._environment.drop(type(answer), "it answers something else")
             self._give_up()
             return
         own = self._own_clique.led
         theirs = None if answer.view is None else view_in(answer.view)
+        if theirs is None and answer.view is not None:
+            self._environment.drop(CliqueConsent, "its lists do not fit together")
         if theirs is None or own is None or own.number != view.number:
             self._proposing = False
             return
@@ -217,7 +220,10 @@ class Tending:
 
     def _on_proposal(self, sender: int, proposal: CliqueProposal) -> CliqueConsent:
         view = self._own_clique.led
-        if view is None or self.locked or proposal.record is None:
+        if proposal.record is None:
+            self._environment.drop(CliqueProposal, "it lacks a part")
+            return CliqueConsent(None)
+        if view is None or self.locked:
             return CliqueConsent(None)
         if self.resting and len(proposal.record.members) >= self._parameters.minimum:
             return CliqueConsent(None)
@@ -243,6 +249,7 @@ class Tending:
 
     def _on_measurement(self, sender: int, answer: CliqueMeasurement) -> None:
         if len(answer.peers) != len(answer.rtts):
+            self._environment.drop(CliqueMeasurement, "its lists do not fit together")
             return
         measured = zip(answer.peers, answer.rtts, strict=True)
         self._take(sender, {peer: from_units(units) for peer, units in measured})

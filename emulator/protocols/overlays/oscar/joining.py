@@ -98,6 +98,7 @@ class Joining:
 
     def _replied(self, join: RingJoin, reply: Message) -> None:
         if not isinstance(reply, RingPlace):
+            self._environment.drop(type(reply), "it answers something else")
             self._give_up()
             return
         self._pending = None

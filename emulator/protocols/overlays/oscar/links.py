@@ -204,6 +204,7 @@ class LongLinks:
 
     def _replied(self, contact: Contact, reply: Message) -> None:
         if not isinstance(reply, LinkReply):
+            self._environment.drop(type(reply), "it answers something else")
             self._unanswered(contact)
             return
         asked = self._asked.pop(contact.peer, None)
@@ -253,7 +254,10 @@ class LongLinks:
     def _on_request(self, sender: int, message: LongLinkRequest) -> LinkReply:
         own = self._member.own_contact()
         contact = message.own
-        if own is None or contact is None:
+        if contact is None:
+            self._environment.drop(LongLinkRequest, "it lacks a part")
+            return LinkReply(False, 0)
+        if own is None:
             return LinkReply(False, 0)
         if sender not in self.incoming and len(self.incoming) >= self._bound:
             return LinkReply(False, own.identifier)

@@ -97,7 +97,10 @@ class Rerouting:
         more.
         """
         key, message, origin, hops = routed.key, routed.message, routed.origin, routed.hops
-        if message is None or origin is None or hops >= MOST_HOPS or not self._overlay.ready:
+        if message is None or origin is None or hops >= MOST_HOPS:
+            self._environment.drop(Routed, "it lacks a part" if hops < MOST_HOPS else "it went too many hops")
+            return
+        if not self._overlay.ready:
             return
         application = self._overlay.application_of(message)
         hop = self._overlay.next_hop(key)

@@ -85,6 +85,7 @@ class Stabilising:
 
     def _replied(self, successor: Contact, reply: Message) -> None:
         if not isinstance(reply, Stabilised):
+            self._environment.drop(type(reply), "it answers something else")
             self._unanswered(successor)
             return
         ring, own = self._ring, self._member.own_contact()
@@ -121,7 +122,10 @@ class Stabilising:
 
     def _on_stabilise(self, sender: int, message: Stabilise) -> Stabilised | None:
         own, ring = self._member.own_contact(), self._ring
-        if own is None or message.own is None:
+        if message.own is None:
+            self._environment.drop(Stabilise, "it lacks a part")
+            return None
+        if own is None:
             return None
         self._avoided.pop(sender, None)
         before = ring.predecessor

@@ -155,6 +155,7 @@ class Forwarding:
 
     def _on_ack(self, passage: _Passage, ack: Message) -> None:
         if not isinstance(ack, HopAck):
+            self._environment.drop(type(ack), "it answers something else")
             self._overdue(passage)
             return
         del self._passages[passage]

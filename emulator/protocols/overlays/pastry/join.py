@@ -144,6 +144,7 @@ class Join:
 
     def _on_row(self, request: RowRequest, reply: Message) -> None:
         if not isinstance(reply, RowReply):
+            self._environment.drop(type(reply), "it answers something else")
             self.again()
             return
         for contact in reply.peers:

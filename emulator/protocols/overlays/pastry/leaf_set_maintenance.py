@@ -115,6 +115,7 @@ class LeafSetMaintenance:
 
     def _on_reply(self, peer: int, reply: Message, _: float) -> None:
         if not isinstance(reply, LeafSetProbe):
+            self._environment.drop(type(reply), "it answers something else")
             return
         self._learn(peer, reply)
 

@@ -143,6 +143,7 @@ class Pastry(Overlay):
 
     def _ping_answered(self, peer: int, pong: Message, round_trip: float) -> None:
         if not isinstance(pong, Pong):
+            self.environment.drop(type(pong), "it answers something else")
             return
         state = self._state
         contact = state.meet(peer, pong.identifier)

@@ -114,6 +114,7 @@ class TableMaintenance:
 
     def _on_candidates(self, sender: int, reply: Message) -> None:
         if not isinstance(reply, (RowReply, SlotReply)):
+            self._environment.drop(type(reply), "it answers something else")
             return
         self._state.hear(sender)
         self.measure(reply.peers)

@@ -122,6 +122,7 @@ class RandomGraph(Membership):
     def _on_answer(self, peer: int, steps: int, reply: Message) -> None:
         self._asked.discard(peer)
         if not isinstance(reply, LinkAnswer):
+            self.environment.drop(type(reply), "it answers something else")
             return
         if reply.instead is not None and steps:
             self._ask(reply.instead.peer, steps - 1)

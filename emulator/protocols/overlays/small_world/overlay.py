@@ -17,7 +17,7 @@ from emulator.contract.identifiers import RING, hash_of_peer
 from emulator.contract.protocol import Environment, Overlay
 from emulator.messages.message import MalformedMessage, Message, Part, Undecoded
 from emulator.protocols.gossip.newscast import Newscast
-from emulator.protocols.gossip.profiles import make_profile, newer, utility
+from emulator.protocols.gossip.profiles import fits, make_profile, newer, utility
 from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.gossip.tman import TMan
 from emulator.protocols.overlays.hop_by_hop import HopByHop
@@ -49,6 +49,10 @@ class RidingSystem(Interface):
 
     def read_rider(self, content: bytes) -> Part:
         """Decode what rode on the heartbeat of a peer at another host. Raises MalformedMessage."""
+        ...
+
+    def fits(self, profile: Profile, rider: Part) -> bool:
+        """Whether what rode on a heartbeat fits the profile that came with it."""
         ...
 
 
@@ -261,9 +265,14 @@ class SmallWorld(Overlay):
         """Note what a peer says that is not the same object as before."""
         profile, rider = message.profile, message.rider
         if profile is None:
+            self.environment.drop(ProfileExchange, "it lacks a part")
             return
         if isinstance(rider, Undecoded):
-            message.rider = self._decoded(rider.content)
+            message.rider = rider = self._decoded(rider.content)
+        system = self._system
+        if not fits(profile) or not (rider is None or system is None or system.fits(profile, rider)):
+            self.environment.drop(ProfileExchange, "its parts do not fit together")
+            return
         if link is None:
             link = self.incoming[sender] = Link(profile, self.environment.now)
         said, link.said = link.said, message
@@ -276,6 +285,7 @@ class SmallWorld(Overlay):
         try:
             return None if self._system is None else self._system.read_rider(content)
         except MalformedMessage:
+            self.environment.drop(ProfileExchange, "what rides on it is malformed")
             return None
 
     def _on_goodbye(self, sender: int, message: Goodbye) -> None:

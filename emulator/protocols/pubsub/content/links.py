@@ -171,6 +171,8 @@ class TreeLinks:
 
     def _answered(self, candidate: int, place: int, answer: Message) -> None:
         if not isinstance(answer, TreeAnswer) or not answer.accepted:
+            if not isinstance(answer, TreeAnswer):
+                self._environment.drop(type(answer), "it answers something else")
             self._try(place + 1)
             return
         self._trying = self._request = None
@@ -238,6 +240,7 @@ class TreeLinks:
 
         def answered(answer: Message) -> None:
             if not isinstance(answer, TreeAnswer):
+                self._environment.drop(type(answer), "it answers something else")
                 return
             wanted = self._trying is None and self._candidates[:1] == [better] and not self._stopped
             if answer.accepted and wanted and self.parent != better:
@@ -251,6 +254,7 @@ class TreeLinks:
 
     def _beaten(self, parent: int, answer: Message) -> None:
         if not isinstance(answer, TreeAnswer):
+            self._environment.drop(type(answer), "it answers something else")
             return
         self._misses = 0
         if parent == self.parent:

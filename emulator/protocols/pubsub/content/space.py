@@ -8,7 +8,7 @@ name it asks for any value, -inf included. So every event is a point, and boxes 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -19,6 +19,8 @@ ABSENT: Final = -math.inf
 _LEAST: Final = -1.7976931348623157e308
 """The least number that a subscription can ask for."""
 _REMEMBERED: Final = 1 << 18
+NO_EVENT: Final = "it has no event of these attributes"
+NO_BOX: Final = "it has a box of other attributes"
 Values = Sequence[float]
 
 
@@ -178,10 +180,23 @@ class EventSpace:
         return PlacedEvent(event.number, event.publisher, values, event.payload)
 
     def event(self, placed: PlacedEvent, hops: int) -> Event:
-        """Return the event as the application gets it."""
+        """Return the event as the application gets it. Raises ValueError for one that this space does not
+        hold."""
         named = zip(self.names, placed.values, strict=True)
         attributes = {name: value for name, value in named if value != ABSENT}
         return Event(placed.event, placed.publisher, None, attributes, placed.payload, hops)
+
+    def holds(self, placed: PlacedEvent) -> bool:
+        """Return whether an event that came in a message has a value for each attribute."""
+        return len(placed.values) == len(self.names)
+
+    def holds_all(self, messages: Iterable[Filter]) -> bool:
+        """Return whether all boxes that came in a message have bounds, and sets if any, for each
+        attribute."""
+        width = len(self.names)
+        return all(
+            len(each.lows) == len(each.highs) == width and len(each.sets) in (0, width) for each in messages
+        )
 
     def _number(self, name: str) -> int:
         index = self._index.get(name)

@@ -94,6 +94,8 @@ class BoxStream:
             return
         self._on_its_way = None
         if not isinstance(answer, FilterAnswer) or not answer.known:
+            if not isinstance(answer, FilterAnswer):
+                self._environment.drop(type(answer), "it answers something else")
             self._ended = True
             self._refused()
             return

@@ -12,7 +12,7 @@ from typing import Final
 from emulator.contract.protocol import Environment
 from emulator.protocols.pubsub.content.links import TreeLinks
 from emulator.protocols.pubsub.content.routes import FilterRoutes
-from emulator.protocols.pubsub.content.space import Box, EventSpace, Values
+from emulator.protocols.pubsub.content.space import NO_BOX, NO_EVENT, Box, EventSpace, Values
 from emulator.protocols.pubsub.content.streams import BoxStream, Inflow
 from trellis.v1.filters import (
     FilterAnswer,
@@ -180,6 +180,9 @@ class FilterTrees:
 
     def on_update(self, sender: int, update: FilterUpdate) -> FilterAnswer:
         """Answer a neighbour on a tree that tells what it wants."""
+        if not self._space.holds_all([*update.gone, *update.added]):
+            self._environment.drop(FilterUpdate, NO_BOX)
+            return FilterAnswer(False)
         tree = self.trees.get((update.epoch, update.tree))
         return FilterAnswer(False) if tree is None else tree.on_update(sender, update)
 
@@ -212,5 +215,7 @@ class FilterTrees:
 
     def _on_event(self, sender: int, message: TreeEvent) -> None:
         tree = self.trees.get((message.epoch, message.tree))
-        if tree is not None and message.event is not None:
+        if message.event is None or not self._space.holds(message.event):
+            self._environment.drop(TreeEvent, NO_EVENT)
+        elif tree is not None:
             self._arrived(tree, message.event, message.hops, sender)

@@ -7,7 +7,7 @@ from typing import Final
 
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
 from emulator.protocols.pubsub.content.interests import Interests
-from emulator.protocols.pubsub.content.space import EventSpace, Values
+from emulator.protocols.pubsub.content.space import NO_EVENT, EventSpace, Values
 from emulator.protocols.pubsub.content.system import content_system
 from emulator.protocols.pubsub.groups.parameters import GroupParameters
 from trellis.v1.filters import PlacedEvent
@@ -77,7 +77,8 @@ class Groups(PubSub):
 
     def _on_event(self, sender: int, message: GroupEvent) -> None:
         event = message.event
-        if event is None:
+        if event is None or not self.space.holds(event):
+            self.environment.drop(GroupEvent, NO_EVENT)
             return
         self._forward(message.group, event, message.hops, sender)
         self._searches += 1

@@ -206,6 +206,7 @@ class Growth:
 
     def _answered(self, round: int, peer: int, sent: float, last: bool, answer: Message) -> None:
         if not isinstance(answer, KyraDistance):
+            self._environment.drop(type(answer), "it answers something else")
             return
         self._measuring.note(peer, self._environment.now - sent)
         if round != self._round or self._stopped:

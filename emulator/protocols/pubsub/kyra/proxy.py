@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from emulator.protocols.pubsub.content.space import Box
+from emulator.protocols.pubsub.content.space import NO_BOX, Box
 from emulator.protocols.pubsub.content.streams import Inflow
 from emulator.protocols.pubsub.kyra.delayed_release import DelayedRelease
 from emulator.protocols.pubsub.kyra.movement import PIECES
@@ -28,6 +28,9 @@ class Proxy:
 
     def on_update(self, mate: int, update: FilterUpdate) -> FilterAnswer:
         """Take in the subscriptions in a piece that a mate moves here."""
+        if not self._server.space.holds_all([*update.gone, *update.added]):
+            self._server.environment.drop(FilterUpdate, NO_BOX)
+            return FilterAnswer(False)
         number = update.tree - PIECES
         held = self._zones.holder(number) == self._server.peer
         tree = self._trees.tree(self._zones.tree_of(number)) if held else None

@@ -15,7 +15,7 @@ from emulator.protocols.pubsub.content.space import EventSpace, Values
 from emulator.protocols.pubsub.kyra.drawing import SAMPLES, Drawing
 from emulator.protocols.pubsub.kyra.epoch import STEP, Epoch, epoch_in
 from emulator.protocols.pubsub.kyra.parameters import KyraParameters
-from trellis.v1.kyra import KyraEpochNews, KyraRates
+from trellis.v1.kyra import KyraEpoch, KyraEpochNews, KyraRates
 
 
 class Rates:
@@ -134,6 +134,8 @@ class Rates:
         self._hear(peer)
         if isinstance(answer, KyraEpochNews):
             self._on_news(-1, answer)
+        else:
+            self._environment.drop(type(answer), "it answers something else")
 
     def _hear(self, peer: int) -> None:
         self._missed.pop(peer, None)
@@ -141,15 +143,23 @@ class Rates:
 
     def _on_news(self, sender: int, news: KyraEpochNews) -> None:
         newest = self._newest()
-        if news.epoch is not None and (newest is None or news.epoch.number > newest.number):
+        if news.epoch is not None and not self._is_sound(news.epoch):
+            self._environment.drop(KyraEpochNews, "its zones do not fit together")
+        elif news.epoch is not None and (newest is None or news.epoch.number > newest.number):
             epoch = epoch_in(news.epoch)
             self._begin(epoch)
             self.spread(epoch)
+
+    def _is_sound(self, epoch: KyraEpoch) -> bool:
+        return epoch.parts > 0 and len(epoch.zones) > 0 and self._space.holds_all(epoch.zones)
 
     def _on_rates(self, sender: int, rates: KyraRates) -> KyraEpochNews:
         self._hear(sender)
         width = len(self._space.names)
         values = rates.values
+        if len(values) != width * rates.events:
+            self._environment.drop(KyraRates, "its lists do not fit together")
+            values = []
         self._seen += [values[place : place + width] for place in range(0, len(values), width)]
         self._seen = self._seen[-SAMPLES:]
         epoch = self._newest()

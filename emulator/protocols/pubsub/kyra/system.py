@@ -8,7 +8,7 @@ from typing import Final
 
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
 from emulator.protocols.overlays.cliques.overlay import Cliques
-from emulator.protocols.pubsub.content.space import EventSpace
+from emulator.protocols.pubsub.content.space import NO_EVENT, EventSpace
 from emulator.protocols.pubsub.content.system import content_system
 from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.protocols.pubsub.kyra.epoch import Epoch, epoch_of
@@ -211,7 +211,9 @@ class Kyra(PubSub):
 
     def _on_zone_event(self, sender: int, message: KyraZoneEvent) -> None:
         state = self._state_of(message.epoch)
-        if state is not None and message.event is not None:
+        if message.event is None or not self.space.holds(message.event):
+            self.environment.drop(KyraZoneEvent, NO_EVENT)
+        elif state is not None:
             self._to_zone(state, message.event, message.hops, message.turns + 1, sender)
 
     def _on_leaving(self, sender: int, leaving: KyraLeaving) -> None:
@@ -247,7 +249,8 @@ class Kyra(PubSub):
             self.environment.send(target, KyraDelivery(event, hops + 1, others))
 
     def _on_delivery(self, sender: int, message: KyraDelivery) -> None:
-        if message.event is None:
+        if message.event is None or not self.space.holds(message.event):
+            self.environment.drop(KyraDelivery, NO_EVENT)
             return
         self._deliver(message.event, message.hops)
         self._spread(message.event, message.hops, message.others)

@@ -163,6 +163,7 @@ class Copies:
         contact = comparison.sender
         counts = {len(comparison.attributes), len(comparison.positions), len(comparison.digests)}
         if contact is None or len(counts) > 1:
+            self._environment.drop(Comparison, "it lacks a part, or its lists do not fit together")
             return None
         placement = self._placement
         placement.look_around()

@@ -51,6 +51,7 @@ class Deliveries:
 
     def _answered(self, subscriber: int, failed: Callable[[], None], ack: Message) -> None:
         if not isinstance(ack, EventDeliveryAck):
+            self._environment.drop(type(ack), "it answers something else")
             failed()
             return
         self._silent.discard(subscriber)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from emulator.contract.protocol import Environment, Event, Overlay
+from emulator.contract.protocol import Environment, Event, Message, Overlay
 from emulator.protocols.pubsub.li.content import Content, encode, is_sound, lay_out
 from emulator.protocols.pubsub.li.delivery import Deliveries
 from emulator.protocols.pubsub.li.node import Name
@@ -70,8 +70,11 @@ class Publication:
         `hops` is what the event has travelled. The node of `key` was routed here and is answered for in any
         case.
         """
-        content = self.sound(probe.content)
-        if content is None or len(probe.attributes) != len(probe.positions):
+        content = self.sound(ProbePubMulticast, probe.content)
+        if content is None:
+            return
+        if len(probe.attributes) != len(probe.positions):
+            self._environment.drop(ProbePubMulticast, "its lists do not fit together")
             return
         own: list[Name] = []
         others: list[Name] = []
@@ -80,19 +83,21 @@ class Publication:
             (own if is_own else others).append(name)
         if hops < _MOST_HOPS:
             self._send_groups(content, others, probe.prefix, hops)
+        elif others:
+            self._environment.drop(ProbePubMulticast, "it went too many hops")
         self._answer(content, own, hops)
 
     def answer(self, probe: ProbePub, hops: int) -> None:
         """Answer for the node that is probed."""
-        content = self.sound(probe.content)
+        content = self.sound(ProbePub, probe.content)
         if content is not None:
             self._answer(content, [(probe.attribute, probe.position)], hops)
 
-    def sound(self, message: EventContent | None) -> EventContent | None:
-        """Return the content that came in a message; None, and count it, if it is malformed."""
+    def sound(self, kind: type[Message], message: EventContent | None) -> EventContent | None:
+        """Return the content that came in a message of this class; None, and drop it, if it is malformed."""
         if message is not None and is_sound(message, self._schema):
             return message
-        self._environment.record("malformed", 1.0, unit="messages")
+        self._environment.drop(kind, "its content does not fit the schema")
         return None
 
     def lay_out(self, message: EventContent) -> Content:
@@ -126,6 +131,8 @@ class Publication:
             self._send_groups(message, list(onward), 0, hops)
         elif hops < _MOST_HOPS:
             self._send_each(message, onward, hops)
+        elif onward:
+            self._environment.drop(ProbePub, "it went too many hops")
         for subscriber, sids in matched.items():
             self._deliveries.deliver(subscriber, message, sids, hops)
 

@@ -190,6 +190,7 @@ class Subscriber:
 
     def _on_insert_ack(self, piece: _Piece, ack: Message) -> None:
         if not isinstance(ack, InsertSubAck):
+            self._environment.drop(type(ack), "it answers something else")
             self._look_again(piece)
             return
         if not ack.stored:

@@ -173,7 +173,7 @@ class Li(PubSub):
 
     def _on_delivery(self, sender: int, delivery: EventDelivery) -> EventDeliveryAck:
         """Deliver an event, unless only a widened range matched or the event came before."""
-        message = self._publication.sound(delivery.content)
+        message = self._publication.sound(EventDelivery, delivery.content)
         if message is not None:
             content = self._publication.lay_out(message)
             matches = self.subscriber.matching(delivery.sids, content.attributes)

@@ -21,6 +21,7 @@ from trellis.v1.content import (
     InsertSubAck,
     LeafUpdate,
     NodeState,
+    NodeUpdate,
     ProbeSub,
     ProbeSubAck,
     SubscriptionObject,
@@ -85,7 +86,9 @@ class Tree:
     def on_transfer(self, transfer: TransferSub, origin: int) -> None:
         """Take in subscriptions of a leaf that splits. The half that they are for need not exist yet."""
         name = transfer.attribute, transfer.position
-        self._accept(self.nodes.get(name) or self._create(name), self._sound(transfer.subscriptions))
+        self._accept(
+            self.nodes.get(name) or self._create(name), self._sound(TransferSub, transfer.subscriptions)
+        )
         if transfer.number:
             self._post.send(origin, TransferSubAck(*name, transfer.number))
 
@@ -140,12 +143,12 @@ class Tree:
         node.table.update(state.splits)
         left_over: Sequence[SubscriptionObject] = ()
         if node.inner:
-            left_over = () if state.inner else self._sound(state.subscriptions)
+            left_over = () if state.inner else self._sound(NodeUpdate, state.subscriptions)
         elif state.inner:
             left_over = [entry.message for entry in node.entries.values()]
             node.turn_inner()
         else:
-            self._put(node, self._sound(state.subscriptions))
+            self._put(node, self._sound(NodeUpdate, state.subscriptions))
         if self.placement.is_home(name):
             if left_over:
                 # The halves took over what another peer held, which may have lacked some of these.
@@ -168,7 +171,10 @@ class Tree:
     def _on_insert(self, sender: int, insert: InsertSub) -> InsertSubAck | None:
         """Store, renew or withdraw a subscription, if this peer is the home of its leaf."""
         subscription = insert.subscription
-        if subscription is None or not self._sound([subscription]):
+        if subscription is None:
+            self._environment.drop(InsertSub, "it lacks a part")
+            return None
+        if not self._sound(InsertSub, [subscription]):
             return None
         name = subscription.attributes[0], insert.position
         leaf = self.nodes.get(name)
@@ -223,13 +229,14 @@ class Tree:
             self.copies.tell(node)
             self._transfer(node)
 
-    def _sound(self, subscriptions: Sequence[SubscriptionObject]) -> list[SubscriptionObject]:
-        """Return the subscriptions that came in a message without the malformed ones, which it counts."""
+    def _sound(
+        self, kind: type[Message], subscriptions: Sequence[SubscriptionObject]
+    ) -> list[SubscriptionObject]:
+        """Return the subscriptions that came in a message of this class without the malformed ones, which are
+        dropped."""
         sound = [each for each in subscriptions if is_sound(each, self._schema)]
-        if len(sound) < len(subscriptions):
-            self._environment.record(
-                "malformed", float(len(subscriptions) - len(sound)), unit="subscriptions"
-            )
+        for _ in range(len(subscriptions) - len(sound)):
+            self._environment.drop(kind, "a subscription does not fit the schema")
         return sound
 
     def _put(self, node: TreeNode, subscriptions: Iterable[SubscriptionObject]) -> list[Entry]:

@@ -154,6 +154,7 @@ class PathTrees:
         which sends them on.
         """
         if search.joiner is None:
+            self._environment.drop(TreeSearch, "it lacks a part")
             return
         topic = search.topic
         if not self._ring.ready:
@@ -218,6 +219,8 @@ class PathTrees:
         """Phase 2: make the joiner a descendant here, or pass the search on upwards."""
         joiner = search.joiner
         if joiner is None or search.hops > _MOST_HOPS:
+            reason = "it lacks a part" if joiner is None else "it went too many hops"
+            self._environment.drop(TreeSearch, reason)
             return
         branch = self.branches.get(search.topic)
         onward = TreeSearch(search.topic, joiner, search.hops + 1, search.missed_ms)
@@ -272,6 +275,8 @@ class PathTrees:
     def _on_path(self, sender: int, path: TreePath) -> None:
         """Take the sender as the previous peer on the greedy path to the joiner."""
         topic = path.topic
+        if path.joiner is None:
+            self._environment.drop(TreePath, "it lacks a part")
         if path.joiner is None or not self._ring.ready:
             self._environment.send(sender, TreePart(1 << topic, 0))
             return

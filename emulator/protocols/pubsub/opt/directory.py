@@ -159,12 +159,16 @@ class FullKnowledge(Knowledge):
         self.changes += 1
 
     def _on_query(self, sender: int, query: DirectoryQuery) -> TopicDirectoryAnswer | None:
+        if query.profile is None:
+            self._environment.drop(DirectoryQuery, "it lacks a part")
         return self._directory.answer(query, self._environment.now)
 
     def _on_answer(self, reply: Message, then: Callable[[], None]) -> None:
         self._waits = False
         if isinstance(reply, TopicDirectoryAnswer):
             self._take_over(reply)
+        else:
+            self._environment.drop(type(reply), "it answers something else")
         then()
 
     def _on_silence(self, then: Callable[[], None]) -> None:

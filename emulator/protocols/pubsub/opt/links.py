@@ -140,6 +140,8 @@ class Links:
 
     def _on_answer(self, peer: int, reply: Message) -> None:
         profile = reply.profile if isinstance(reply, TopicLinkAnswer) else None
+        if not isinstance(reply, TopicLinkAnswer):
+            self._environment.drop(type(reply), "it answers something else")
         if profile is None:
             self._on_refusal(peer)
             return
@@ -159,7 +161,10 @@ class Links:
 
     def _on_request(self, sender: int, request: TopicLinkRequest) -> TopicLinkAnswer:
         profile = request.profile
-        if profile is None or not profile.topics & self._own().topics:
+        if profile is None:
+            self._environment.drop(TopicLinkRequest, "it lacks a part")
+            return TopicLinkAnswer()
+        if not profile.topics & self._own().topics:
             return TopicLinkAnswer()
         if sender not in self.links:
             if sender not in self._asked and not self._has_room():
@@ -177,6 +182,8 @@ class Links:
 
     def _on_heartbeat(self, sender: int, message: TopicLinkHeartbeat) -> None:
         link, profile = self.links.get(sender), message.profile
+        if profile is None:
+            self._environment.drop(TopicLinkHeartbeat, "it lacks a part")
         if link is None or profile is None:
             if sender not in self._asked:
                 self._environment.send(sender, TopicLinkEnd())

@@ -248,6 +248,7 @@ class Gradients:
             return
         if message.filter is not None:
             if not self._fits(message.filter):
+                self._environment.drop(GradientUpdate, "its filter has another size")
                 return
             link.filter = self._known.shared(link.peer, message.filter)
         elif same_session and message.version == link.version:

@@ -61,6 +61,7 @@ class Groups:
 
     def _on_replica(self, sender: int, message: RootReplica) -> None:
         if len(message.topics) != len(message.creators):
+            self._environment.drop(RootReplica, "its lists do not fit together")
             return
         for topic, creator in zip(message.topics, message.creators, strict=True):
             if topic not in self._creators:

@@ -123,7 +123,10 @@ class HomePublishing:
         the event.
         """
         data = message.event
-        if data is None or not self._overlay.ready:
+        if data is None:
+            self._environment.drop(Multicast, "it lacks a part")
+            return None
+        if not self._overlay.ready:
             return None
         if self._overlay.next_hop(hash_of_topic(data.topic)) is not None:
             self._overlay.route(hash_of_topic(data.topic), data)

@@ -144,6 +144,14 @@ class GatewayElection:
         return shared
 
 
+def propose_for(proposals: Proposals, profile: Profile) -> bool:
+    """Return whether there is a known gateway, a parent and hops for each topic of the profile."""
+    count = profile.topics_count()
+    sizes = (len(proposals.places), len(proposals.parents), len(proposals.hops))
+    known = len(proposals.gateways)
+    return sizes == (count, count, count) and all(0 <= int(place) < known for place in proposals.places)
+
+
 def _place(profile: Profile, topic: int) -> int:
     """Return the place of one of a profile's topics in lists that run parallel to them."""
     return (profile.topics & ((1 << topic) - 1)).bit_count()

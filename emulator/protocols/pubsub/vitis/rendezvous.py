@@ -12,9 +12,10 @@ from emulator.messages.message import Message, Part
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.pubsub.shared.dissemination import Dissemination
 from emulator.protocols.pubsub.shared.topics import topic_interest
+from emulator.protocols.pubsub.vitis.gateways import propose_for
 from emulator.protocols.pubsub.vitis.parameters import RendezvousParameters
 from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
-from trellis.v1.overlay import Contact
+from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import EventData, Proposals
 
 _JOIN_ROUNDS: Final = 10
@@ -58,6 +59,10 @@ class RendezvousPubSub(PubSub):
     def read_rider(self, content: bytes) -> Part:
         """Decode a neighbour's proposals (Algorithm 5)."""
         return Proposals.read(content, 0, len(content))
+
+    def fits(self, profile: Profile, rider: Part) -> bool:
+        """Whether a neighbour proposes a gateway for each of its topics."""
+        return isinstance(rider, Proposals) and propose_for(rider, profile)
 
     @abstractmethod
     def _targets(self, topic: int) -> Iterable[int]:

@@ -1,0 +1,129 @@
+"""Small trials of any system under churn: what applications were handed, and what telemetry tells of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.contract import registry
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.file.spec import SystemSpec, TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import RunDirectory, TrialDirectory
+from emulator.experiment.run.fidelity import Fidelity
+from emulator.layouts.layout import lay_out
+from emulator.telemetry import names
+from emulator.testing.spans import Span, read_spans
+from emulator.testing.witness import WITNESS, Handed, read_ledger
+
+OWN_SYSTEMS = [name for name, entry in registry._systems().items() if not entry.package]
+"""The systems of Trellis itself, whatever toys tests have added."""
+TOPICS = {
+    "subscriptions": {"kind": "random", "topics": 6, "per_peer": 2, "buckets": 1, "within": "2 s"},
+    "publications": {"events": 60},
+}
+ATTRIBUTES = [
+    {"name": name, "low": 0.0, "high": 100.0, "sub_range": 5.0, "presence": 0.7} for name in ("price", "size")
+]
+CONTENT = {
+    "subscriptions": {"kind": "ranges", "per_peer": 2, "attributes": ATTRIBUTES},
+    "publications": {"events": 120},
+}
+WORKLOADS: dict[str, dict[str, Any]] = {
+    "topics": TOPICS,
+    "content": CONTENT,
+    "lookups": {"lookups": {"rate": 12.0}},
+}
+DOMAINS = {"price": [0.0, 100.0], "size": [0.0, 100.0]}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "li": {"attributes": DOMAINS, "capacity": [5, 9]},
+    "kyra": {"attributes": DOMAINS},
+    "siena": {"attributes": DOMAINS},
+    "groups": {"attributes": DOMAINS},
+}
+"""The parameters of systems that need some."""
+SLOW = {"kyra", "magnet-pastry"}
+"""Systems that hardly deliver to peers that stay for 20 s, so that there would be nothing to compare."""
+
+
+def spec_of(system: str, ledger: Path, peers: int, measure: str = "30 s", **fields: Any) -> TrialSpec:
+    """Return a trial under churn, with some loss and messages that overtake each other.
+
+    `ledger` is a folder that is made for what applications are handed; `fields` replace those of the trial.
+    """
+    ledger.mkdir()
+    stay, settle = ("60 s", "60 s") if system in SLOW else ("20 s", "6 s")
+    witness = {"of": system, "parameters": PARAMETERS.get(system, {}), "ledger": str(ledger)}
+    return TrialSpec.model_validate(
+        {
+            "system": {"name": WITNESS.name, "parameters": witness},
+            "peers": peers,
+            "network": {"jitter": "20 ms", "loss": 0.01, "unreachable_after": "2 s"},
+            "workload": WORKLOADS[SYSTEMS[system].serves],
+            "churn": {
+                "model": {"kind": "poisson", "mean_session": stay, "mean_gap": "5 s"},
+                "graceful": 0.7,
+            },
+            "phases": {"join": "2 s", "settle": settle, "measure": measure, "drain": "10 s"},
+        }
+        | fields
+    )
+
+
+@dataclass(frozen=True)
+class WitnessedTrial:
+    """A finished trial of a witness."""
+
+    spec: TrialSpec
+    plan: Plan
+    directory: TrialDirectory
+    fidelity: Fidelity
+    handed: list[Handed]
+
+
+def run_witnessed(
+    spec: TrialSpec, run: RunDirectory, execute: Callable[[TrialSpec, Plan, TrialDirectory], Fidelity]
+) -> WitnessedTrial:
+    """Draw the plan of a trial of a witness, lay out what its system needs, and execute it."""
+    parameters = spec.system.parameters
+    directory = run.trial(f"{parameters['of']}-1")
+    directory.path.mkdir(parents=True)
+    plan = draw_plan(spec)
+    plan.write(directory.plan)
+    fidelity = execute(_laid_out(spec, plan), plan, directory)
+    fidelity.write(directory.fidelity)
+    return WitnessedTrial(spec, plan, directory, fidelity, read_ledger(Path(parameters["ledger"])))
+
+
+def _laid_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
+    """Return the spec with what is laid out for the system that the witness runs."""
+    witness = spec.system.parameters
+    own = {"name": witness["of"], "parameters": witness["parameters"]}
+    inner = lay_out(spec.model_copy(update={"system": SystemSpec.model_validate(own)}), plan)
+    parameters = witness | {"parameters": inner.system.parameters}
+    return spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
+
+
+def told(directory: TrialDirectory) -> list[Handed]:
+    """Return what the telemetry of a trial says that applications were handed."""
+    return told_by(read_spans(directory))
+
+
+def told_by(spans: Iterable[Span]) -> list[Handed]:
+    """Return what these spans say that applications were handed."""
+    found = []
+    for span in spans:
+        marks = span.attributes
+        if marks.get(names.DELIVERED) and (names.EVENT in marks or names.LOOKUP in marks):
+            what, key = ("event", names.EVENT) if names.EVENT in marks else ("lookup", names.LOOKUP)
+            found.append(Handed(what, marks[key], marks[names.PEER], marks[names.HOPS], span.end))
+    return found
+
+
+def without_time(handed: Iterable[Handed]) -> Counter[tuple[str, int, int, int]]:
+    """Return how often each outcome was handed over, whenever that was."""
+    return Counter((each.what, each.number, each.peer, each.hops) for each in handed)
