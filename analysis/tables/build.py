@@ -1,18 +1,18 @@
 """The tables of a run: telemetry and plan of each trial, as Parquet.
 
-`<run>/tables/<table>/trial=<name>/part-00000.parquet` (...); read a whole table, all trials at once,
-with any Parquet reader that knows Hive partitions (`=` in a trial's name is %3D in the folder's). A trial
-without rows has no folder. Times `*_s` are seconds of trial time on the coordinator's clock, `*_ms`
-milliseconds, sizes bytes; `?` marks what may be null. Files hold the same rows in the same
-order for the same telemetry and plan, and are the same byte for byte.
+A table is a folder of files `<run>/tables/<table>/trial=<name>/part-00000.parquet` (...). Any Parquet reader
+that knows Hive partitions reads the table of all trials at once (`=` in a trial's name is %3D in the
+folder's). A trial without rows has no folder. Times `*_s` are in seconds of trial time on the coordinator's
+clock, times `*_ms` in milliseconds, and sizes in bytes. A `?` marks a column that may be null. The same
+telemetry and plan give the same files, byte for byte.
 
-Written by `analysis.tables.build`; those that only some kinds of workload have, as `analysis.workloads` says.
-Packages bring others (`docs/measures.md`).
+This module writes the following tables. `analysis.workloads` says which of them only some kinds of workload
+have. Packages add others (`docs/measures.md`). After the description of a table stand its columns.
 
-
-hops         every span of every operation, observations left out: the root (no parent), each message, at its
-             receiver (with a sender), and each delivery that no message's span tells of (neither; named
-             "delivery"; without a parent too if it belongs to no operation).
+hops         The table has one row for each span of each operation, but none for observations. A span is the
+             root of an operation (it has no parent), a message at its receiver (it has a sender), or a
+             delivery that no message's span records (it has no sender and the name "delivery"; if it
+             belongs to no operation, it has no parent either).
              trace binary(16), span bigint, parent bigint?, message (the message's name, or the
              operation's for a root), kind? ("event", "notification", "control", "maintenance"), channel?
              (of the component that sent the message, empty at the root; both null where there is no
@@ -23,119 +23,136 @@ hops         every span of every operation, observations left out: the root (no 
              deliveries), interest int?, session int?, graceful boolean? (the last three on roots), number
              bigint? (of an operation of a package's kind, on roots and where it is complete), sent_s,
              handled_s, delay_ms (sent to handled)
-operations   one row a trace.
+operations   The table has one row for each trace.
              trace, operation (publish, lookup, subscribe, unsubscribe, join, leave, or recovery: messages
              about events that were sent outside of any operation), host, peer, topic?, event?, lookup?,
              interest?, session?, graceful?, number bigint? (of an operation of a package's kind),
              at_s, messages bigint, bytes bigint, depth int (of the deepest message), last_s (when the last
              message was handled)
-sessions     planned sessions and what became of them; one whose host died and came back has a row for
-             each start.
+sessions     The table has one row for each planned session and says what became of it. A session whose host
+             died and came back has a row for each start.
              peer, session, cause ("base", "flash-crowd"), host?, planned_start_s, planned_end_s, start_s?
              (null: never came up), end_s?, ended ("leave", "crash", "host lost", "trial end")
-absences     one row for each time that a peer was not up as planned, because its host had died.
+absences     The table has one row for each time that a peer was not up as planned because its
+             host had died.
              host, peer, session, from_s (the host's last record), until_s (joined again, or was to leave),
              back boolean (joined again)
-handled      one row for each event and peer that received any message about it, in the event's trace or
-             in another.
+handled      The table has one row for each event and peer that received any message about it, in the event's
+             trace or in another.
              event, topic?, publisher, published_s, peer, role (by the plan; "peer" unless it says
              otherwise), copies (messages of kind event), messages (of any kind), bytes, unwanted_copies,
              unwanted_messages, unwanted_bytes (of those received while not subscribed), delivered_s?, hops?
              (of the first delivery), fewest_hops? (the least that any copy, notification or delivery of the
              event had made when it came here), deliveries (to the application)
-deliveries   one row for each event and peer that was expected to get it or got it.
+deliveries   The table has one row for each event and peer that was expected to get it or got it.
              event, topic?, publisher, peer, published_s, expected boolean, delivered boolean, hops int?
              (as travelled by the copy that was delivered first), fewest_hops int? (as in handled, if
              delivered), delay_ms? (published to delivered), copies int (received), duplicates int (copies
              beyond the first), repeated int (deliveries to the application beyond the first)
-interests    one row for each event without a topic and peer that held a subscription to it; only where
-             subscriptions are ranges.
+interests    The table has one row for each event without a topic and peer that held a subscription to it. It
+             exists only where subscriptions are ranges.
              event, peer, expected boolean (held and up long enough before and after it)
-lookups      one row for each lookup; only where that is the workload.
+lookups      The table has one row for each lookup. It exists only for the workload of lookups.
              lookup, origin, key binary(16), at_s, counted boolean (not too late in the trial, and neither by
              nor for a peer whose host was about to die or had died), delivered boolean, peer? (where it was
              delivered first), hops?, delay_ms?, copies bigint (deliveries), right boolean (no peer that was
              up, with the identifier that it had told, from before the lookup to its delivery is closer to
              the key), closest? (of those peers), direct_ms? (one-way delay from origin to peer)
-identifiers  what peers took as their identifiers: peer, channel (of the overlay), at_s, identifier
+identifiers  The table has one row for each identifier that a peer took.
+             peer, channel (of the overlay), at_s, identifier
              (hexadecimal, without leading zeros), space (the metric: "ring", "clockwise", "xor")
-installations  one row for each subscription that was made while its peer was up; only of trials with content.
+installations  The table has one row for each subscription that was made while its peer was up. It exists only
+             for trials with content.
              interest?, peer, asked_s, counted boolean (acted on at once, and not while a host
              died), installed_s?, delay_ms?, hops?,
              messages, bytes (of its trace)
-pieces       one row for each part of those that count that was stored, and for each of which none was.
+pieces       Of the subscriptions that count in `installations`, the table has one row for each part that was
+             stored, and one for each subscription of which no part was stored.
              interest?, peer, asked_s, stored_s?, answered_s? (the subscriber heard of it), delay_ms? (until
              then, or stored where nobody answers)
-operation_traffic  what peers sent for operations, by what arrived; only of trials with content.
+operation_traffic  The table says what peers sent for operations, counted by what arrived. It exists only for
+             trials with content.
              operation, message, kind, peer, messages, bytes
-costs        bytes of those messages, one row a peer that was up in the measure phase.
+costs        The table has the bytes of those messages, in one row for each peer that was up in the measure
+             phase.
              peer, installing? (for subscriptions, a subscription), publishing? (for publications and their
              recovery, an event), matching? (publishing without the messages of kind event), inserting? (as
              installing, but of the messages alone that Li's thesis counts)
-relays       one row for each event and peer that handled it without having asked for it.
+relays       The table has one row for each event and peer that handled it without having asked for it.
              event, topic?, peer, role, messages, copies, bytes (the unwanted ones of `handled`)
-traffic      one row a peer that was up in the measure phase.
+traffic      The table has one row for each peer that was up in the measure phase.
              peer, role, up_s (in the measure phase), received (copies of events), unwanted (copies of events
              that it did not subscribe to), overhead? (unwanted / received), messages (all dissemination
              messages received), unwanted_messages, bytes (of those messages), unwanted_bytes, and, from the
              peers' counters over the measure phase, operation_messages?, operation_bytes?,
              maintenance_messages?, maintenance_bytes? (sent; null for peers whose host died)
-routing      one row for each event by content; only of trials with content.
+routing      The table has one row for each event by content. It exists only for trials with content.
              event, interested int (servers), copies bigint (messages that carry it), uninterested bigint
              (copies at peers that had not asked for it), cost_ms (one-way delays of the copies, summed up),
              ideal_ms? (of the minimum spanning tree over those who want it and the publisher)
-servers      one row a peer that was up in the measure phase; only of trials with content.
+servers      The table has one row for each peer that was up in the measure phase. It exists only for trials
+             with content.
              peer, events bigint (of the trial), copies bigint (sent and received, of all events), entries?
              (subscriptions of others in its tables), searches?, comparisons? (in them, in the measure phase)
-cliques      one row for each snapshot (before and after the measure phase) of a trial whose servers form
-             cliques.
+cliques      The table has one row for each snapshot (before and after the measure phase) of a trial whose
+             servers form cliques.
              moment ("start", "end"), servers int (that are up), cliques int (of servers that count each other
              among their mates; a server without mates is one), rtt_ms (mean over all pairs of mates, by
              the latencies), hac_cliques int, hac_rtt_ms (of the cliques that HAC makes of the same servers)
-trees        one row for each tree of servers, of at least two, in each snapshot; only of trials with content.
+trees        The table has one row for each tree of at least two servers in each snapshot. It exists only for
+             trials with content.
              moment, tree (epoch and number), members int, whole boolean (one part, each but the root with one
              parent, which is up), length_ms (one-way delays of its links, summed up), shortest_ms (of the
              minimum spanning tree over its members)
-counters     what each peer sent over the measure phase, as its host counted.
+counters     The table says what each peer sent over the measure phase, as its host counted.
              peer, message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
-messages     sent by all hosts over the measure phase by type and channel.
+messages     The table says what all hosts sent over the measure phase, by type and channel.
              message, kind, channel, traffic ("operation", "maintenance"), messages, bytes
-states       what components of peers told of themselves: peer, channel, at_s, moment ("start", "end" of
+states       The table has the values that components of peers reported of their state.
+             peer, channel, at_s, moment ("start", "end" of
              the measure phase, "sample": over time, of gauges that ask for it), name (without
              `trellis.state.`), value? (null: not measured)
-gauges       what components declare of their gauges: channel, name, unit, text, better ("higher", "lower"
-             or empty); only of those that declare any.
-observations  one row for each time that a component recorded something of itself.
+gauges       The table says what components declare of their gauges. Components that declare none have no row.
+             channel, name, unit, text, better ("higher", "lower"
+             or empty)
+observations  The table has one row for each time that a component recorded an observation.
              peer, channel (of the component, empty at the root), session int, at_s, name, value? (null: not
              measured), subject bigint? (whom or what it is about), unit (empty if none was given), trace?,
              span? (the operation and the span of `hops` that was being handled)
-completions  one row for each time that a protocol handed up the outcome of an operation of a package's kind,
-             at each peer where it came about.
+completions  The table has one row for each time that a protocol reported the outcome of an operation of a
+             package's kind, at each peer where it came about.
              operation, number bigint (as in operations), peer, at_s, hops int, value? (what came of it; null:
              not measured), trace, span (of `hops`)
-links        links of overlays: peer, channel, neighbour, kind, at_s, moment ("start", "end")
-losses       telemetry that could not be read: file, offset (bytes), lost_bytes, reason
-points       every data point of every metric: host, incarnation (0, 1, ...: its starts), name, at_s, value?,
+links        The table has one row for each link of an overlay that was reported.
+             peer, channel, neighbour, kind, at_s, moment ("start", "end")
+losses       The table has one row for each piece of telemetry that could not be read.
+             file, offset (bytes), lost_bytes, reason
+points       The table has one row for each data point of each metric.
+             host, incarnation (0, 1, ...: its starts), name, at_s, value?,
              peer?, neighbour?, kind? (of a link, or of messages), message?, traffic?, channel? (null at the
              root), identifier?, space?
 
-Written from the tables above, by `analysis.measures.series` and for kinds of workload (`analysis.workloads`):
+`analysis.measures.series` and the kinds of workload (`analysis.workloads`) make these tables from the ones
+above:
 
-series               one row for each interval of the measure phase.
+series               The table has one row for each interval of the measure phase.
                      start_s, end_s, peers_up (mean), published, expected, delivered, hit_ratio?,
                      received, unwanted, overhead?, hops? (mean), delay_ms? (mean), by the time of
                      publication; lookups, lookup_success?, lookup_hops?, lookup_delay_ms? by the time
                      of the lookup; maintenance_messages?, maintenance_bytes? (a peer and second, by the
                      time of sending)
-overhead_histogram   peers that are neither relays nor servers by the share of unwanted copies of events, 20
-                     classes: low, high (0..1), peers, share, above (share of peers with at least `low`);
-                     not of trials with lookups
-delay_cdf            operation ("publish", "subscribe", "lookup"), unit ("hops", "ms", "penalty": times the
+overhead_histogram   The table counts peers in 20 classes by their share of unwanted copies of events. It
+                     leaves out relays and servers, and trials with lookups have no such table.
+                     low, high (0..1), peers, share, above (share of peers with at least `low`)
+delay_cdf            The table has the distribution of delays and hops.
+                     operation ("publish", "subscribe", "lookup"), unit ("hops", "ms", "penalty": times the
                      direct delay), value, share (of what was delivered with at most `value`)
-cost_cdf             kind ("installing", "publishing", "matching"), value (bytes, as in costs), share (of
+cost_cdf             The table has the distribution of the costs of peers.
+                     kind ("installing", "publishing", "matching"), value (bytes, as in costs), share (of
                      peers with at most `value`)
-clusters             one row a topic with subscribers up at the end of the measure phase: topic,
-                     subscribers, clusters (connected components of the links among them), largest
+clusters             The table has one row for each topic with subscribers that are up at the end of the
+                     measure phase.
+                     topic, subscribers, clusters (connected components of the links among them), largest
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) 
     made = tables["hops"].where(F.col("delivered") & F.col("trial").isin(names))
     whole = {row.trial: row["count"] for row in made.groupBy("trial").count().collect()}
     tolerance = max(record.spec.fidelity.delay_error_p99 for record in late)
-    wrong = _told(_events(tables, made, tolerance).unionByName(_lookups(spark, late, made)))
+    subscribed = [record.name for record in late if record.spec.workload.kind.holding is not None]
+    wrong = _told(_events(tables, made, tolerance, subscribed).unionByName(_lookups(spark, late, made)))
     again = _told(_again(tables, made))
     found = {}
     for record in late:
@@ -55,7 +56,7 @@ def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) 
     return found
 
 
-def _events(tables: Tables, made: DataFrame, tolerance: float) -> DataFrame:
+def _events(tables: Tables, made: DataFrame, tolerance: float, subscribed: Sequence[str]) -> DataFrame:
     """Return the deliveries of events that cannot be: trial, what, number, peer, at_s."""
     of_trace = published(tables).select("trial", "trace", F.col("event").alias("own"))
     subscriptions = tables["subscriptions"]
@@ -75,8 +76,11 @@ def _events(tables: Tables, made: DataFrame, tolerance: float) -> DataFrame:
             F.when(F.col("published_s").isNull(), "an event that nobody has published")
             .when(F.col("at_s") < F.col("published_s") - tolerance, "an event that nobody has published")
             .when(
-                F.coalesce(F.col("asked_s") > F.col("at_s") + tolerance, F.col("topic").isNotNull())
-                | F.col("asks").isNull(),
+                F.col("trial").isin(*subscribed)
+                & (
+                    F.coalesce(F.col("asked_s") > F.col("at_s") + tolerance, F.col("topic").isNotNull())
+                    | F.col("asks").isNull()
+                ),
                 "an event that the peer has not asked for",
             )
             .when(F.col("hops") < 1, "an event without a hop from its publisher")

@@ -33,13 +33,15 @@ _ROUNDING = 1e-6
 class DeliveryJudge:
     """Judges each delivery of one world, and knows the operations that were begun there."""
 
-    def __init__(self, system: str, plan: Plan, script: Script, network: Network) -> None:
+    def __init__(self, system: str, plan: Plan, script: Script, network: Network, subscribed: bool) -> None:
+        """`subscribed` says whether peers of this kind of workload hold what decides who gets an event."""
         self.impossible = Occurrences(system)
         self.repeated = Occurrences(system)
         self.judged = 0
         self._plan = plan
         self._script = script
         self._network = network
+        self._subscribed = subscribed
         self._ways: ShortestWays | None = None
         self._published: dict[int, tuple[float, int, int | None, Operation | None]] = {}
         """The time, the publisher, the topic and the operation of each publication that was begun."""
@@ -138,7 +140,7 @@ class DeliveryJudge:
     def _is_asked_for(self, life: PlannedLife, event: Event, operation: Operation | None, now: float) -> bool:
         """Return whether the peer has ever asked for the event; what no subscription decides counts as
         asked for."""
-        if event.topic is not None and event.topic in life.topics:
+        if not self._subscribed or (event.topic is not None and event.topic in life.topics):
             return True
         held = [each for each in self._script.all_of(life.peer) if each.start <= now]
         if event.topic is not None:

@@ -76,7 +76,7 @@ class VirtualWorld(LifeHost):
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
-        self.deliveries = DeliveryJudge(spec.system.name, plan, script, network)
+        self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))

@@ -1,10 +1,8 @@
-"""What is measured of blocks: how soon they are everywhere, and what that costs."""
+"""What is measured of blocks: how soon most peers have them, by their size."""
 
 from __future__ import annotations
 
-from statistics import fmean
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.charts.chart import Point, Quantity, Series, line_chart
@@ -13,12 +11,9 @@ from analysis.contract.figures import Chart, Figure
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
+from analysis.measures.events import EVENTS
 from analysis.report.figures import against
 from analysis.report.figures_shown import drawn, shown
-from analysis.report.figures_spread import cdf
-
-CLASSES = 8
-"""Classes of size in the figure, each with as many blocks."""
 
 
 def _interests(tables: RunTables) -> DataFrame:
@@ -31,69 +26,43 @@ def _interests(tables: RunTables) -> DataFrame:
     return after.agg(F.bool_or(stays).alias("expected"))
 
 
-def _until(percent: int) -> Column:
-    """How long it took until so many of the peers had the block."""
-    return F.expr(f"get(times, cast((peers * {percent} + 99) div 100 as int) - 1)").alias(f"ms_{percent}")
-
-
 def _blocks(tables: RunTables) -> DataFrame:
-    key = ["trial", "event"]
-    got = tables["deliveries"].where("expected").groupBy(*key)
-    times = F.sort_array(F.collect_list("delay_ms")).alias("times")
-    peers = got.agg(F.count("*").alias("peers"), F.count("delay_ms").alias("reached"), times)
-    redundant = (F.sum("copies") - F.count("delivered_s")).alias("redundant")
-    sent = tables["handled"].groupBy(*key).agg(F.sum("bytes").alias("bytes"), redundant)
-    made = tables["publications"].select(*key, F.col("payload_bytes").alias("size"))
-    a_peer = (F.expr(f"{each} / peers").alias(each) for each in ("reached", "bytes", "redundant"))
-    spread = made.join(peers, key).join(sent, key, "left").na.fill(0)
-    return spread.select(*key, "size", "peers", *map(_until, (50, 90, 100)), *a_peer)
+    expected = tables["deliveries"].where("expected").groupBy("trial", "event")
+    spread = expected.agg(
+        F.count("*").alias("peers"), F.sort_array(F.collect_list("delay_ms")).alias("times")
+    )
+    made = tables["publications"].join(spread, ["trial", "event"])
+    ms_90 = "get(times, cast(ceil(0.9 * peers) as int) - 1) as ms_90"
+    return made.selectExpr("trial", "event", "payload_bytes as size", ms_90)
 
 
-def _means(tables: Tables) -> DataFrame:
-    names = ("ms_50", "ms_90", "reached", "bytes", "redundant")
-    return tables["blocks"].groupBy("trial").agg(*(F.avg(each).alias(f"block_{each}") for each in names))
+def _mean(tables: Tables) -> DataFrame:
+    return tables["blocks"].groupBy("trial").agg(F.avg("ms_90").alias("block_ms"))
 
 
 def _by_size(results: Results) -> list[Chart]:
     lines = []
     for label, trial in shown(results):
-        rows = results.rows("blocks", trial)
-        found = sorted((row["size"] / 1e3, row["ms_90"] / 1e3) for row in rows if row["ms_90"] is not None)
-        each = -(-len(found) // CLASSES) or 1
-        parts = [found[first : first + each] for first in range(0, len(found), each)]
-        means = [Point(*map(fmean, zip(*part, strict=True))) for part in parts]
-        lines.append(Series(label, means, curve=True))
-    about = "Until nine tenths of the peers have a block, mean over blocks of about the same size."
+        rows = [row for row in results.rows("blocks", trial) if row["ms_90"] is not None]
+        points = [Point(row["size"] / 1e3, row["ms_90"] / 1e3) for row in rows]
+        lines.append(Series(label, sorted(points, key=lambda point: point.x), curve=True))
     size, delay = Quantity("size of the block", "kB"), Quantity("time from making it", "s")
-    return drawn(line_chart("blocks-size", "Delay by size", about, size, delay, lines))
+    return drawn(line_chart("blocks-size", "Delay by size", ABOUT, size, delay, lines))
 
 
 TABLE = Table(
     "blocks",
-    "One row for each block: event, size (bytes), peers (up from then to the end, but its maker), ms_50, "
-    "ms_90 and ms_100 (until that share of them had it; null if never); for a peer, reached (0 to 1), bytes "
-    "(of all messages about it) and redundant (copies at peers that had it).",
-    "trial string, event int, size int, peers bigint, ms_50 double, ms_90 double, ms_100 double, "
-    "reached double, bytes double, redundant double",
+    "One row for each block: event, size (bytes), ms_90 (until nine tenths of the other peers that stayed up "
+    "had it; null if they never had).",
+    "trial string, event int, size int, ms_90 double",
     ("event",),
     _blocks,
 )
-MEASURES = {
-    "block_ms_50": Measure("Time to half", "ms", "lower", "Until half of the peers have a block.", "Blocks"),
-    "block_ms_90": Measure("Time to 90 %", "ms", "lower", "Until nine tenths have a block.", "Blocks"),
-    "block_reached": Measure("Reach", "share", "higher", "Of peers that stay up.", "Blocks"),
-    "block_bytes": Measure("Bytes", "bytes a block and peer", "lower", "Of messages about blocks.", "Blocks"),
-    "block_redundant": Measure("Copies", "a block and peer", "lower", "At peers that had it.", "Blocks"),
-}
-TIME = Quantity("time from making it", "ms")
-ABOUT = "The share of peers and blocks that had met within a time."
+ABOUT = "From making a block until nine tenths of the peers have it."
+MEASURES = {"block_ms": Measure("Time to nine tenths", "ms", "lower", ABOUT, "Blocks")}
 BLOCKS_ANALYSIS = WorkloadAnalysis(
     interests=_interests,
     tables=(TABLE,),
-    measures=(MeasureGroup(MEASURES, (_means,)),),
-    figures=(
-        *map(against, MEASURES),
-        cdf("blocks-cdf", "Delay of blocks", ABOUT, TIME, "peers and blocks", "deliveries", "delay_ms"),
-        Figure(_by_size),
-    ),
+    measures=(MeasureGroup(MEASURES, (_mean,)), EVENTS),
+    figures=(against("block_ms"), Figure(_by_size)),
 )

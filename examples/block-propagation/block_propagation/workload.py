@@ -7,9 +7,8 @@ from typing import Any
 
 from block_propagation.parameters import Blocks
 from block_propagation.system import BlockGossip
-from emulator.contract.workload import Asked, Drawing, PlanTable, Problems, Row, Trial, WorkloadKind
+from emulator.contract.workload import Asked, Drawing, PlanTable, Row, WorkloadKind
 from emulator.workload.events import Publish, publications
-from emulator.workload.size import MOST_ROWS, more
 
 
 class BlocksKind(WorkloadKind):
@@ -34,17 +33,13 @@ class BlocksKind(WorkloadKind):
         count = random.poisson(phases.measure / parameters.interval)
         at = sorted(random.uniform(phases.measure_start, phases.measure_end, count))
         makers = [trial.somebody_up(time, random, "a block") for time in at]
-        sizes = random.integers(parameters.smallest, parameters.largest, count, endpoint=True)
+        sizes = random.integers(1_000, parameters.largest, count, endpoint=True)
         none = dict.fromkeys(("topic", "attributes", "client"), [None] * count)
         made = {"event": range(count), "at_s": at, "publisher": makers, "payload_bytes": sizes}
         return {"publications": made | none}
 
     def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:
         return publications(tables["publications"])
-
-    def problems(self, parameters: Blocks, trial: Trial) -> Problems:
-        blocks, most = trial.phases.measure / parameters.interval, MOST_ROWS // 2
-        return [("blocks.interval", more("blocks", blocks, most, "Make it longer"))] if blocks > most else []
 
 
 BLOCKS = BlocksKind()
