@@ -10,9 +10,12 @@ from typer.testing import CliRunner
 from emulator.experiment.file.load import load
 from emulator.experiment.plan.check_plans import check_plans, lines_of
 from emulator.experiment.plan.input_facts import read_inputs
+from emulator.experiment.run.directory import RunDirectory
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import Facts
+from emulator.trials.sweep import Update
 from trellis.command.cli import app
+from trellis.command.inputs import InputWarnings
 
 GOOD = """\
 name: small
@@ -48,6 +51,22 @@ def test_validate_and_plan_tell_the_same_of_a_file(here: Path) -> None:
         assert "network.latency: 3 hosts, 3 pairs: RTT 80 ms to 161 ms, mean 107 ms" in text
         assert "1 of 3 pairs without a measurement got the shortest path" in text
         assert "warning: network.latency: 1 pair has an RTT of 0" in text
+
+
+def test_a_run_warns_of_inputs_once_as_soon_as_a_plan_is_there(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told("plan", MATRIX, "repeat=2")
+    (run,) = here.glob("runs/*")
+    warnings = InputWarnings(RunDirectory(run))
+    warnings.update(Update("vitis-1", "running"))
+    assert not capsys.readouterr().err
+    for state in ("valid", "valid"):
+        warnings.update(Update("vitis-1", state))
+    warnings.update(Update("vitis-2", "valid"))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: network.latency: 1 pair has an RTT of 0")
+    assert line.endswith("(in vitis-1)")
 
 
 def test_a_plan_without_anything_to_tell_has_no_file_of_it(here: Path) -> None:

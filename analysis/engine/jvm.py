@@ -7,6 +7,7 @@ archive of loaded classes if there is one.
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import struct
 import subprocess
@@ -33,8 +34,21 @@ _OF_OURS = ("SPARK_LOCAL_DIRS", "PYSPARK_PYTHON")
 """The variables that count for our Spark too: its scratch folder, and the Python of a cluster's workers."""
 
 
+NOBODY = "trellis"
+"""The name that a user without an entry has for Java and Hadoop."""
+
+
 class JavaError(Exception):
     """The JVM did not start."""
+
+
+def has_entry() -> bool:
+    """Return whether this user has an entry in the system's list, where Java looks for name and home."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        return False
+    return True
 
 
 def forget_other_sparks() -> None:
@@ -66,6 +80,7 @@ class Java:
             [
                 *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *_ROOM, *flags, *OPTIONS),
                 f"-Dlog4j2.configurationFile={log}",
+                *(() if has_entry() else (f"-Duser.home={folder}", f"-Duser.name={NOBODY}")),
                 *archive_options(home),
                 "org.apache.spark.deploy.SparkSubmit",
                 *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),

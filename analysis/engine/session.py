@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from analysis.engine.jvm import HEAP, Java
+from analysis.engine.jvm import HEAP, NOBODY, Java, has_entry
 
 _HERE = "127.0.0.1"
 _ONE_ENCODING = {
@@ -125,7 +125,19 @@ def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) ->
 def _session(settings: Mapping[str, str]) -> SparkSession:
     assert _java is not None
     with _java.connection():
+        if not has_entry():
+            _log_in()
         builder = SparkSession.builder
         for key, value in settings.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
+
+
+def _log_in() -> None:
+    """Give Hadoop a user, because its own log-in fails where the system has no name for this one."""
+    from pyspark import SparkContext  # above, threads that import pyspark.sql would wait for each other
+
+    SparkContext._ensure_initialized()
+    assert SparkContext._jvm is not None
+    users = SparkContext._jvm.org.apache.hadoop.security.UserGroupInformation
+    users.setLoginUser(users.createRemoteUser(NOBODY))

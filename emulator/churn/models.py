@@ -93,7 +93,16 @@ class TraceFile(ChurnModel):
             problems.append(("file", text))
         last = float(trace.end.max())
         if self.start + trial_end * self.compress > last:
-            problems.append(("compress", f"the trial would go beyond the end of the trace at {last:g} s"))
+            first = float(trace.start.min())
+            cure = f"Its first session is at {first:g} s: lower start or compress, or shorten the phases"
+            text = f"the trial would go beyond the end of the trace at {last:g} s. {cure}"
+            problems.append(("compress", text))
+        end = self.start + trial_end * self.compress
+        if not ((trace.start < end) & (trace.end > self.start)).any():
+            after = trace.start[trace.start >= self.start]
+            next_ = f"the next begins at {after.min():.17g} s" if len(after) else "none comes after it"
+            text = f"no node is up from {self.start:g} s to {end:g} s of the trace; {next_}. Move the window"
+            problems.append(("start", text))
         return problems
 
 

@@ -39,7 +39,7 @@ else:
     ]
 
 # A key called "for" cannot be written as an attribute of a class in Python.
-_LASTS = Field(None, description="how long it lasts; to the end of the trial if it is left out")
+_LASTS = Field(None, gt=0, description="how long it lasts; to the end of the trial if it is left out")
 _Timed = create_model(
     "_Timed",
     __base__=_Model,
@@ -66,7 +66,7 @@ class _Window(_Timed):
         """Return the problem of the key `at` if it would begin after the trial."""
         if self.begins < trial_end:
             return []
-        return [("at", f"{self.begins:g} s, but the trial ends at {trial_end:g} s")]
+        return [("at", f"{self.begins:g} s, but the trial ends at {trial_end:g} s. Begin earlier")]
 
 
 class _Some(_Model):
@@ -87,7 +87,7 @@ class _Some(_Model):
             return [("share", f"{self.share:g} of {peers} peers is nobody. Give a `number`")]
         if self.count(peers) >= peers:
             key = "share" if self.number is None else "number"
-            return [(key, f"{self.count(peers)} of {peers} peers leave nobody else")]
+            return [(key, f"{self.count(peers)} of {peers} peers leave nobody else. Take fewer")]
         return []
 
 

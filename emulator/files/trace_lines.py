@@ -35,6 +35,9 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
                 if number == 1:
                     line = _without_mark(line, file)
                 text = line.decode().strip()
+                if "\r" in text:
+                    mend = "Save it with line feeds, such as by `tr '\\r' '\\n'`"
+                    raise TraceError(file, number, f"has carriage returns inside the line. {mend}")
                 if text and not text.startswith("#"):
                     yield number, text
     except DAMAGE as error:

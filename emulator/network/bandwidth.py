@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -44,18 +45,22 @@ class Bandwidth(_Rates):
         """Return the index of each peer's class."""
         if not self.classes:
             return [0] * peers
-        shares = [each.share for each in self.classes]
-        bounds = [round(peers * sum(shares[: index + 1])) for index in range(len(shares))]
-        drawn = [sum(place >= bound for bound in bounds[:-1]) for place in range(peers)]
+        drawn = [index for index, count in enumerate(self._counts(peers)) for _ in range(count)]
         random.shuffle(drawn)
         return drawn
+
+    def _counts(self, peers: int) -> list[int]:
+        """Return how many peers each class has; their shares add up to 1."""
+        shares = [each.share for each in self.classes]
+        bounds = [0, *(round(peers * sum(shares[: index + 1])) for index in range(len(shares) - 1)), peers]
+        return [above - below for below, above in pairwise(bounds)]
 
     def links(self, classes: Sequence[int], overhead: int) -> AccessLinks:
         """Return the links of peers of these classes (indices); a message has `overhead` bytes beside its
         own."""
         return AccessLinks(self.all_classes(), classes, overhead)
 
-    def problems(self) -> list[tuple[str, str]]:
+    def problems(self, peers: int) -> list[tuple[str, str]]:
         """Return the key below `network.bandwidth` and the problem of each combination that cannot be."""
         problems = []
         if self.classes:
@@ -72,6 +77,15 @@ class Bandwidth(_Rates):
                 ("classes", f'the name "{name}" is there twice. Rename one')
                 for name in sorted({name for name in names if names.count(name) > 1})
             ]
+            for index, count in enumerate(self._counts(peers)):
+                if not count:
+                    share = self.classes[index].share
+                    text = f"{share:g} of {peers} peers is nobody. Raise it, or remove the class"
+                    problems.append((f"classes.{index}.share", text))
+            if all(each.up is None and each.down is None for each in self.classes):
+                problems.append(("classes", "no class has `up` or `down`, so nothing is limited. Give one"))
         elif self.up is None and self.down is None:
-            problems.append(("up", "neither `up` nor `down` is given, so nothing is limited"))
+            problems.append(
+                ("up", "neither `up` nor `down` is given, so nothing is limited. Give one, such as 20 Mbit/s")
+            )
         return problems

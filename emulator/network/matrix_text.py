@@ -26,6 +26,8 @@ MOST_HOSTS = 20_000
 _MISSING = frozenset(("", "*", "-", "?", "nan", "na", "n/a", "null", "none"))
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
+_WITH_UNIT = re.compile(r"[0-9][0-9.,]*(?:us|µs|μs|usec|ms|msec|s|sec)", re.IGNORECASE)
 _FEWEST_NUMBERED = 3
 
 
@@ -50,16 +52,20 @@ def read_table(file: Path, longest: float) -> Table:
 
 def count_rows(file: Path) -> int:
     """Count the hosts of the file, without its numbers. Raises TraceError if it has too few."""
-    rows = 0
-    for _, text in numbered_lines(file):
-        if rows or not is_heading(split(text, separator_of(text))):
-            rows += 1
-    return enough(rows, file)
+    lines = numbered_lines(file)
+    _, first = next(lines, (0, ""))
+    words = split(first, separator_of(first))
+    heading = not first or is_heading(words)
+    mend = f"It begins with {shown(first)}" if first else "It has no line"
+    return enough(sum(1 for _ in lines) + (not heading), file, f"{mend}. Write a line of numbers for each")
 
 
 def is_heading(words: list[str]) -> bool:
-    """Return whether the words of a first line are names of hosts, but for the first, which may be
-    anything."""
+    """Return whether the words of a first line are names of hosts, but for the first, which may be anything;
+    or numbers that count from 0 or 1 on after an empty word."""
+    if words[0] == "" and len(words) > _FEWEST_NUMBERED:
+        counts = [[str(number) for number in range(begin, begin + len(words) - 1)] for begin in (0, 1)]
+        return words[1:] in counts or all(_is_name(word) for word in words[1:])
     return len(words) > 1 and all(_is_name(word) for word in words[1:])
 
 
@@ -80,10 +86,12 @@ def separator_of(text: str) -> str | None:
     return "," if "," in text and " " not in text.replace(", ", ",") else None
 
 
-def enough(hosts: int, file: Path) -> int:
-    """Return the number of hosts. Raises TraceError if a latency file cannot have so many, or so few."""
+def enough(hosts: int, file: Path, mend: str) -> int:
+    """Return the number of hosts. Raises TraceError, with what to write, if a latency file cannot have so
+    many, or so few."""
     if not 2 <= hosts <= MOST_HOSTS:
-        raise TraceError(file, 0, f"a latency file needs 2 to {MOST_HOSTS} hosts, this one has {hosts}")
+        text = f"a latency file needs 2 to {MOST_HOSTS} hosts, this one has {hosts}. {mend}"
+        raise TraceError(file, 0, text)
     return hosts
 
 
@@ -94,9 +102,10 @@ class _Reader:
         self._rows: list[NDArray[np.float64]] = []
         self._lines: list[int] = []
         self._separator: str | None = None
-        self._heading = 0
-        """The number of names in the first line, 0 if it is none."""
-        self._named_rows = self._commas = 0
+        self._heading: list[str] = []
+        """The names in the first line, if it is a heading."""
+        self._named_rows: list[str] = []
+        self._commas = self._like_thousands = 0
 
     def take(self, line: int, text: str) -> None:
         first = not (self._rows or self._heading)
@@ -107,15 +116,16 @@ class _Reader:
             self._separator = separator_of(text)
         words = split(text, self._separator)
         if first and is_heading(words):
-            self._heading = len(words)
+            self._heading = words
             return
         if len(words) > 1 and _is_name(words[0]) and not _is_name(words[1]):
-            self._named_rows += 1
+            self._name_row(words, line)
             words = words[1:]
         row = self._numbers(words, line, quickly=text.isascii() and "_" not in text)
         if self._rows and len(row) != len(self._rows[0]):
             text = f"{len(row)} values, but the first line has {len(self._rows[0])}"
-            raise TraceError(self._file, line, text)
+            mend = "Write nan for what is missing; begin a line that numbers the hosts with #"
+            raise TraceError(self._file, line, f"{text}. {mend}")
         if len(row) > MOST_HOSTS:
             text = f"{len(row)} values, more than the {MOST_HOSTS} that are allowed"
             raise TraceError(self._file, line, text)
@@ -125,38 +135,59 @@ class _Reader:
 
     def table(self) -> Table:
         """Return the table, which has to be square."""
-        hosts, rows = enough(len(self._rows), self._file), np.array(self._rows)
-        if self._heading == hosts + 1 == rows.shape[1]:  # names that are numbers
-            rows, self._named_rows = rows[:, 1:], hosts
+        rows, named_rows = np.array(self._rows), len(self._named_rows)
+        hosts = enough(len(rows), self._file, "Write a line of numbers for each")
+        if len(self._heading) == hosts + 1 == rows.shape[1]:  # names that are numbers
+            rows, named_rows = rows[:, 1:], hosts
         if rows.shape[1] != hosts:
             text = f"{hosts} lines of {rows.shape[1]} values; the two must be equal"
             mend = "Names of hosts need a letter; or begin the first line with #"
             raise TraceError(self._file, self._lines[-1], f"{text}. {mend}")
-        if self._named_rows not in (0, hosts):
-            text = f"{self._named_rows} of {hosts} lines begin with a name. Let all of them, or none"
+        if named_rows not in (0, hosts):
+            text = f"{named_rows} of {hosts} lines begin with a name. Let all of them, or none"
             raise TraceError(self._file, self._lines[-1], text)
-        named = [*(["first line"] if self._heading else []), *(["first column"] if self._named_rows else [])]
+        named = [*(["first line"] if self._heading else []), *(["first column"] if named_rows else [])]
         said = told(
             (
                 f"the names of hosts in the {' and the '.join(named)} are not used" if named else None,
                 f"{counted(self._commas, 'decimal comma')} were read as points" if self._commas else None,
             )
         )
-        return Table(rows, self._lines, said, self._numbered(rows))
-
-    def _numbered(self, rows: NDArray[np.float64]) -> tuple[str, ...]:
-        """Return a warning if the first row and column may be numbers of hosts and no measurements."""
-        counts = np.arange(1, len(rows))
-        if (
-            len(rows) <= _FEWEST_NUMBERED
-            or not (rows[0, 1:] == counts).all()
-            or not (rows[1:, 0] == counts).all()
-        ):
-            return ()
-        text = (
-            "the first line and the first column are 1, 2, 3, ...: if they are numbers of hosts, remove them"
+        thousands = (
+            "all decimal commas have three digits after them: if they separate thousands, remove them"
+            if self._commas and self._commas == self._like_thousands
+            else None
         )
-        return (text,)
+        return Table(rows, self._lines, said, told((self._numbered(rows), thousands)))
+
+    def _name_row(self, words: list[str], line: int) -> None:
+        """Take the name of a row. Raises TraceError if the columns are named in another order."""
+        name, row = words[0], len(self._rows)
+        self._named_rows.append(name)
+        columns = self._heading[-(len(words) - 1) :]
+        if name in columns and columns[row : row + 1] != [name]:
+            column = columns.index(name) + 1
+            text = f"row {row + 1} is of {shown(name)}, which is column {column} in the first line"
+            raise TraceError(self._file, line, f"{text}. Sort rows and columns alike")
+
+    def _numbered(self, rows: NDArray[np.float64]) -> str | None:
+        """Return a warning if the first row and column may be numbers of hosts and no measurements."""
+        if len(rows) <= _FEWEST_NUMBERED:
+            return None
+        if np.isnan(rows[0, 0]) and not np.isnan(rows.diagonal()[1:]).any():
+            text = "the first value is missing, but the others of the diagonal are there"
+            mend = "Write 0; or give the numbers of hosts in the first line and column a letter"
+            raise TraceError(self._file, self._lines[0], f"{text}. {mend}")
+        counts = np.arange(1, len(rows))
+        for begin in (0, 1):
+            numbers = counts - 1 + begin
+            if (rows[0, 1:] == numbers).all() and (rows[1:, 0] == numbers).all():
+                numbered = f"{begin}, {begin + 1}, {begin + 2}"
+                return (
+                    f"the first line and the first column are {numbered}, ...: "
+                    "if they are numbers of hosts, remove them"
+                )
+        return None
 
     def _numbers(self, words: list[str], line: int, quickly: bool) -> NDArray[np.float64]:
         if quickly:
@@ -171,10 +202,13 @@ class _Reader:
             return np.nan
         if _DECIMAL_COMMA.fullmatch(word) and self._separator != ",":
             self._commas += 1
+            self._like_thousands += _THOUSANDS.fullmatch(word) is not None
             return float(word.replace(",", "."))
         if _PLAIN.fullmatch(word) and np.isfinite(number := float(word)):
             return number
         mend = "A pair without a measurement is nan or *"
+        if _WITH_UNIT.fullmatch(word):
+            mend = "Write the number alone, and the unit beside the file, such as `unit: ms`"
         raise TraceError(self._file, line, f"column {column} is {shown(word)}, which is not a number. {mend}")
 
     def _check_size(self, row: NDArray[np.float64], line: int) -> None:
@@ -192,6 +226,6 @@ def _is_name(word: str) -> bool:
     """Return whether a word names a host: it has a letter or is an address, and is no number."""
     if word.lower() in _MISSING or word.lower().lstrip("+-") in ("inf", "infinity"):
         return False
-    if _PLAIN.fullmatch(word) or _DECIMAL_COMMA.fullmatch(word):
+    if any(form.fullmatch(word) for form in (_PLAIN, _DECIMAL_COMMA, _WITH_UNIT)):
         return False
     return any(character.isalpha() for character in word) or word.count(".") > 1 or ":" in word

@@ -28,7 +28,7 @@ def read_topology(file: Path, unit: str, longest: float, asymmetric: bool) -> Ta
 
 def count_nodes(file: Path) -> int:
     """Count the hosts of the file. Raises TraceError if it cannot be read or has too few."""
-    return enough(sum(text.split()[0] == "node" for _, text in numbered_lines(file)), file)
+    return enough(sum(text.split()[0] == "node" for _, text in numbered_lines(file)), file, _FORM)
 
 
 class _Reader:
@@ -52,7 +52,7 @@ class _Reader:
         self._begun = True
 
     def table(self) -> Table:
-        delays = np.full((enough(len(self._known), self._file),) * 2, np.nan)
+        delays = np.full((enough(len(self._known), self._file, _FORM),) * 2, np.nan)
         np.fill_diagonal(delays, 0.0)
         for (i, j), delay in self._delays.items():
             delays[i, j] = np.nan if delay < 0 else delay

@@ -45,8 +45,8 @@ _HEADINGS = frozenset(
             "id2",
             "fromnodeid",
             "tonodeid",
-            "user_id",
-            "friend_id",
+            "userid",
+            "friendid",
         ),
     )
 )
@@ -87,7 +87,7 @@ def read_edges(file: Path) -> Edges:
 def _plain(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Edges:
     edges, separator = Edges(), next((mark for mark in ";," if mark in first[1]), None)
     words = _words(first[1], separator)
-    if len(words) == 2 and all(word.strip('"').lower() in _HEADINGS for word in words):
+    if len(words) == 2 and all(_plain_word(word) in _HEADINGS for word in words):
         edges.said.append(f"the heading {shown(first[1])} is left out")
     else:
         _add(edges, words, first[1], file, first[0])
@@ -96,8 +96,12 @@ def _plain(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]])
     return edges
 
 
+def _plain_word(word: str) -> str:
+    return word.strip('"').lower().replace("_", "").replace("-", "")
+
+
 def _words(text: str, separator: str | None) -> list[str]:
-    return text.split() if separator is None else [word.strip() for word in text.split(separator)]
+    return text.split() if separator is None else [word.strip().strip('"') for word in text.split(separator)]
 
 
 def _add(edges: Edges, words: list[str], text: str, file: Path, line: int) -> None:
@@ -138,7 +142,7 @@ def _matrix_market(file: Path, first: tuple[int, str], lines: Iterator[tuple[int
     if words[1:3] != ["matrix", "coordinate"] or len(words) < 5:
         text = f"{shown(first[1])} is no matrix of coordinates. Write a line `a b` for each edge"
         raise TraceError(file, first[0], text)
-    edges, sizes, more = Edges(undirected=words[4] != "general"), None, 0
+    edges, sizes, more, size = Edges(undirected=words[4] != "general"), None, 0, 0
     for line, text in lines:
         if text.startswith("%"):
             continue
@@ -150,9 +154,16 @@ def _matrix_market(file: Path, first: tuple[int, str], lines: Iterator[tuple[int
             if parts[0] != parts[1]:
                 text = f"is a matrix of {parts[0][:20]} x {parts[1][:20]}, but a graph's is square"
                 raise TraceError(file, line, text)
+            try:
+                size = whole_number(parts[0])
+            except ValueError as error:
+                raise TraceError(file, line, f"{error}. Write `rows columns entries`") from error
             continue
         more += len(parts) > 2
         _add(edges, parts[:2] if len(parts) <= 3 else parts, text, file, line)
+        if not all(1 <= number <= size for number in edges.ids[-2:]):
+            text = f"{shown(text)} is outside of the matrix, whose rows and columns are 1 to {size:,}"
+            raise TraceError(file, line, f"{text}. Mend the line of sizes, or the entry")
     if sizes is not None and sizes[2] != str(len(edges.ids) // 2):
         text = (
             f"says {sizes[2][:20]} entries, but has {len(edges.ids) // 2:,}. It may be cut off: get it again"
@@ -202,7 +213,7 @@ def _all(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[t
 
 
 def _add_gml(edges: Edges, edge: dict[str, str], file: Path, line: int) -> None:
-    words = [edge[end] for end in ("source", "target") if end in edge]
+    words = [edge[end].strip('"') for end in ("source", "target") if end in edge]
     if len(words) < 2:
         raise TraceError(file, line, "an edge needs `source` and `target`")
     _add(edges, words, " ".join(words), file, line)

@@ -25,7 +25,7 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
-from trellis.command.inputs import check_drawing, say_inputs
+from trellis.command.inputs import InputWarnings, check_drawing, say_inputs
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
@@ -119,11 +119,13 @@ def run(
         here = not master and all(trial.spec.runtime.kind == "virtual" for trial in every)
         on = f" on {master}" if master else ""
         with resumable(directory), EarlySpark(directory, len(every), at_once, virtual=here) as early:
+            warnings = InputWarnings(directory)
             with screen.step(f"running {spec.name} in {directory.path}{on}", len(every)) as step:
 
                 def watch(update: Update) -> None:
                     step.update(update)
                     early.update(update)
+                    warnings.update(update)
 
                 if master:
                     outcomes = run_on_master(master, directory, spec, jobs, watch, command)

@@ -34,7 +34,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     if crash and crash.at >= spec.phases.end:
         problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
     if spec.network.bandwidth is not None:
-        found = spec.network.bandwidth.problems()
+        found = spec.network.bandwidth.problems(spec.peers)
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -105,7 +106,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         advice = f". Write {number:.0f}" if abs(number) < _LARGEST_SHOWN else ""
         return f"is {given}, but has to be a whole number{advice}"
     if what == "string_pattern_mismatch":
-        return f"is {given}, but has to be small letters, digits and hyphens, such as my-experiment"
+        example = re.sub("[^a-z0-9]+", "-", str(error["input"]).lower()).strip("-")[:40] or "my-experiment"
+        return f"is {given}, but has to be small letters, digits and hyphens, such as {example}"
     if _key(error, values) == ("seed",) and isinstance(error["input"], list):
         return f"is {given}, but has to be a whole number. {_SEEDS}"
     wanted = _WANTED.get(what.partition("_")[0])

@@ -34,9 +34,9 @@ def kinds(model: type[BaseModel]) -> tuple[str, ...]:
 
 
 def models(types_: Alternatives, kind: Any = None) -> list[type[BaseModel]]:
-    """Return the models among the types, only those of this kind if one is given."""
+    """Return the models among the types, without those of other kinds if one is given."""
     found = [t for t in types_ if isinstance(t, type) and issubclass(t, BaseModel)]
-    return found if kind is None else [model for model in found if kind in kinds(model)]
+    return [model for model in found if kind is None or not kinds(model) or kind in kinds(model)]
 
 
 def fields(types_: Alternatives, kind: Any = None) -> dict[str, Alternatives]:

@@ -63,6 +63,9 @@ def _wrong_key(name: str, others: list[str]) -> str | None:
         if above == ("system", "parameters"):
             return None
         known = fields(types_at(TrialSpec, above))
+        if part.isdigit() and not known:
+            listed = ".".join(above)
+            return f"is inside of a list. Vary {listed} as a whole, with a list for each value"
         if part not in known:
             return f"there is no such key. {suggestion(part, known)}"
     return None
