@@ -17,7 +17,7 @@ from analysis.contract.trials import TrialRecord
 from analysis.tables.deliveries import events, published
 from analysis.tables.telemetry import read_plan
 from emulator.experiment.run.fidelity import Check, allowed
-from emulator.runtime.deliveries import FEW_HOPS, IMPOSSIBLE, REPEATED
+from emulator.runtime.deliveries import IMPOSSIBLE, LONGER_WAY, REPEATED
 
 Tables = Mapping[str, DataFrame]
 
@@ -62,7 +62,7 @@ def _events(tables: Tables, made: DataFrame, tolerance: float, subscribed: Seque
     subscriptions = tables["subscriptions"]
     asked = subscriptions.where("topic is not null").groupBy("trial", "topic", "peer")
     # What another peer than the publisher sends may have come to it by a longer way than the trace shows.
-    most_hops = F.col("depth") + F.when(F.col("depth") > 1, FEW_HOPS).otherwise(0)
+    most_hops = F.col("depth") + F.when(F.col("depth") > 1, LONGER_WAY).otherwise(0)
     asks = subscriptions.select("trial", "peer").distinct().withColumn("asks", F.lit(True))
     return (
         made.where("event is not null")

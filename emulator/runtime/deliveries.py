@@ -23,9 +23,10 @@ from emulator.workload.events import Publish, Subscription
 
 IMPOSSIBLE = "impossible deliveries"
 REPEATED = "repeated deliveries"
-FEW_HOPS = 8
-"""A delivery with at most this many hops is not asked whether they fit into its time, and it may have as many
-more than its trace has messages."""
+LONGER_WAY = 64
+"""The hops by which the way of an event to a peer may be longer than the way of the question for it."""
+_FEW_HOPS = 8
+"""A delivery with at most this many hops is not asked whether they fit into its time."""
 _ROUNDING = 1e-6
 """The seconds by which sums of times may differ."""
 
@@ -161,10 +162,10 @@ class DeliveryJudge:
         if context is not None and context.event == event.number:
             # Only what comes from the publisher itself has as many hops as its trace has messages. Another
             # peer that is asked for an event may have got it by a longer way than the question took.
-            spare = 0 if context.depth <= 1 else FEW_HOPS
+            spare = 0 if context.depth <= 1 else LONGER_WAY
             if event.hops > context.depth + spare:
                 return True
-        return event.hops > FEW_HOPS and event.hops * self._known_ways().least_of_all > took + _ROUNDING
+        return event.hops > _FEW_HOPS and event.hops * self._known_ways().least_of_all > took + _ROUNDING
 
     def _known_ways(self) -> ShortestWays:
         if self._ways is None:

@@ -173,7 +173,8 @@ def _text(value: Any) -> str:
         return "+".join(_text(part) for part in value)
     if isinstance(value, bool) or value is None:
         return str(value).lower()
-    return PurePath(value).stem if isinstance(value, str) and "/" in value else str(value)
+    is_path = isinstance(value, str) and "/" in value and not value.endswith("bit/s")
+    return PurePath(value).stem if is_path else str(value)
 
 
 def _safe(text: str) -> str:

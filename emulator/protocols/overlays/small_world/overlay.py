@@ -35,10 +35,7 @@ _PLACES: Final = PeerPositions()
 
 
 class RidingSystem(Interface):
-    """A system that acts in the rounds of the overlay and lets something ride on its heartbeats.
-
-    Any class that has these methods is one.
-    """
+    """Any class that acts in the rounds of the overlay and lets something ride on its heartbeats."""
 
     def begin_round(self) -> None:
         """Act in a round, before the heartbeats go out."""
@@ -270,7 +267,7 @@ class SmallWorld(Overlay):
         if isinstance(rider, Undecoded):
             message.rider = rider = self._decoded(rider.content)
         system = self._system
-        if not fits(profile) or not (rider is None or system is None or system.fits(profile, rider)):
+        if not (fits(profile) and (rider is None or system is None or system.fits(profile, rider))):
             self.environment.drop(ProfileExchange, "its parts do not fit together")
             return
         if link is None:
