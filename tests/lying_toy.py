@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from emulator.contract.protocol import Completion, Environment, Event, Interest, Lookup, PubSub, TopicInterest
 from emulator.contract.registry import SYSTEMS
 from emulator.contract.system import System
+from emulator.messages.message import EVENT, Message
 from trellis.v1.pubsub import EventData, Pull
 
 Lie = Literal[
@@ -47,8 +48,13 @@ class LyingParameters(BaseModel):
     lie: Lie = ""
 
 
-class Shrunken(EventData):
+class Shrunken(Message):
     """A message that says that it has less than no bytes."""
+
+    NAME = "Shrunken"
+
+    def kind(self) -> int:
+        return EVENT
 
     def measure(self) -> int:
         return -5
@@ -65,7 +71,6 @@ class Lying(PubSub):
         self.topics: set[int] = set()
         self.sent: set[tuple[int, int]] = set()
         environment.handle(EventData, self.on_event)
-        environment.handle(Shrunken, self.on_event)
         self.kept = EventData()
         environment.handle(Pull, self.on_pull)
 
@@ -131,8 +136,9 @@ class Lying(PubSub):
         elif lie == "a negative delay":
             world.set_timer(-1.0, lambda: None)
         hops = {"no hops": 0, "hops beyond the trace": 2, "hops beyond the time": 999}.get(lie, 1)
-        kind = Shrunken if lie == "negative bytes" else EventData
-        data = kind(event.number, event.topic or 0, event.publisher, hops)
+        data = EventData(event.number, event.topic or 0, event.publisher, hops)
+        if lie == "negative bytes":
+            world.send(1, Shrunken())
         if lie == "by a longer way":
             world.send(1, data)
             world.set_timer(1.0, lambda: world.send(2, Pull(event.number)))

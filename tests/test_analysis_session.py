@@ -26,7 +26,7 @@ def test_java_optimizes_for_much_telemetry_only(
         yield spark
 
     monkeypatch.setattr(pipeline, "spark_session", session)
-    monkeypatch.setattr(pipeline, "_measure", lambda *_: (Measured({}, {}), {}))
+    monkeypatch.setattr(pipeline, "_measure", lambda *_: (Measured({}, {}), {}, {}))
     run = golden_run(tmp_path / "run")
     size = sum(path.stat().st_size for path in run.path.glob("trials/*/telemetry/*-traces-*.otlp"))
     monkeypatch.setattr(pipeline, "_MUCH_TELEMETRY", size - 1 if much else size)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def homeless(request: pytest.FixtureRequest) -> Callable[..., subprocess.Complet
     kept = {name: value for name, value in surroundings(os.environ).items() if name != "HOME"}
     environment = kept | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(os.path.isabs, sys.path)])}
 
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def call(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         program = "from trellis.command.cli import main; main()"
         return subprocess.run(
             [python, "-P", "-c", program, *arguments],
@@ -122,8 +123,8 @@ def homeless(request: pytest.FixtureRequest) -> Callable[..., subprocess.Complet
 
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         with contextlib.suppress(OSError):
-            if call("--help").returncode == 0:
-                return call
+            if call(python, "--help").returncode == 0:
+                return partial(call, python)
     pytest.skip(f"no other user may run {sys.executable}, and there is no other Python of its version")
 
 

@@ -47,7 +47,6 @@ MODULES = (
     "emulator.runtime.virtual.life",
     "emulator.runtime.virtual.events",
     "emulator.runtime.virtual.event_loop",
-    "emulator.runtime.breaches",
     "emulator.runtime.deliveries",
     "emulator.network.access_links",
     "emulator.network.links",
