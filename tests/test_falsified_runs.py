@@ -14,11 +14,13 @@ import pytest
 from lying_toy import LYING, Lie
 from small_trial import Outcome, make_plan, run, trial_spec
 
+from analysis.charts.results import Results, ResultsError
 from emulator.contract.registry import SYSTEMS, _Entry
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import SystemSpec, TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.provenance import OtherPlan, check_tables
+from emulator.experiment.plan.tables import FAULTS
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import make_run
 from emulator.experiment.run.seals import changed_since
@@ -221,6 +223,21 @@ def test_rows_that_were_added_to_a_plan_are_refused(copy: RunDirectory) -> None:
     assert pq.read_schema(path).metadata == rows.schema.metadata
     with pytest.raises(OtherPlan, match=r"publications.parquet was changed since the plan was drawn"):
         check_tables(trial.plan)
+    with pytest.raises(ResultsError, match=r"publications.parquet was changed"):
+        Results.read(copy)
+
+
+def test_faults_of_another_experiment_are_no_part_of_a_plan(copy: RunDirectory) -> None:
+    (trial,) = copy.trials()
+    Results.read(copy)
+    table = FAULTS.empty_table().replace_schema_metadata(
+        pq.read_schema(trial.plan / "peers.parquet").metadata
+    )
+    pq.write_table(table, trial.plan / "faults.parquet")
+    with pytest.raises(OtherPlan, match=r"faults.parquet is not of the plan beside it. Remove it"):
+        check_tables(trial.plan)
+    with pytest.raises(ResultsError, match=r"faults.parquet is not of the plan"):
+        Results.read(copy)
 
 
 @pytest.mark.parametrize("name", ["telemetry/virtual-traces-0.otlp", "fidelity.json"])

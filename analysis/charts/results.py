@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from analysis.charts.numerals import number
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
+from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary import check_table, read_summary, table_digests
 from emulator.files.damage import DamagedFile
@@ -60,7 +61,9 @@ class Results:
             raise ResultsError(f"{run.summary} lacks {', '.join(lacking)}; write it with: {_analyze(run)}")
         try:
             digests = table_digests(run, summary)
-        except DamagedFile as error:
+            for trial in run.trials():
+                check_content(trial.plan)
+        except (DamagedFile, OtherPlan) as error:
             raise ResultsError(str(error)) from None
         return cls(run, summary, experiment, digests)
 

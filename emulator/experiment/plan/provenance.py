@@ -80,16 +80,29 @@ def check_tables(directory: Path, kind: WorkloadKind | None = None) -> None:
         metadata = pq.read_schema(directory / f"{name}.parquet").metadata or {}
         if metadata.get(DIGEST, b"").decode() != told["digest"]:
             raise OtherPlan(f"{name}.parquet is of another plan than the spec.json beside it")
+    check_content(directory)
+
+
+def check_content(directory: Path) -> None:
+    """Check that the files of the tables in this folder are those that were drawn.
+
+    Raises OtherPlan if one was changed since, or added.
+
+    Plans of earlier versions are believed.
+    """
+    drawn = (_read(directory) or {}).get("tables")
+    if not drawn:
+        return
+    cure = f"Get the file back, or remove {directory.parent} and resume the run"
     changed = [
         name
-        for name, digest in (told.get("tables") or {}).items()
+        for name, digest in drawn.items()
         if not (directory / name).is_file() or digest_of(directory / name) != digest
     ]
     if changed:
-        raise OtherPlan(
-            f"{directory / changed[0]} was changed since the plan was drawn. Get the file back, or remove "
-            f"{directory.parent} and resume the run"
-        )
+        raise OtherPlan(f"{directory / changed[0]} was changed since the plan was drawn. {cure}")
+    if added := sorted(path for path in directory.glob("*.parquet") if path.name not in drawn):
+        raise OtherPlan(f"{added[0]} is not of the plan beside it. Remove it")
 
 
 def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:
