@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from told_and_handed import CONTENT, OWN_SYSTEMS, PARAMETERS
 
 from emulator.compiler import finder
 from emulator.compiler.finder import INTERPRETED, digest, install, sources
 from emulator.contract.registry import SYSTEMS
+from emulator.testing.witnessed_trials import CONTENT, OWN_SYSTEMS, PARAMETERS
 
 ROOT = Path(__file__).parent.parent
 

@@ -108,7 +108,7 @@ def test_a_role_of_nobody_and_peers_without_interests_are_warned_of(here: Path) 
         (
             "churn.model={kind: trace, file: f, start: 0 s, compress: 1}",
             "".join(f"n{number}\t1\t500 600\n" for number in range(60)),
-            "has no possible audience: no peer that is up then subscribes to anything. Let more peers be up",
+            "no node is up from 0 s to 10 s of the trace; the next begins at 500 s. Move the window",
         ),
     ],
 )

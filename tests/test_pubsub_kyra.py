@@ -375,7 +375,7 @@ def test_what_a_subscription_covered_is_offered_to_the_holder_when_that_one_goes
     told: list[tuple[Box, bool]] = []
     whole, part, beside = (Box((low,), (high,)) for low, high in ((0.0, 8.0), (2.0, 4.0), (9.0, 10.0)))
     piece = Piece(0, Box((0.0,), (10.0,)), 7)
-    feed = _Feed(piece, 7, lambda box, there: told.append((box, there)), None)
+    feed = _Feed(piece, (7, 0.0), lambda box, there: told.append((box, there)), None)
     for number_, box in enumerate((whole, part, beside)):
         feed.add(number_, box)
     assert told == [(whole, True), (beside, True)]

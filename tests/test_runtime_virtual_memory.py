@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from told_and_handed import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
@@ -18,6 +17,7 @@ from emulator.layouts.layout import lay_out
 from emulator.protocols.pubsub.vitis.vitis import Vitis
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run import run_virtual
+from emulator.testing.witnessed_trials import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
 PEERS = 20
 PHASES = {"join": "2 s", "settle": "20 s", "measure": "10 s", "drain": "4 s"}
