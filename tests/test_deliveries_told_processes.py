@@ -17,7 +17,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.fleet.processes import run_processes
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of
 
-_AT_ONCE = 3
+_AT_ONCE = 2
 """Trials that run beside each other: each waits most of its time."""
 
 

@@ -76,8 +76,9 @@ def finished(
 def test_deliveries_in_real_time_are_compared_with_the_plan(
     lie: str, finished: tuple[RunDirectory, dict[str, dict[str, Any]]]
 ) -> None:
-    (reason,) = finished[1][lie]["reasons"]
-    assert re.match(TOLD[lie], reason)
+    reasons = finished[1][lie]["reasons"]
+    assert any(re.match(TOLD[lie], reason) for reason in reasons), reasons
+    assert len(reasons) <= 2, "what nobody has published is also delivered again"
     assert not finished[1][lie]["valid"]
 
 
