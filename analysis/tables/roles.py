@@ -1,4 +1,4 @@
-"""What the plan says of the peers of a trial: their roles, and who is an attacker.
+"""The roles of the peers of a trial and its attackers, as the plan has them.
 
 Most peers are plain ones; some publish, relay or serve.
 """

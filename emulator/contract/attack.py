@@ -85,7 +85,7 @@ class AttackerEnvironment(ABC):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Attack(ABC):
-    """What an attacker does on one channel in one life."""
+    """The bad behaviour of an attacker on one channel in one life."""
 
     def __init__(self, environment: AttackerEnvironment) -> None:
         self.environment = environment
