@@ -66,7 +66,9 @@ def test_types_and_brackets_are_shown_as_an_experiment_file_has_them():
     assert rows["attributes"][2] == "the schema, known to all: name to domain [low, high]"
 
 
-OWN = [name for name, system in SYSTEMS.items() if system.parameters.__module__.startswith("emulator.protocols.")]
+OWN = [
+    name for name, system in SYSTEMS.items() if system.parameters.__module__.startswith("emulator.protocols.")
+]
 
 
 @pytest.mark.parametrize("system", OWN)
