@@ -26,7 +26,8 @@ _LIMIT = 600.0
 
 
 def main(hosts: int = HOSTS) -> None:
-    """One peer of Vitis a host; the coordinator has the first core for itself, the hosts have another."""
+    """Run one peer of Vitis on each host; the coordinator has the first core for itself, the hosts have
+    another."""
     ours, theirs = multiprocessing.Pipe()
     coordinator = multiprocessing.get_context("spawn").Process(target=_coordinator, args=(theirs, hosts))
     coordinator.start()
@@ -85,7 +86,8 @@ async def _all_hosts(address: str, trial: str, hosts: int) -> int:
 
 
 async def _host(address: str, trial: str, name: str, dialling: asyncio.Semaphore) -> int:
-    """What a host asks for before it starts, over a connection of its own. Gives the bytes of its plan."""
+    """Ask for what a host needs before it starts, over a connection of its own, and return the bytes of
+    its plan."""
     own = [("grpc.use_local_subchannel_pool", 1)]
     async with grpc.aio.insecure_channel(address, options=own) as channel:
         stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]

@@ -60,7 +60,7 @@ def _range(draw: random.Random, attributes: int, share: float) -> Box:
 
 
 def _set(draw: random.Random, attributes: int, share: float) -> Box:
-    """Whole numbers, drawn from all over the domain."""
+    """Return a set of whole numbers that are drawn from all over the domain."""
     size = max(1, round(WIDTH * share))
     sets = tuple([frozenset(map(float, draw.sample(range(int(WIDTH)), size))) for _ in range(attributes)])
     return Box(tuple([min(each) for each in sets]), tuple([max(each) for each in sets]), sets)

@@ -31,7 +31,8 @@ _PORT = 9
 
 @contextmanager
 def namespace() -> Iterator[None]:
-    """In a new one, in which packets leave by `eth0` and are thrown away at the other end of the wire."""
+    """Enter a new namespace, in which packets leave by `eth0` and are thrown away at the other end of the
+    wire."""
     name = f"trellis-benchmark-{os.getpid()}"
     netns.create(name)
     netns.pushns(name)
@@ -52,7 +53,7 @@ def namespace() -> Iterator[None]:
 
 
 def packet_ns(addresses: Sequence[str]) -> float:
-    """Nanoseconds of processor time for a sent packet, the best of some rounds."""
+    """Return the nanoseconds of processor time that a sent packet takes, the least of some rounds."""
     best = float("inf")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         targets = [(addresses[number * 7919 % len(addresses)], _PORT) for number in range(PACKETS)]

@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 def run_size(peers: int) -> Fidelity:
-    """One trial of about 45 s in the high-correlation setting."""
+    """Run one trial of about 45 s in the high-correlation setting."""
     spec = TrialSpec.model_validate(
         {
             "system": {"name": "vitis"},

@@ -41,7 +41,8 @@ _SPEC = TrialSpec.model_validate(
 
 
 def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
-    """A made-up trial of about this many spans: each event is told and sent to 250 peers, a fifth relays."""
+    """Record a made-up trial of about this many spans: each event is told and sent to 250 peers, a fifth
+    relays."""
     directory = run.trial("vitis-1")
     events, end = spans // _SPANS_AN_EVENT, _SPEC.phases.end
     random = np.random.default_rng(1)
@@ -123,7 +124,7 @@ def _time(what: Callable[[], object]) -> float:
 
 
 def _measure(spark: SparkSession, folder: Path, spans: int) -> tuple[float, float]:
-    """Seconds for the table of hops alone, and for all tables."""
+    """Return the seconds that the table of hops takes alone, and those that all tables take."""
     run = RunDirectory(folder / str(spans))
     record = record_trial(run, spans) if not run.path.exists() else _record(run)
     hops = _time(lambda: write_telemetry(spark, run, [record], {}))

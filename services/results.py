@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n")
 
     def _may_read(self) -> bool:
-        """Whether the request shows the token; the time of the check tells nothing of the token."""
+        """Return whether the request shows the token; the time of the check tells nothing of the token."""
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
         shown = value.strip().encode() if scheme.lower() == "bearer" else b""
         if scheme.lower() == "basic":

@@ -124,7 +124,7 @@ class Trace:
         by: Recorder | None = None,
         parent: int | None = None,
     ) -> int:
-        """A message of 100 bytes, recorded `by` another host where that handled it; gives its span.
+        """Record a message of 100 bytes, `by` another host where that handled it, and return its span.
 
         `hops` if it delivered what the trace is for, `outcome` if it delivered something else, else
         `travelled` and `event` if the message tells of them.
@@ -148,7 +148,7 @@ class Trace:
         return context.span_id
 
     def deliver(self, peer: int, at: float, hops: int, outcome: Outcome | None = None) -> None:
-        """A delivery that no message's span tells of; of what the trace is for, or of `outcome`."""
+        """Record a delivery that no message's span tells of; of what the trace is for, or of `outcome`."""
         self._recorder.delivery(self._root, peer, round(at * 1e9), outcome or self._outcome(hops))
 
 
@@ -192,7 +192,7 @@ class Host:
         return self.operate(names.RECOVERY, peer, at, {}, topic)
 
     def deliver(self, peer: int, at: float, outcome: Outcome) -> None:
-        """A delivery in no operation."""
+        """Record a delivery in no operation."""
         self.recorder.delivery(None, peer, round(at * 1e9), outcome)
 
     def maintain(self, peer: int, messages: int, channel: str = OVERLAY) -> None:
@@ -239,17 +239,18 @@ class Host:
 
 
 def table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:
-    """Rows of a plan; columns that a row leaves out at its end are null."""
+    """Return rows of a plan; columns that a row leaves out at its end are null."""
     return pa.Table.from_pylist([dict(zip(schema.names, row, strict=False)) for row in rows], schema)
 
 
 def peers_of_plan(count: int, roles: Mapping[int, str] | None = None) -> pa.Table:
-    """The plan's peers, all at one place."""
+    """Return the plan's peers, all at one place."""
     return table(PEERS, *((peer, 0, (roles or {}).get(peer, "peer")) for peer in range(count)))
 
 
 def write_plan(trial: TrialDirectory) -> None:
-    """Five peers; 0, 1, 3 and 4 subscribe to topic 0, 2 to topic 1; 3 comes late, 4 crashes at 32 s."""
+    """Write a plan of five peers: 0, 1, 3 and 4 subscribe to topic 0, 2 to topic 1; 3 comes late, 4
+    crashes at 32 s."""
     sessions = [(0, 1.0, 50.0), (1, 1.0, 50.0), (2, 1.0, 50.0), (3, 15.0, 50.0), (4, 1.0, 32.0)]
     Plan(
         peers=peers_of_plan(5),
@@ -267,7 +268,7 @@ def write_outcome(
     valid: bool = True,
     written: Sequence[Written] | None = None,
 ) -> None:
-    """fidelity.json and status.json; without `written`, nobody told."""
+    """Write fidelity.json and status.json; without `written`, nobody told what it wrote."""
     reasons = [] if valid else ["hosts lost: 1 hosts, limit 0 hosts"]
     fidelity: dict[str, Any] = {"hosts": list(hosts), "valid": valid, "reasons": reasons}
     if written is not None:
@@ -279,7 +280,7 @@ def write_outcome(
 
 
 def record_golden(host: Host, host_of_3: Host | None = None) -> None:
-    """What `golden_run` tells; peer 3 may join on a host of its own."""
+    """Record what `golden_run` tells; peer 3 may join on a host of its own."""
     for peer in (0, 1, 2, 4):
         host.join(peer, 1.0)
     (host_of_3 or host).join(3, 15.0)
@@ -305,7 +306,7 @@ def record_golden(host: Host, host_of_3: Host | None = None) -> None:
 
 
 def golden_run(folder: Path) -> RunDirectory:
-    """One recorded trial. The ring is 1, 2, 4, 3, 0; 2 passes 4 over, and 0 passes 1 over.
+    """Record one trial. The ring is 1, 2, 4, 3, 0; 2 passes 4 over, and 0 passes 1 over.
 
     Event 0 (21 s, by 0): due to 1 and 4, who get it in 2 hops; not yet to 3, who gets it in 3; 2 relays.
     Event 1 (30 s, by 1): due to 0, who gets it twice, in 1 hop, and to 3, who does not; no longer to 4.

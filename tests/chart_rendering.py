@@ -27,12 +27,12 @@ class Refused(Exception):
 
 
 def experiment(hosts: int = 20, peers: int = 200, **more: Any) -> dict[str, Any]:
-    """An experiment for pods; `more` are top-level keys."""
+    """Return an experiment for pods; `more` are top-level keys."""
     return {"name": "test", "peers": peers, "runtime": {"kind": "kubernetes", "hosts": hosts}, **more}
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`changes` over `values`, mappings merged."""
+    """Return `values` with `changes`; mappings are merged."""
     result = dict(values)
     for key, value in changes.items():
         inside = result.get(key)
@@ -45,7 +45,7 @@ def render(
     spec: Mapping[str, Any] | str | None = None,
     release: str = "demo",
 ) -> list[Manifest]:
-    """All manifests, those of hooks too. Raises Refused."""
+    """Return all manifests, those of hooks too. Raises Refused."""
     return load(template(values, spec, release))
 
 
@@ -54,7 +54,7 @@ def template(
     spec: Mapping[str, Any] | str | None = None,
     release: str = "demo",
 ) -> str:
-    """What `helm template` prints. Raises Refused."""
+    """Return what `helm template` prints. Raises Refused."""
     with tempfile.TemporaryDirectory() as folder:
         return helm(
             "template",
@@ -69,7 +69,7 @@ def template(
 def arguments(
     folder: Path, values: Mapping[str, Any] | None, spec: Mapping[str, Any] | str | None
 ) -> list[str]:
-    """The options of helm that give values and experiment, as files in `folder`."""
+    """Return the options of helm that give values and experiment, as files in `folder`."""
     spec = experiment() if spec is None else spec
     (folder / "values.json").write_text(json.dumps(values or {}))
     (folder / "experiment.yaml").write_text(spec if isinstance(spec, str) else json.dumps(spec))
@@ -82,7 +82,7 @@ def arguments(
 
 
 def helm(*command: str) -> str:
-    """What it prints. Raises Refused with what it said if it fails."""
+    """Run helm and return what it prints. Raises Refused with what it said if it fails."""
     done = subprocess.run(["helm", *command], capture_output=True, text=True, timeout=_LIMIT)
     if done.returncode:
         raise Refused(done.stderr.strip())
@@ -90,23 +90,23 @@ def helm(*command: str) -> str:
 
 
 def load(text: str) -> list[Manifest]:
-    """The YAML documents that are not empty."""
+    """Return the YAML documents that are not empty."""
     return [found for found in yaml.load_all(text, yaml.CSafeLoader) if found]
 
 
 def find(manifests: list[Manifest], kind: str, name: str) -> Manifest:
-    """The only one of this kind and name."""
+    """Return the only manifest of this kind and name."""
     (found,) = [m for m in manifests if (m["kind"], m["metadata"]["name"]) == (kind, name)]
     return found
 
 
 def kinds(manifests: list[Manifest], kind: str) -> list[Manifest]:
-    """All of a kind."""
+    """Return all manifests of a kind."""
     return [manifest for manifest in manifests if manifest["kind"] == kind]
 
 
 def pod_templates(manifests: list[Manifest]) -> dict[str, Manifest]:
-    """What pods are made from, by the name of the workload; with the template of Spark's executors."""
+    """Return the templates of pods by the name of the workload, with the template of Spark's executors."""
     found = {
         manifest["metadata"]["name"]: manifest["spec"]["template"]
         for manifest in manifests
@@ -119,17 +119,17 @@ def pod_templates(manifests: list[Manifest]) -> dict[str, Manifest]:
 
 
 def containers(template: Manifest) -> list[Manifest]:
-    """All of a pod."""
+    """Return all containers of a pod."""
     assert not template["spec"].get("initContainers")
     return list(template["spec"]["containers"])
 
 
 def container(template: Manifest) -> Manifest:
-    """The only container of a pod, apart from a gate before it."""
+    """Return the only container of a pod, apart from a gate before it."""
     (found,) = [each for each in containers(template) if each["name"] != "gate"]
     return dict(found)
 
 
 def environment(template: Manifest) -> dict[str, Any]:
-    """The values of the container's environment; a reference as it is."""
+    """Return the values of the container's environment; a reference as it is."""
     return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in container(template)["env"]}

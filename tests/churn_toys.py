@@ -59,7 +59,7 @@ class FakeCoordinator(control_pb2_grpc.CoordinatorServicer):
 def plan_of(
     trial: str, *kills: tuple[int, float, bool], lead_ns: int = 0, time_scale: float = 0.5
 ) -> control_pb2.ChurnPlan:
-    """(peer, at_s, graceful); the trial starts now."""
+    """Return a plan of these (peer, at_s, graceful); the trial starts now."""
     return control_pb2.ChurnPlan(
         experiment="experiment",
         trial=trial,
@@ -76,7 +76,7 @@ def plan_of(
 
 @asynccontextmanager
 async def served(coordinator: FakeCoordinator) -> AsyncIterator[str]:
-    """Its address."""
+    """Serve the coordinator and yield its address."""
     server = grpc.aio.server()
     control_pb2_grpc.add_CoordinatorServicer_to_server(coordinator, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port("127.0.0.1:0")

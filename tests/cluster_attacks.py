@@ -26,7 +26,7 @@ _TOKEN = Path("/etc/trellis-trust/token")
 
 
 def main() -> None:
-    """The addresses are those of coordinator, Collector, results, and a host; the trial's name comes last."""
+    """Attack the addresses of coordinator, Collector, results, and a host; the trial's name comes last."""
     coordinator, collector, results, host, trial = sys.argv[1:]
     token = _TOKEN.read_text() if _TOKEN.exists() else "a guess"
     told: dict[str, str] = {}

@@ -17,7 +17,7 @@ RUN_LIMIT = 400.0
 
 
 def room_for(release: str, namespace: str, folder: Path) -> AbstractContextManager[Path]:
-    """A volume for the claim that the release will make."""
+    """Make a volume for the claim that the release will make."""
     return folder_for_claim(namespace, f"{release}-results", folder)
 
 
@@ -39,7 +39,7 @@ def call(line: list[str], folder: Path, limit: float = RUN_LIMIT) -> subprocess.
 
 
 def left(namespace: str, release: str) -> str:
-    """Names of all that there still is of a release, its claim apart."""
+    """Return the names of all that there still is of a release, its claim apart."""
     kinds = "all,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies"
     found = kubectl("get", kinds, "--namespace", namespace, "--output", "name")
     return "\n".join(line for line in found.splitlines() if f"/{release}" in line or f".{release}." in line)

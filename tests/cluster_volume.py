@@ -23,7 +23,7 @@ LIMIT = 180.0
 
 
 def kubectl(*command: str, text: str | None = None) -> str:
-    """What it prints. Raises AssertionError with what it said if it fails."""
+    """Run kubectl and return what it prints. Raises AssertionError with what it said if it fails."""
     done = subprocess.run(
         ["kubectl", *command], input=text, capture_output=True, text=True, timeout=LIMIT, check=False
     )
@@ -38,7 +38,8 @@ def apply(namespace: str, *manifests: dict[str, Any]) -> None:
 
 @contextmanager
 def namespace_of(what: str) -> Iterator[str]:
-    """A new namespace, which refuses pods that break the restricted Pod Security Standard."""
+    """Make a namespace that refuses pods that break the restricted Pod Security Standard, and yield its
+    name."""
     name = f"trellis-{what}-{secrets.token_hex(3)}"
     kubectl("create", "namespace", name)
     try:
@@ -50,7 +51,7 @@ def namespace_of(what: str) -> Iterator[str]:
 
 @contextmanager
 def folder_for_claim(namespace: str, claim: str, folder: Path, mode: str = "ReadWriteOnce") -> Iterator[Path]:
-    """A volume for a claim that somebody makes: `folder`, which the pods of any user may write to."""
+    """Make a volume for a claim that somebody makes: `folder`, which the pods of any user may write to."""
     folder.chmod(0o777)
     name = f"{namespace}-{claim}"
     apply(
@@ -77,7 +78,7 @@ def folder_for_claim(namespace: str, claim: str, folder: Path, mode: str = "Read
 
 @contextmanager
 def volume(namespace: str, claim: str, folder: Path) -> Iterator[None]:
-    """A claim whose volume is `folder`, for pods on any node."""
+    """Make a claim whose volume is `folder`, for pods on any node."""
     mode = "ReadWriteMany"
     with folder_for_claim(namespace, claim, folder, mode):
         apply(

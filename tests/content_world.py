@@ -41,7 +41,7 @@ class ContentWorld(VirtualWorld):
         super().hand_over(life, outcome)
 
     def server(self, peer: int) -> Any:
-        """The protocol of a server that is up."""
+        """Return the protocol of a server that is up."""
         life = self._lives[peer]
         assert life is not None
         return life.protocol
@@ -51,7 +51,7 @@ class ContentWorld(VirtualWorld):
         return [peer for peer, life in enumerate(self._lives) if life is not None]
 
     def one_way(self, peer: int, other: int) -> float:
-        """The delay between two servers (s), without jitter."""
+        """Return the delay between two servers (s), without jitter."""
         return self._network.one_way(peer, other)
 
     def run_for(self, seconds: float) -> None:
@@ -121,7 +121,7 @@ def content_world(
     seed: int = 1,
     **parameters: Any,
 ) -> ContentWorld:
-    """A world of servers whose operators have laid out what the system asks for."""
+    """Return a world of servers whose operators have laid out what the system asks for."""
     spec = TrialSpec.model_validate(
         {
             "system": {"name": system, "parameters": {"attributes": ATTRIBUTES} | parameters},

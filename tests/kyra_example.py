@@ -37,13 +37,13 @@ def event(value: int, publisher: str, at: int = 0) -> Event:
 
 
 def values_in(boxes: Iterable[Box]) -> set[int]:
-    """The events that a routing table's row stands for."""
+    """Return the events that a routing table's row stands for."""
     kept = list(boxes)
     return {value for value in EVENTS if any(box.has([float(value)]) for box in kept)}
 
 
 def span(text: str) -> set[int]:
-    """The values of the figures' notation: "0-3,5" -> {0, 1, 2, 3, 5}."""
+    """Return the values of the figures' notation: "0-3,5" -> {0, 1, 2, 3, 5}."""
     found: set[int] = set()
     for part in text.split(",") if text else ():
         low, _, high = part.partition("-")

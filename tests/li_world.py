@@ -40,7 +40,7 @@ class Ring:
         self._hops.clear()
 
     def hop(self, peer: int, key: int) -> int:
-        """A peer that shares one more digit with the key than `peer`, or else the closest."""
+        """Return a peer that shares one more digit with the key than `peer`, or else the closest."""
         hop = self._hops.get((peer, key))
         if hop is None:
             own = shared_digits(hash_of_peer(peer), key)
@@ -132,7 +132,7 @@ class LiWorld:
         return interest
 
     def settle(self, seconds: int = 1) -> None:
-        """Everything in flight arrives, and timers of this many seconds come up."""
+        """Let everything in flight arrive, and timers of this many seconds come up."""
         self.lockstep.exchange()
         for _ in range(seconds):
             self.lockstep.round(1.0)
@@ -144,7 +144,7 @@ class LiWorld:
         return event
 
     def delivered(self, event: Event) -> list[int]:
-        """Peers that got the event, each as often as it got it."""
+        """Return the peers that got the event, each as often as it got it."""
         return sorted(
             peer
             for peer, environment in self.lockstep.environments.items()
@@ -153,7 +153,7 @@ class LiWorld:
         )
 
     def interested(self, event: Event) -> list[int]:
-        """Peers that a brute-force matcher finds."""
+        """Return peers that a brute-force matcher finds."""
         return sorted(
             {
                 peer
@@ -177,12 +177,12 @@ class LiWorld:
         return self.ring.closest(self.systems[self.ring.peers[0]].schema.key(*name))
 
     def holders(self, name: Name) -> list[int]:
-        """Peers that are to hold the node, the nearest first."""
+        """Return peers that are to hold the node, the nearest first."""
         key = self.systems[self.ring.peers[0]].schema.key(*name)
         return self.ring.nearest(key, self.parameters.replicas + 1)
 
     def nodes(self) -> dict[Name, TreeNode]:
-        """All tree nodes, as their homes have them."""
+        """Return all tree nodes, as their homes have them."""
         return {
             name: node
             for peer in self.lockstep.protocols
@@ -191,7 +191,8 @@ class LiWorld:
         }
 
     def check_copies(self) -> None:
-        """Each node is at the peers nearest to its key and nowhere else, and all hold the same of it."""
+        """Check that each node is at the peers nearest to its key and nowhere else, and that all hold the
+        same of it."""
         everywhere: dict[Name, dict[int, int]] = {}
         for peer in self.ring.peers:
             for name, node in self.systems[peer].tree.nodes.items():
@@ -201,11 +202,11 @@ class LiWorld:
             assert len(set(digests.values())) == 1, name
 
     def identities(self) -> set[tuple[int, int, int]]:
-        """What is in force."""
+        """Return the identities of the subscriptions that are in force."""
         return {entry.identity for node in self.nodes().values() for entry in node.live()}
 
     def crash(self, peers: Sequence[int]) -> None:
-        """Without a word; the overlay notices at once and tells everybody."""
+        """End a peer without a word; the overlay notices at once and tells everybody."""
         self.lockstep.crash(peers)
         self.ring.change(left=peers)
         for peer in self.lockstep.protocols:

@@ -214,7 +214,7 @@ class TreeWorld:
             self.world.round(HEARTBEAT)
 
     def edges(self) -> set[tuple[int, int]]:
-        """(parent, child) as parents have them."""
+        """Return the edges (parent, child) as parents have them."""
         found = set()
         for number in self.world.protocols:
             branch = self.peer(number).trees.branches.get(TOPIC)
@@ -223,12 +223,12 @@ class TreeWorld:
         return found
 
     def greedy_edges(self) -> set[tuple[int, int]]:
-        """The union of the greedy paths from the home to all subscribers."""
+        """Return the union of the greedy paths from the home to all subscribers."""
         members = [number for number in self.world.protocols if TOPIC in self.peer(number).wanted]
         return {edge for number in members for edge in pairwise(self.greedy_path(number))}
 
     def greedy_path(self, number: int) -> list[int]:
-        """From the home to this peer, by the fingers of each on the way."""
+        """Return the path from the home to this peer, by the fingers of each peer on the way."""
         way = [self.home]
         while way[-1] != number:
             hop = self.peer(way[-1]).ring.last_before(number)
@@ -237,13 +237,13 @@ class TreeWorld:
         return way
 
     def path(self, number: int) -> list[int]:
-        """The way from the home to a member, as children have their parents."""
+        """Return the way from the home to a member, as children have their parents."""
         way = [number]
         while way[-1] != self.home:
             way.append(self.peer(way[-1]).trees.branches[TOPIC].parent)
         return way[::-1]
 
     def relays(self) -> set[int]:
-        """Who is in the tree and did not ask for it."""
+        """Return the peers that are in the tree and did not ask for it."""
         peers = self.world.protocols
         return {n for n in peers if TOPIC in self.peer(n).trees.branches and TOPIC not in self.peer(n).wanted}

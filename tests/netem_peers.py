@@ -51,7 +51,7 @@ _LIMIT = 150.0
 
 
 def matrix(experiment: Path) -> list[list[float]]:
-    """RTTs in ms between the peers, which are at the hosts of the same number."""
+    """Return RTTs in ms between the peers, which are at the hosts of the same number."""
     (trial,) = trials(load(experiment))
     locations = draw_plan(trial.spec).peers["location"].to_pylist()
     network = build_network(trial.spec.network, locations, trial.spec.seed)
@@ -60,7 +60,7 @@ def matrix(experiment: Path) -> list[list[float]]:
 
 @contextmanager
 def program(place: str, module: str, *arguments: str, log: Path, **environment: str) -> Iterator[None]:
-    """A service in a namespace, told to end at the end. It has 30 s for that."""
+    """Run a service in a namespace and tell it to end at the end. It has 30 s for that."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],

@@ -40,7 +40,7 @@ class Probers:
         self._lines = lines
 
     def echoes(self) -> Trips:
-        """The shortest of all UDP echoes, which are repeated until no pair gains by it."""
+        """Return the shortest of all UDP echoes, which are repeated until no pair gains by it."""
         best = self._tell("echo")
         for _ in range(_PASSES):
             gained = False
@@ -55,7 +55,7 @@ class Probers:
         return best
 
     def calls(self) -> Trips:
-        """The shortest of some gRPC calls on a connection that stands."""
+        """Return the shortest of some gRPC calls on a connection that stands."""
         return self._tell("call")
 
     def _tell(self, order: str) -> Trips:
@@ -68,7 +68,7 @@ class Probers:
 
 @contextmanager
 def probers(places: Mapping[str, str], *, serving: bool) -> Iterator[Probers]:
-    """In the namespaces of these addresses; `serving` has them answer echoes too.
+    """Start probers in the namespaces of these addresses; `serving` has them answer echoes too.
 
     Made by fork, so before there is any thread.
     """
@@ -124,7 +124,7 @@ async def _call(address: str) -> float:
 
 
 def _metadata() -> Metadata:
-    """Shows the token of the peers, if they ask for one."""
+    """Return the metadata that shows the token of the peers, if they ask for one."""
     file = os.environ.get("TRELLIS_TOKEN_FILE")
     return bearer(read_token(Path(file))) if file else ()
 

@@ -36,7 +36,7 @@ class Lookup:
             assert len({rule.handle for rule in filters}) == len(filters), "two filters have one handle"
 
     def find(self, address: int) -> int | None:
-        """The class of a packet to this address, or None if no filter takes it."""
+        """Return the class of a packet to this address, or None if no filter takes it."""
         self.comparisons = 0
         return self._find(address, ROOT_TABLE << 20, 1)
 
@@ -58,7 +58,7 @@ class Lookup:
 
 
 def read_filters(interface: int) -> list[Rule]:
-    """Tables and filters of the HTB that the kernel has in this namespace, tables first."""
+    """Return tables and filters of the HTB that the kernel has in this namespace, tables first."""
     request = U32Request()
     request.update(index=interface, parent=HTB)
     with Netlink() as netlink:

@@ -18,7 +18,7 @@ KERNEL = "TRELLIS_NETEM_KERNEL"
 
 
 def netem_kernel() -> list[str]:
-    """What to put before a command so that it has netem. Skips the test if there is nothing."""
+    """Return what to put before a command so that it has netem. Skips the test if there is nothing."""
     if prefix := os.environ.get(KERNEL):
         return shlex.split(prefix)
     if (reason := why_unavailable()) is not None:
@@ -43,7 +43,7 @@ def within(name: str) -> Iterator[None]:
 
 @contextmanager
 def configuring(name: str) -> Iterator[IPRoute]:
-    """The network configuration of a namespace."""
+    """Open the network configuration of a namespace."""
     with within(name):
         route = IPRoute()
     with route:
@@ -52,7 +52,7 @@ def configuring(name: str) -> Iterator[IPRoute]:
 
 @contextmanager
 def namespace(label: str) -> Iterator[str]:
-    """A new network namespace with `lo` up; the name, which no other process has."""
+    """Make a new network namespace with `lo` up, and yield its name, which no other process has."""
     name = f"trellis-{os.getpid()}-{label}"
     netns.create(name)
     try:
@@ -64,7 +64,7 @@ def namespace(label: str) -> Iterator[str]:
 
 
 def connect(first: str, first_interface: str, second: str, second_interface: str) -> None:
-    """A veth pair between two namespaces, both ends up."""
+    """Connect two namespaces by a veth pair, both ends up."""
     with configuring(first) as here:
         here.link(
             "add",
@@ -78,7 +78,7 @@ def connect(first: str, first_interface: str, second: str, second_interface: str
 
 
 def give_address(name: str, interface: str, address: str, prefix: int) -> None:
-    """An address, and the default route through the interface."""
+    """Give the interface an address, and a default route through it."""
     with configuring(name) as here:
         index = here.link_lookup(ifname=interface)[0]
         here.addr("add", index=index, address=address, prefixlen=prefix)
@@ -87,7 +87,8 @@ def give_address(name: str, interface: str, address: str, prefix: int) -> None:
 
 @contextmanager
 def hosts(count: int) -> Iterator[dict[str, str]]:
-    """Namespaces on one bridge, each with an interface `eth0`: namespace by IPv4 address."""
+    """Make namespaces on one bridge, each with an interface `eth0`, and yield each namespace by its IPv4
+    address."""
     with ExitStack() as stack:
         hub = stack.enter_context(namespace("hub"))
         with configuring(hub) as here:

@@ -71,7 +71,7 @@ class Peer:
         self.take(peer, message)
 
     def asked(self, kind: type[Message]) -> list[int]:
-        """The peers that requests of this class went to and that have not been answered."""
+        """Return the peers that requests of this class went to and that have not been answered."""
         return [
             sent.peer for sent in self.environment.outbox if type(sent.message) is kind and sent.request > 0
         ]
@@ -97,7 +97,7 @@ class Peer:
                 self.describe(peer)
 
     def requests(self, kind: type[Message]) -> list[tuple[int, Message]]:
-        """The requests of a class that were sent; they stay to be answered."""
+        """Return the requests of a class that were sent; they stay to be answered."""
         return [(sent.peer, sent.message) for sent in self.environment.outbox if type(sent.message) is kind]
 
     def forget_sent(self) -> None:
@@ -111,7 +111,7 @@ class Peer:
 
 
 def ready_with_leaves(*leaves: int) -> Peer:
-    """Peer 0 alone, then the others answer as leaves until it has nothing left to ask."""
+    """Start peer 0 alone; then the others answer as leaves until it has nothing left to ask."""
     peer = Peer(leaf_set=4, heartbeat="1000 s", table_probe="1000 s")
     peer.meet(*leaves)
     peer.describe_all()

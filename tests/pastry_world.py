@@ -180,7 +180,7 @@ class PastryWorld:
         return self.random.sample(others, min(3, len(others)))
 
     def delay(self, a: int, b: int) -> float:
-        """Seconds one way, without jitter."""
+        """Return the delay one way in seconds, without jitter."""
         return 0.001 + math.dist(self._position(a), self._position(b))
 
     def carry(self, sender: Place, channel: str, receiver: int, message: Message, request: int) -> None:
@@ -234,11 +234,11 @@ class PastryWorld:
         self.now = end
 
     def root(self, key: int) -> int:
-        """The peer that is closest to the key of those that are up."""
+        """Return the peer that is closest to the key, of those that are up."""
         return min(self.places, key=lambda peer: RING.distance(self.identifiers[peer], key))
 
     def true_leaves(self, peer: int) -> set[int]:
-        """The nearest half a leaf set on each half of the ring, of the peers that are up."""
+        """Return the nearest half a leaf set on each half of the ring, of the peers that are up."""
         own = self.identifiers[peer]
         half = self.parameters.leaf_set // 2
         right: list[tuple[int, int]] = []
@@ -252,7 +252,7 @@ class PastryWorld:
         return {other for _, other in sorted(right)[:half] + sorted(left)[:half]}
 
     def wrong_leaf_sets(self) -> dict[int, tuple[set[int], set[int]]]:
-        """The peers whose leaf set is not the true one: (missing, surplus)."""
+        """Return the peers whose leaf set is not the true one, with (missing, surplus)."""
         wrong = {}
         for peer, place in self.places.items():
             true, seen = self.true_leaves(peer), set(place.pastry.neighbours()["leaf"])
@@ -261,7 +261,7 @@ class PastryWorld:
         return wrong
 
     def filled_slots(self) -> float:
-        """The share of slots that a live peer is in, of those that some live peer fits in."""
+        """Return the share of slots that a live peer is in, of those that some live peer fits in."""
         filled = fillable = 0
         for peer, place in self.places.items():
             slots = {self._slot(peer, other) for other in self.places if other != peer}

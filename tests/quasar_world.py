@@ -77,19 +77,19 @@ class QuasarWorld:
             quasar.start([])
 
     def rounds(self, count: int) -> None:
-        """So many periods, in each of which everybody tells its filter once."""
+        """Let so many periods pass, in each of which everybody tells its filter once."""
         for _ in range(count):
             self.lockstep.round(10.0)
 
     def levels(self, peer: int) -> list[bytes]:
-        """The peer's own attenuated filter as it was last told."""
+        """Return the peer's own attenuated filter as it was last told."""
         return self.quasars[peer]._gradients.own.levels
 
     def environment(self, peer: int) -> FakeEnvironment:
         return self.lockstep.environments[peer]
 
     def delivered(self) -> dict[int, int]:
-        """The hops of the delivery at each peer that had one."""
+        """Return the hops of the delivery at each peer that had one."""
         return {
             peer: environment.delivered[0].hops
             for peer, environment in self.lockstep.environments.items()

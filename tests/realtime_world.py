@@ -75,7 +75,7 @@ class Capture(Wire):
         self.passages.append(passage)
 
     def batch(self) -> wire_pb2.Batch:
-        """All of it as it goes over a link."""
+        """Return all of it as it goes over a link."""
         batch = wire_pb2.Batch(host=HERE)
         for passage in self.passages:
             passage.add_to(batch)
@@ -115,7 +115,7 @@ class World:
     def add(
         self, peer: int, create: Callable[[Environment], AnyApplication], session: int = 0
     ) -> AnyApplication:
-        """A peer with the protocol that `create` makes; it is not started."""
+        """Add a peer with the protocol that `create` makes; it is not started."""
         life = Session(self.host, peer, session, Random(peer))
         made = create(life.root)
         self.host.sessions[peer] = life

@@ -64,7 +64,7 @@ def labels(release: str, component: str) -> dict[str, str]:
 
 
 def workload(name: str, component: str, wanted: int = 1, ready: int = 1, **status: Any) -> dict[str, Any]:
-    """A StatefulSet or Deployment of the release demo."""
+    """Return a StatefulSet or Deployment of the release demo."""
     return {
         "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels("demo", component)},
         "spec": {"replicas": wanted},
@@ -73,7 +73,7 @@ def workload(name: str, component: str, wanted: int = 1, ready: int = 1, **statu
 
 
 def job(condition: str | None = None) -> dict[str, Any]:
-    """The analysis of the release demo."""
+    """Return the analysis of the release demo."""
     conditions = [{"type": condition, "status": "True"}] if condition else []
     return {
         "metadata": {"name": "demo-analysis", "uid": "uid-job", "labels": labels("demo", "analysis")},
@@ -202,7 +202,7 @@ class World:
         return [json.loads(line)[2:] for line in (self.folder / "calls").read_text().splitlines()]
 
     def install(self) -> None:
-        """As if it had been installed before."""
+        """Install the release as if it had been there before."""
         about = {
             "name": "demo",
             "status": "deployed",
@@ -214,7 +214,8 @@ class World:
         self.objects["persistentvolumeclaims"] = [claim()]
 
     def on_install(self, **answer: Any) -> None:
-        """What helm does then: `sleep` seconds, `said` on the standard error, exit `status`."""
+        """Let helm do this then: sleep `sleep` seconds, print `said` on the standard error, exit with
+        `status`."""
         (self.folder / "install").write_text(json.dumps(answer))
 
     def close(self) -> None:
@@ -232,7 +233,7 @@ class World:
         self.objects["secrets"] = [{"metadata": {"name": "demo-trust"}, "data": data}]
 
     def answer(self, path: str, query: dict[str, str], table: bool, token: str) -> tuple[int, bytes]:
-        """Of a GET."""
+        """Return the answer to a GET."""
         if self.refuse is not None:
             return self.refuse[0], json.dumps({"message": self.refuse[1]}).encode()
         if path == "/version":

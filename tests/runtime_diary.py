@@ -72,7 +72,7 @@ class Diary(PubSub):
 
 
 def diary_system(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
-    """A protocol class for one test, registered as the system `diary`."""
+    """Register a protocol class for one test as the system `diary`."""
 
     class Parameters(BaseModel):
         pass
@@ -104,7 +104,7 @@ def publish_once(diary: type[Diary], tmp_path: Path, end: float = 10.0, **fields
 
 
 def hops(outcome: Outcome) -> list[tuple[str, float, float, int]]:
-    """(message, sent, handled, depth) in order of depth."""
+    """Return (message, sent, handled, depth) of all hops in order of depth."""
     found = [
         (span.name, round(span.start, 6), round(span.end, 6), span.attributes[names.DEPTH])
         for span in outcome.spans

@@ -29,12 +29,12 @@ def contact(peer: int) -> Contact:
 
 
 def topics(*numbers: int) -> int:
-    """The bit set of these."""
+    """Return the bit set of these topics."""
     return sum(1 << number for number in numbers)
 
 
 def beat(*, children: Iterable[int] = (), parents: Iterable[int] = (), sender: int = 60) -> TreeHeartbeat:
-    """A heartbeat that `sender` sends: its identifier is in it if the receiver is a child."""
+    """Return a heartbeat that `sender` sends: its identifier is in it if the receiver is a child."""
     identifier = hash_of_peer(sender) if children else 0
     return TreeHeartbeat(children=topics(*children), parents=topics(*parents), identifier=identifier)
 
@@ -125,7 +125,7 @@ class Peer:
         self.environment.fail(peer)
 
     def route_through(self, message: Message, topic: int, hops: int = 1, origin: int = 9) -> bool:
-        """The overlay's upcall for a message that came here; true if it goes on."""
+        """Make the overlay's upcall for a message that came here, and return whether it goes on."""
         key = hash_of_topic(topic)
         hop = self.overlay.next_hop(key)
         if hop is None:
@@ -150,14 +150,14 @@ class Peer:
         return EventData(event=number, topic=topic, publisher=publisher, hops=hops, payload=b"x")
 
     def receivers(self, number: int = 1, sender: int = 60, topic: int = TOPIC) -> list[int]:
-        """Where an event that comes down the tree goes on to."""
+        """Return where an event that comes down the tree goes on to."""
         self.clear()
         self.hand(sender, self.event(number, topic))
         return sorted(peer for peer, _ in self.sent(EventData))
 
 
 def member(parent: int = 60, **parameters: Any) -> Peer:
-    """A subscriber with a parent."""
+    """Return a subscriber with a parent."""
     tested = Peer({TOPIC: parent}, [TOPIC], **parameters)
     tested.accepted_by(parent)
     tested.clear()
@@ -165,7 +165,7 @@ def member(parent: int = 60, **parameters: Any) -> Peer:
 
 
 def forwarder(*children: int, parent: int = 60) -> Peer:
-    """A peer that is in the tree for its children alone."""
+    """Return a peer that is in the tree for its children alone."""
     tested = Peer({TOPIC: parent})
     for child in children:
         tested.joined_by(child)
@@ -175,7 +175,7 @@ def forwarder(*children: int, parent: int = 60) -> Peer:
 
 
 def nearer(topic: int, than: int = SELF, count: int = 1) -> list[int]:
-    """Peers whose identifiers are closer to the topic."""
+    """Return peers whose identifiers are closer to the topic."""
     key = hash_of_topic(topic)
     away = RING.distance(hash_of_peer(than), key)
     return [peer for peer in range(1000, 2000) if RING.distance(hash_of_peer(peer), key) < away][:count]

@@ -35,7 +35,7 @@ Asked = tuple[float, int, int]
 
 
 def trial_spec(system: str, peers: int, end: float, **fields: Any) -> TrialSpec:
-    """A trial of `end` seconds over links of 50 ms."""
+    """Return a trial of `end` seconds over links of 50 ms."""
     network = {"latency": {"kind": "constant", "rtt": "100 ms"}, "unreachable_after": "2 s"}
     return TrialSpec.model_validate(
         {
@@ -105,7 +105,7 @@ class Outcome:
         return read_spans(self.directory)
 
     def deliveries(self) -> Counter[tuple[int, int]]:
-        """How often each (event, peer) was delivered; a publisher's own is no delivery."""
+        """Return how often each (event, peer) was delivered; a publisher's own is no delivery."""
         return Counter(
             (span.attributes[names.EVENT], span.attributes[names.PEER])
             for span in self.spans
@@ -113,7 +113,7 @@ class Outcome:
         )
 
     def relayed(self) -> int:
-        """Copies of events that reached peers which did not ask for them."""
+        """Return copies of events that reached peers which did not ask for them."""
         return sum(s.name == "EventData" and not s.attributes[names.INTERESTED] for s in self.spans)
 
     def files(self) -> dict[str, bytes]:
@@ -128,7 +128,7 @@ def run(spec: TrialSpec, plan: Plan, path: Path) -> Outcome:
 
 
 def expected(plan: Plan) -> set[tuple[int, int]]:
-    """(event, peer) of the peers that are up and subscribed when the event is published."""
+    """Return (event, peer) of the peers that are up and subscribed when the event is published."""
 
     def holds(rows: list[dict[str, Any]], at: float) -> set[int]:
         return {row["peer"] for row in rows if row["start_s"] <= at < row["end_s"]}

@@ -36,7 +36,7 @@ OF_EDITORS = [
 
 
 def results(file: str, *options: str) -> list[VariantResult]:
-    """As if everything had been measured to be 1."""
+    """Return the results as if everything had been measured to be 1."""
     values: dict[str, float | None] = dict.fromkeys(MEASURES, 1.0)
     estimates = {name: estimate([1.0]) for name in MEASURES}
     spec = load(PAPERS / file, options, check_files=False)

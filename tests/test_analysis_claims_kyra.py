@@ -78,7 +78,8 @@ DISTRIBUTIONS = [(i, e) for i in ("uniform", "skewed", "local") for e in ("unifo
 
 
 def six(kyra: float, groups: float, siena: float = 1.0) -> list[VariantResult]:
-    """Costs over the ideal are 2, and in one distribution so many times that."""
+    """Return six distributions in which the costs over the ideal are 2, and in one of them so many times
+    that."""
     return [
         variant(
             system,

@@ -113,7 +113,7 @@ def test_coverage_has_to_vary_less_in_larger_groups() -> None:
 
 
 def sized(peers: int, degree: int, branch: int = 3, **measures: float) -> VariantResult:
-    """A variant of a sweep over these three, with groups of 2 %."""
+    """Return a variant of a sweep over these three, with groups of 2 %."""
     parameters = {"depth": 3, "filter_bytes": 512, "branch": branch, "overlay": {"degree": degree}}
     system = {"name": "quasar-random-graph", "parameters": parameters}
     values = {
@@ -126,7 +126,7 @@ def sized(peers: int, degree: int, branch: int = 3, **measures: float) -> Varian
 
 
 def ends(variants: list[VariantResult]) -> dict[str, list[str]]:
-    """The first and the last variant of each curve over the number of peers."""
+    """Return the first and the last variant of each curve over the number of peers."""
     return {c.name: [c.points[0].name, c.points[-1].name] for c in curves(variants, "peers")}
 
 
@@ -186,7 +186,7 @@ def three(
     rvr: dict[str, Any] | None = None,
     opt: dict[str, Any] | None = None,
 ) -> list[VariantResult]:
-    """What is changed is changed at degree 35."""
+    """Return variants of the three systems; what is changed is changed at degree 35."""
     return [
         twitter("vitis", 15, **VITIS | {"overhead": 0.49}),
         twitter("vitis", 35, **VITIS | (vitis or {})),

@@ -43,7 +43,7 @@ events = st.tuples(st.dictionaries(st.sampled_from("xyz"), numbers, max_size=3),
 
 
 def part(name: str, wanted: tuple[float, float] | frozenset[float]) -> dict[str, Any]:
-    """As the plan has it."""
+    """Return the wanted part of an attribute as the plan has it."""
     if isinstance(wanted, tuple):
         return {"attribute": name, "low": wanted[0], "high": wanted[1]}
     return {"attribute": name, "low": min(wanted), "high": max(wanted), "values": sorted(wanted)}
@@ -58,7 +58,7 @@ def matches(
     subscriptions: list[Asked],
     up: dict[int, list[tuple[float, float]]],
 ) -> dict[tuple[int, int], bool]:
-    """(event, peer) -> expected."""
+    """Return the expected matches by (event, peer)."""
     rows = [
         {
             "trial": "t",

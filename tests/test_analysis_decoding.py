@@ -181,7 +181,7 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
 
 
 def backwards(message: Message) -> bytes:
-    """Encoded with the last field first, as the Collector does."""
+    """Encode the message with the last field first, as the Collector does."""
     parts = []
     for field, value in reversed(message.ListFields()):
         for each in value if field.is_repeated else [value]:

@@ -36,7 +36,8 @@ def event(number: int, hops: int) -> Event:
 
 
 def plan() -> Plan:
-    """Peers 1, 2 and 3 subscribe to what 0 publishes; 5 is a relay; 1 is asked twice, by two clients."""
+    """Write a plan: peers 1, 2 and 3 subscribe to what 0 publishes; 5 is a relay; 1 is asked twice, by two
+    clients."""
     asked = [(0, 1, None), (1, 1, 0), (2, 2, None), (3, 3, None)]
     return Plan(
         peers=peers_of_plan(6, {0: "publisher", 5: "relay"}),
@@ -49,7 +50,7 @@ def plan() -> Plan:
 
 
 def record(host: Host) -> None:
-    """Three events by peer 0; the span of the last publication is lost.
+    """Record three events by peer 0; the span of the last publication is lost.
 
     Event 0 comes to 1 by the relay 5, and 4 tells 1 of it over fewer hops; to 2 by messages that recover it,
     twice; to 3 in no operation at all; and again to 1 with event 1. Event 1 comes to 1, and to 3 while that
@@ -81,7 +82,8 @@ def record(host: Host) -> None:
 
 
 def snapshot(host: Host, at: float) -> None:
-    """Peer 0 has links in two overlays; 1 is its successor in one of them, and 2 is not in the other."""
+    """Record a snapshot: peer 0 has links in two overlays; 1 is its successor in one of them, and 2 is not
+    in the other."""
     parts = [
         (OVERLAY, Part({"degree": 1.0, "fill": 0.5}, {"successor": [0]})),
         (SECOND, Part({"degree": 3.0}, {"successor": [2]})),

@@ -14,7 +14,7 @@ STATES = "trial string, moment string, peer int, name string, value double"
 
 
 def told(spark: SparkSession, counts: dict[tuple[int, str], float], moment: str = "end") -> dict[str, float]:
-    """The measures of what peers tell of themselves."""
+    """Return the measures of what peers tell of themselves."""
     rows = [("t", moment, peer, name, float(value)) for (peer, name), value in counts.items()]
     rows += [("t", "start", 0, "directed_0", 1000.0), ("t", "start", 0, "filter_bytes", 1e6)]
     found: dict[str, float] = {}

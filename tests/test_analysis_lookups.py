@@ -37,7 +37,7 @@ TOLD = pa.schema(
 
 
 def homes_of(peer: int, at: list[int], identifiers: list[int]) -> list[Home]:
-    """Homes one after the other, with gaps: lengths of gap, home, gap, home, ..."""
+    """Return homes one after the other, with gaps: lengths of gap, home, gap, home, ..."""
     ends = [float(end) for end in np.cumsum(at)]
     stays = zip(ends[::2], ends[1::2], strict=False)
     return [Home(where, peer, *stay) for where, stay in zip(identifiers, stays, strict=False)]
@@ -100,7 +100,7 @@ def took(peer: int, taken_s: float, identifier: int, space: str = "ring") -> dic
 
 
 def found(*rows: tuple[float, int, int | None, float | None], keys: list[bytes]) -> pa.Table:
-    """Lookups by peer 0: at, number, where it ended and when."""
+    """Return lookups by peer 0: at, number, where each ended and when."""
     at, numbers, ends, delivered = zip(*rows, strict=True)
     count = len(rows)
     return pa.table(

@@ -26,7 +26,7 @@ ALL = (STARTING, READING, TABLES, SERIES, MEASURING, SUMMARY)
 
 
 def told(size: int, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> list[Standing]:
-    """What is told if every stage takes a second."""
+    """Return what is told if every stage takes a second."""
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     found: list[Standing] = []
     stages = Stages(found.append, size, STARTING)

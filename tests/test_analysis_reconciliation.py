@@ -26,7 +26,7 @@ NAME = "virtual-traces-0.otlp"
 
 
 def recorded(folder: Path, host: str, spans: int, start: int = 0, **fields: Any) -> Written:
-    """A host's files, each span in a record of its own; what it told."""
+    """Record a host's files, each span in a record of its own, and return what the host told."""
     about = {"experiment": "e", "trial": TRIAL, "seed": 1, "start_unix_ns": 10**18} | fields
     recorder = Recorder(folder, host, incarnation=start, **about)
     for number in range(spans):
@@ -38,7 +38,7 @@ def recorded(folder: Path, host: str, spans: int, start: int = 0, **fields: Any)
 
 
 def found_in(folder: Path) -> list[Found]:
-    """What the data source reads there."""
+    """Return what the data source reads there."""
     found = []
     for signal in ("traces", "metrics"):
         options = {"signal": signal, "directories": json.dumps([str(folder)])}
@@ -102,7 +102,7 @@ def test_a_file_that_is_gone_is_named(trial: Trial) -> None:
 
 
 def append(trial: Trial, name: str, host: str, start: int) -> None:
-    """5 forged spans at the end of a file."""
+    """Append 5 forged spans to the end of a file."""
     recorded(trial.telemetry.parent / "forged", host, 5, start, seed=7)
     forged = trial.telemetry.parent / "forged" / f"{host}-traces-{start}.otlp"
     with (trial.telemetry / name).open("ab") as file:
@@ -197,7 +197,8 @@ def test_measures_say_whose_telemetry_they_are_made_of(trial: Trial) -> None:
 
 
 def damaged_run(folder: Path) -> RunDirectory:
-    """Its metrics are cut at a record, 5 spans are forged, and a record of another trial is among its own."""
+    """Make a run whose metrics are cut at a record, with 5 forged spans, and a record of another trial
+    among its own."""
     run = golden_run(folder / "run")
     telemetry = run.trial(TRIAL).telemetry
     metrics = telemetry / "virtual-metrics-0.otlp"

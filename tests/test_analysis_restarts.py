@@ -43,7 +43,7 @@ def gather(trial: TrialDirectory, hosts: Sequence[Host]) -> None:
 
 
 def begin(trial: TrialDirectory) -> Host:
-    """Peers 0, 1, 2 and 4 are on this host; peer 3 is on b, from 15 s."""
+    """Begin with peers 0, 1, 2 and 4 on this host; peer 3 is on b, from 15 s."""
     host = Pod(trial, "a")
     for peer in (0, 1, 2, 4):
         host.join(peer, 1.0)

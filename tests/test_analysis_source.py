@@ -19,7 +19,7 @@ SPANS = 12
 
 
 def record(folder: Path) -> Path:
-    """A file of one span a record."""
+    """Write a file of one span a record."""
     host = Host(folder)
     for peer in range(SPANS):
         host.join(peer, float(peer))
@@ -29,7 +29,7 @@ def record(folder: Path) -> Path:
 
 
 def read(folder: Path) -> tuple[list[int], list[dict[str, object]]]:
-    """Peers of the spans that were read, and the losses."""
+    """Return the peers of the spans that were read, and the losses."""
     source = OtlpSource({"signal": "traces", "directories": json.dumps([str(folder)])})
     reader = source.reader(source.schema())
     rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
@@ -57,7 +57,7 @@ def test_file_cut_anywhere_is_read_to_its_last_whole_record(
 
 
 def ends(whole: bytes) -> list[int]:
-    """Offsets of the frames."""
+    """Return the offsets at which the frames end."""
     offsets, at = [], 0
     while at < len(whole):
         offsets.append(at + 4)

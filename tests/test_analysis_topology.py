@@ -29,7 +29,8 @@ TREES = {"7.0": {0: 3, 1: 0, 5: 3}, "7.1": {2: 4, 4: 2}, "7.2": {1: 4, 5: 6}}
 
 
 def tell(host: Host, at: float, cliques: list[list[int]]) -> None:
-    """A snapshot of servers 0 to 5, as Kyra tells of them. Server 4 counts 0 among its mates, wrongly."""
+    """Record a snapshot of servers 0 to 5, as Kyra tells of them. Server 4 counts 0 among its mates,
+    wrongly."""
     told = []
     for members in cliques:
         for peer in members:

@@ -38,7 +38,7 @@ def record(run: RunDirectory, name: str, workload: dict[str, Any]) -> TrialRecor
 
 
 def lookup_trial(run: RunDirectory) -> TrialRecord:
-    """Five lookups that count and a late one; peer 4 crashes at 25 s, peer 3 joins at 22 s.
+    """Make a trial of five lookups that count and a late one; peer 4 crashes at 25 s, peer 3 joins at 22 s.
 
     0: right after two hops. 1: right at its origin. 2: at peer 0, though 4 is up. 3: lost. 4: at the newcomer
     3, which is closer than all that had to be known, by a timer; and again at 2. 5: late and lost. Peers are
@@ -84,7 +84,7 @@ TABLES_TOLD = {
 
 
 def content_trial(run: RunDirectory) -> TrialRecord:
-    """Three events by peer 0 and three subscriptions made while up, by peers 3, 2 and 1.
+    """Make a trial of three events by peer 0 and three subscriptions made while up, by peers 3, 2 and 1.
 
     Event 0 (x 7, y 0.5): due to 1 and to 2, which is given it twice; 3 relays it. Event 1 (x 10, y 2): due to
     1, which handles it and is not given it; 3 gets it though its subscription is too new to be due. Event 2

@@ -96,7 +96,8 @@ MODULES = modules()
 
 
 def imports(module: str) -> set[str]:
-    """Modules that it imports, however late in it; of `from a import b` the module b if it is one."""
+    """Return the modules that it imports, however late in it; of `from a import b` the module b if it is
+    one."""
     found = set()
     for node in ast.walk(ast.parse(MODULES[module].read_text())):
         if isinstance(node, ast.Import):
@@ -109,7 +110,7 @@ def imports(module: str) -> set[str]:
 
 
 def reachable(module: str) -> dict[str, list[str]]:
-    """All that it imports through modules of the project, with the way there."""
+    """Return all that it imports through modules of the project, with the way there."""
     ways = {module: [module]}
     waiting = [module]
     while waiting:
@@ -129,7 +130,7 @@ PROTOCOL_MODULES = [module for module in MODULES if inside(module, SANS_IO)]
 
 
 def place(module: str) -> tuple[int, str]:
-    """(floor, the entry of `FLOORS` that says so)."""
+    """Return (floor, the entry of `FLOORS` that says so)."""
     fitting = [
         (name, number) for number, names in enumerate(FLOORS) for name in names if inside(module, {name})
     ]
@@ -155,7 +156,7 @@ def test_protocols_do_no_input_or_output_and_read_no_clock(module: str) -> None:
 
 
 def global_randomness(tree: ast.AST) -> Iterator[str]:
-    """Uses of the module `random` other than its class `Random`."""
+    """Yield uses of the module `random` other than its class `Random`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "random":
             yield from (f"from random import {a.name}" for a in node.names if a.name != "Random")

@@ -158,7 +158,7 @@ SYSTEM = System("flood", "Flooding, for tests", "none", FloodParameters, Flood)
 
 
 def line(tmp_path: Path, attackers: dict[str, Any] | None, hostile: tuple[int, ...]) -> small_trial.Outcome:
-    """Peers 0 to 3 in a row, each knows its neighbours alone; 0 publishes for 3."""
+    """Run a trial of peers 0 to 3 in a row, each of which knows its neighbours alone; 0 publishes for 3."""
     spec = small_trial.trial_spec("flood", 4, 20.0, attackers=attackers)
     plan = small_trial.make_plan(
         4,

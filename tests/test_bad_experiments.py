@@ -39,7 +39,7 @@ LIMIT_S = 2.0
 
 
 def refused(arguments: list[str], limit: float = LIMIT_S) -> str:
-    """What the command says while it refuses this with exit status 2."""
+    """Return what the command says while it refuses this with exit status 2."""
     began = time.process_time()
     result: Result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     told = result.stdout + result.stderr
@@ -62,7 +62,7 @@ def write(tmp_path: Path) -> Callable[[str | bytes], Path]:
 
 
 def aliases(kind: str) -> str:
-    """Text in which each line has what the line before it has, several times."""
+    """Return a text in which each line has what the line before it has, several times."""
     if kind == "lists":
         lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
     elif kind == "merged":

@@ -150,7 +150,8 @@ def _component(selector: dict[str, Any]) -> str:
 
 
 def _flows(manifests: list[Manifest]) -> tuple[set[tuple[str, str, int]], set[tuple[str, str, int]]]:
-    """(from, to, port) that are let out, and that are let in; "*" for anywhere, port 0 for all of them."""
+    """Return (from, to, port) that are let out, and that are let in; "*" for anywhere, port 0 for all of
+    them."""
     let_out, let_in = set(), set()
     for policy in kinds(manifests, "NetworkPolicy"):
         assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]

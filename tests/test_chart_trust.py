@@ -31,7 +31,7 @@ def _on_pods() -> dict[str, Any]:
 
 
 def _given(template: Manifest) -> set[str]:
-    """Keys of the release's Secret that a pod mounts."""
+    """Return keys of the release's Secret that a pod mounts."""
     volumes = [v for v in template["spec"].get("volumes", []) if v["name"] == "trust"]
     return {item["key"] for volume in volumes for item in volume["secret"]["items"]}
 

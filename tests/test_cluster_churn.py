@@ -81,7 +81,7 @@ def _peers() -> dict[str, object]:
 
 
 def running(namespace: str) -> dict[str, str]:
-    """uid of each pod that runs and is not about to end."""
+    """Return the uid of each pod that runs and is not about to end."""
     pods = client.CoreV1Api().list_namespaced_pod(namespace, label_selector="app=peers").items
     return {
         pod.metadata.name: pod.metadata.uid
@@ -91,7 +91,7 @@ def running(namespace: str) -> dict[str, str]:
 
 
 def all_running(namespace: str) -> dict[str, str]:
-    """The same, once all of them run."""
+    """Return the same once all of them run."""
     limit = time.monotonic() + READY_LIMIT
     while len(found := running(namespace)) < PODS:
         assert time.monotonic() < limit, "the pods do not run"
@@ -100,12 +100,12 @@ def all_running(namespace: str) -> dict[str, str]:
 
 
 def seconds_until(coordinator: FakeCoordinator, trial_s: float) -> float:
-    """For a trial with a time scale of 1."""
+    """Return the seconds until this trial time, for a time scale of 1."""
     return max(coordinator.plans[0].start_unix_ns * 1e-9 + trial_s - unix_ns() * 1e-9, 0.0)
 
 
 def credentials(namespace: str, verbs: list[str], directory: Path) -> Path:
-    """A kubeconfig for a new ServiceAccount that may do this to pods, and nothing else."""
+    """Write a kubeconfig for a new ServiceAccount that may do this to pods, and nothing else."""
     core, access = client.CoreV1Api(), client.RbacAuthorizationV1Api()
     name = f"churn-{secrets.token_hex(3)}"
     core.create_namespaced_service_account(namespace, {"metadata": {"name": name}})
@@ -155,7 +155,7 @@ class FakeCollector(grpc.GenericRpcHandler):
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[str]:
-        """Its endpoint."""
+        """Serve it and yield its endpoint."""
         server = grpc.aio.server(handlers=[self])
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()

@@ -66,7 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, RunDire
 
 @contextmanager
 def forwarded(namespace: str) -> Iterator[str]:
-    """The Collector's endpoint on this machine, whichever pod it is."""
+    """Yield the Collector's endpoint on this machine, whichever pod it is."""
     ended = threading.Event()
     opened: list[subprocess.Popen[str]] = []
     ports: list[str] = []
@@ -102,7 +102,7 @@ def forwarded(namespace: str) -> Iterator[str]:
 
 
 def pod(namespace: str) -> str:
-    """The Collector's that is ready, or ""."""
+    """Return the Collector's pod that is ready, or ""."""
     return kubectl(
         *("get", "pods", "--namespace", namespace, "--output"),
         'jsonpath={range .items[?(@.status.containerStatuses[0].ready==true)]}{.metadata.name}{"\\n"}{end}',

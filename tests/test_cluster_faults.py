@@ -62,7 +62,7 @@ class Release:
         return found
 
     def at(self) -> float:
-        """Trial time as its status has it, each 5 s."""
+        """Return the trial time as the trial's status has it; the status is written each 5 s."""
         return float((self.trial("status.json").get("progress") or {}).get("trial_time", 0.0))
 
     def ended(self) -> bool:
@@ -87,7 +87,7 @@ class Release:
         kubectl("--namespace", self.namespace, "delete", "pod", selector, "--wait=false")
 
     def kill_process_of(self, pod: str) -> None:
-        """SIGKILL its program from outside, where the pod's node is this machine."""
+        """Kill its program by SIGKILL from outside, where the pod's node is this machine."""
         get = ["--namespace", self.namespace, "get", "pod", f"{self.name}-{pod}"]
         uid = kubectl(*get, "--output=jsonpath={.metadata.uid}")
         for process in Path("/proc").glob("[0-9]*"):

@@ -49,7 +49,7 @@ peers:
 
 @contextmanager
 def simulated_nodes() -> Iterator[None]:
-    """Nodes on which pods are ready as soon as they are there, and do nothing."""
+    """Make nodes on which pods are ready as soon as they are there, and do nothing."""
     names = [f"trellis-simulated-{number}" for number in range(PODS // PODS_A_NODE)]
     capacity = {"cpu": "1000", "memory": "4Ti", "pods": str(PODS_A_NODE + 10)}
     nodes = [
@@ -105,7 +105,7 @@ def test_a_release_of_many_pods_installs_and_the_command_stays_usable(tmp_path: 
 
 
 def _follow(run: subprocess.Popen[str], line: str, deadline: float) -> float:
-    """Until the command has said so; when it did."""
+    """Wait until the command has said so, and return when it did."""
     assert run.stderr is not None
     said = []
     for each in run.stderr:

@@ -73,7 +73,8 @@ def test_a_run_that_is_interrupted_goes_on_to_its_report(namespace: str, file: P
 
 
 def _interrupt_after_first_trial(file: Path, namespace: str, folder: Path, volume: Path) -> str:
-    """What the command says; on the way, what the other commands say of the release."""
+    """Interrupt the command after the first trial and return what it says; on the way, check what the
+    other commands say of the release."""
     with subprocess.Popen(
         run_command(file, "demo", namespace),
         cwd=folder,

@@ -30,7 +30,7 @@ JOB_LIMIT = 400.0
 
 
 def recorded(path: Path) -> RunDirectory:
-    """A run of one trial that is over."""
+    """Record a run of one trial that is over."""
     run = golden_run(path)
     told = json.loads(run.trial(TRIAL).fidelity.read_text())["written"]
     written = [Written(**start) for start in told]
@@ -39,7 +39,7 @@ def recorded(path: Path) -> RunDirectory:
 
 
 def contents(run: RunDirectory) -> dict[str, pa.Table]:
-    """Rows of all tables in their order, by path."""
+    """Return rows of all tables in their order, by path."""
     files = sorted(path for path in run.tables.rglob("*") if path.is_file())
     return {str(path.relative_to(run.tables)): pq.read_table(path, partitioning=None) for path in files}
 

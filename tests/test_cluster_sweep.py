@@ -67,7 +67,7 @@ def states(run: RunDirectory) -> list[str]:
 
 
 def files(run: RunDirectory) -> dict[str, bytes]:
-    """What trials left, but for their status."""
+    """Return what trials left, but for their status."""
     found = [path for path in (run.path / "trials").rglob("*") if path.is_file()]
     return {
         str(path.relative_to(run.path)): path.read_bytes() for path in found if path.name != "status.json"

@@ -104,7 +104,7 @@ def test_an_upgrade_keeps_the_tokens_and_another_installation_makes_new_ones(tmp
 
 
 def _certificates(namespace: str, folder: Path) -> None:
-    """The Secret `mine` with a certificate for the pods of the release demo."""
+    """Make the Secret `mine` with a certificate for the pods of the release demo."""
     name = f"demo.{namespace}.svc"
     subprocess.run(
         [
@@ -163,7 +163,7 @@ def _until(condition: Callable[[], Any]) -> None:
 
 
 def _attack(namespace: str, pod: str, release: str) -> dict[str, str]:
-    """How each attack from this pod ended."""
+    """Attack from this pod and return how each attack ended."""
     host = _kubectl(release, "get", "pod", "demo-peers-0-1", "--output=jsonpath={.status.podIP}")
     services = [f"demo-{name}.{release}:{port}" for name, port in _SERVICES]
     arguments = ["exec", "--stdin", pod, "--", "python", "-", *services, f"{host}:7001", TRIAL]

@@ -63,7 +63,8 @@ print(WHY_INTERPRETED)
 
 
 def run(specs: list[dict[str, Any]], folder: Path, interpreted: bool) -> tuple[str, dict[str, bytes]]:
-    """Why the trials were interpreted, if they were, and the files of their telemetry."""
+    """Run the trials, and return why they were interpreted, if they were, and the files of their
+    telemetry."""
     environment = {name: value for name, value in os.environ.items() if name != INTERPRETED}
     if interpreted:
         environment[INTERPRETED] = "1"

@@ -45,7 +45,7 @@ def simulated(folder: Path, seed: int) -> RunDirectory:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """By path below the folder."""
+    """Return the contents of the files by path below the folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

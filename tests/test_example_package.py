@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def install(name: str, temporary: pytest.TempPathFactory) -> Path:
-    """A folder into which the package is installed; its messages are made on the way."""
+    """Install the package into a folder and return it; its messages are made on the way."""
     copy = temporary.mktemp("copy") / name
     ignored = shutil.ignore_patterns("messages.py", "build", "*.egg-info")
     shutil.copytree(EXAMPLES / name, copy, ignore=ignored)

@@ -35,7 +35,7 @@ def write(tmp_path):
 
 
 def problems(path: Path, *options: str) -> list[str]:
-    """The problems of a file, without the folder."""
+    """Return the problems of a file, without the folder."""
     with pytest.raises(ExperimentError) as caught:
         load(path, options)
     return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]

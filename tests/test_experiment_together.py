@@ -39,7 +39,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def found(path: Path, *options: str) -> list[str]:
-    """The problems, without the folder."""
+    """Return the problems, without the folder."""
     with pytest.raises(ExperimentError) as caught:
         load(path, options)
     return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]

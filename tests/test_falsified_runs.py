@@ -57,7 +57,8 @@ def spec_of(lie: Lie, **fields: object) -> TrialSpec:
 
 
 def lie_of(lie: Lie, path: Path, **fields: object) -> Outcome:
-    """Peer 0 publishes at 5 s and, when peer 4 has left, at 12 s; peer 4 was to publish at 11 s."""
+    """Run a trial with this lie: peer 0 publishes at 5 s and, when peer 4 has left, at 12 s; peer 4 was to
+    publish at 11 s."""
     plan = make_plan(
         5,
         [*((peer, 0.0, 20.0) for peer in range(4)), (4, 0.0, 10.0)],

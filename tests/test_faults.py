@@ -34,7 +34,8 @@ def spec(*faults: dict[str, Any], peers: int = 4) -> TrialSpec:
 def all_to_all(
     diary: type[Diary], tmp_path: Path, asked: TrialSpec
 ) -> tuple[set[tuple[int, int, int]], Outcome]:
-    """Each peer sends to each other one in the middle of each second: what comes, with its second."""
+    """Let each peer send to each other one in the middle of each second, and return what comes, with its
+    second."""
     seconds = range(1, 8)
 
     def send(peer: Diary) -> None:
@@ -60,7 +61,7 @@ def all_to_all(
 
 
 def expected(asked: TrialSpec, stopped: Any) -> set[tuple[int, int, int]]:
-    """All messages, but from 2 to 5 s those that `stopped` holds for, given who of both is hit."""
+    """Return all messages, but from 2 to 5 s those that `stopped` holds for, given who of both is hit."""
     (hit,) = faults_hit(asked, draw_plan(asked))
     return {
         (second, sender, receiver)

@@ -52,7 +52,7 @@ def actions(held: list[Held], asked: st.SearchStrategy[Operation]) -> st.SearchS
 
 
 def sent(script: Script, kind: WorkloadKind) -> Script:
-    """The script as a host has it."""
+    """Return the script as a host has it."""
     assignment = control_pb2.Assignment()
     put_script(assignment, script, kind)
     return script_in(control_pb2.Assignment.FromString(assignment.SerializeToString()), kind)

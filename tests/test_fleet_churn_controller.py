@@ -124,7 +124,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def reached(coordinator: FakeCoordinator) -> AsyncIterator[Any]:
-    """Its stub."""
+    """Yield a stub of the coordinator."""
     async with served(coordinator) as address, grpc.aio.insecure_channel(address) as channel:
         yield control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
 
@@ -134,7 +134,7 @@ def files_in(directory: Path) -> SinkFactory:
 
 
 def replay(coordinator: FakeCoordinator, cluster: FakeCluster, directory: Path) -> None:
-    """Until there is no further trial."""
+    """Replay trials until there is no further one."""
 
     async def run() -> None:
         async with reached(coordinator) as stub, asyncio.timeout(20):

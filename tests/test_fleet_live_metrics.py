@@ -45,7 +45,7 @@ def scrape(port: int) -> str:
 
 
 def samples(readings: Sequence[Reading]) -> dict[tuple[str, ...], float]:
-    """Value by name and labels other than the release, in the order of their keys."""
+    """Return the values by name and labels other than the release, in the order of their keys."""
     with serve("127.0.0.1:0", "demo", lambda: readings) as server:
         text = scrape(server.port)
     found = {}

@@ -18,7 +18,7 @@ def kill(number: int, due: float = 100.0, session: int = 0, graceful: bool = Fal
 
 
 def churn_of(*kills: Kill, pace: Pace = PACE) -> PodChurn:
-    """With a pod for each, that has run for long."""
+    """Return the churn of these kills, with a pod for each that has run for long."""
     churn = PodChurn(kills, pace)
     for each in kills:
         churn.see(each.pod, Pod(f"uid of {each.pod}", 0, True), 0.0)

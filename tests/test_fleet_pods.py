@@ -88,11 +88,11 @@ class Release:
             time.sleep(0.1)
 
     def until_time(self, trial_time: float) -> None:
-        """Until this time of the only trial."""
+        """Wait until this time of the only trial."""
         self.until(lambda: self._start_time() and time.time() - self._start_time() > trial_time)
 
     def _start_time(self) -> float:
-        """When the last host was ready (unix); 0 before."""
+        """Return when the last host was ready (unix); 0 before."""
         lines = [line for file in self.run.glob("trials/*/journal.jsonl") for line in file.open()]
         ready = [json.loads(line)["at_ns"] for line in lines if '"ready"' in line]
         return max(ready) * 1e-9 if len(ready) >= HOSTS else 0.0
@@ -192,7 +192,7 @@ def test_an_experiment_with_an_error_is_refused(tmp_path: Path) -> None:
 
 
 def operations(telemetry: Path) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """Root spans: name and attributes."""
+    """Return the name and attributes of root spans."""
     for file in telemetry.glob("*/*traces*"):
         for record in read_records(file):
             for resource in TracesData.FromString(record).resource_spans:
@@ -203,6 +203,6 @@ def operations(telemetry: Path) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
 
 
 def joins(telemetry: Path) -> list[tuple[int, int]]:
-    """(peer, session) of all joins."""
+    """Return (peer, session) of all joins."""
     found = [dict(attributes) for name, attributes in operations(telemetry) if name == "join"]
     return sorted((int(span["trellis.peer"]), int(span["trellis.session"])) for span in found)

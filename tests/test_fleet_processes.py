@@ -31,7 +31,7 @@ PEERS = 24
 
 
 def spec_of(measure: str = "10 s", graceful: float = 0.0, **parameters: float) -> TrialSpec:
-    """About 4 wall seconds."""
+    """Return a trial of about 4 wall seconds."""
     return TrialSpec.model_validate(
         {
             "system": {"name": "flood", "parameters": parameters},
@@ -65,7 +65,7 @@ def run(directory: Path, spec: TrialSpec, report: Callable[[Progress], None] = l
 
 
 def spans_in(directory: Path) -> dict[str, list[Span]]:
-    """By host."""
+    """Return the spans by host."""
     found: dict[str, list[Span]] = {}
     for file in sorted((directory / "telemetry").glob("*-traces-*.otlp")):
         for record in read_records(file):
@@ -89,7 +89,7 @@ def states_in(directory: Path, host: str, metric: str) -> list[float]:
 
 
 def hosts_of(parent: int) -> list[psutil.Process]:
-    """Those that run now; other children may end while they are looked at."""
+    """Return the hosts that run now; other children may end while they are looked at."""
     hosts = []
     for process in psutil.Process(parent).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -175,7 +175,7 @@ def test_progress_is_told_through_all_phases(static_trial: StaticTrial) -> None:
 
 
 def kill_after_first_points(pids: list[int]) -> Callable[[Progress], None]:
-    """Kills a host in the measure phase, once it must have told of what it wrote after 5 s."""
+    """Kill a host in the measure phase, once it must have told of what it wrote after 5 s."""
 
     def report(progress: Progress) -> None:
         if progress.trial_time > 10 and not pids:
@@ -265,7 +265,7 @@ def test_a_system_that_the_hosts_do_not_have_ends_the_trial_with_its_name(
 
 
 def launch(directory: Path) -> tuple[subprocess.Popen[bytes], list[psutil.Process]]:
-    """A process that runs a long trial, and its hosts once peers are up."""
+    """Launch a process that runs a long trial, and return it with its hosts once peers are up."""
     program = (
         "import sys, test_fleet_processes as t, pathlib\n"
         "report = lambda progress: print(progress.peers_up, flush=True)\n"

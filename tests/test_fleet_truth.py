@@ -40,7 +40,7 @@ def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Non
 
 
 def running(end_s: float) -> Coordinator:
-    """A trial that began a moment ago and takes so many wall seconds."""
+    """Return a trial that began a moment ago and takes so many wall seconds."""
     spec = spec_of(5, runtime={"kind": "processes", "hosts": 2, "time_scale": end_s / 10})
     coordinator = Coordinator(spec, plan_of(5), "experiment", "trial")
     for host in HOSTS:

@@ -18,7 +18,7 @@ def profile(session: int, version: int, peer: int = 7) -> Profile:
 
 
 def sightings(*heard: float) -> Sightings:
-    """Of peers 0, 1 and so on."""
+    """Return sightings of peers 0, 1 and so on."""
     made = Sightings()
     for peer, at in enumerate(heard):
         made.add(profile(0, 1, peer), at)

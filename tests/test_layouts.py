@@ -35,7 +35,7 @@ def random_rtt(seed: int, servers: int) -> Rtt:
 
 
 def figure_5(rtt: Rtt, diameter: float, size: int) -> set[frozenset[int]]:
-    """The paper's algorithm, as it is written but for its end."""
+    """Return the cliques of the paper's algorithm, as it is written but for its end."""
     cliques = [frozenset([server]) for server in range(len(rtt))]
 
     def apart(pair: tuple[frozenset[int], frozenset[int]]) -> float:

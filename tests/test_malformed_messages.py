@@ -70,7 +70,7 @@ COUNTED: dict[str, set[str]] = {
 
 
 def world(system: str) -> Lockstep:
-    """A few peers that have known each other for a while."""
+    """Make a world of a few peers that have known each other for a while."""
     found = SYSTEMS[system]
     parameters = found.parameters.model_validate(TRIED[system])
     peers = Lockstep(lambda environment: found.create(environment, parameters), range(PEERS))
@@ -84,7 +84,7 @@ def world(system: str) -> Lockstep:
 
 
 def handled(environment: FakeEnvironment) -> list[tuple[str, type[Message]]]:
-    """The channels and classes of all messages that a peer handles or answers."""
+    """Return the channels and classes of all messages that a peer handles or answers."""
     found = []
     for kind, handling in environment.life._handling.items():
         chain = handling
@@ -113,7 +113,8 @@ def test_an_empty_message_of_any_class_is_dropped(system: str) -> None:
 
 @cache
 def types_of_fields(module: str) -> dict[str, dict[str, str]]:
-    """The annotations of the fields of each class of a module, by its source: compiled classes have none."""
+    """Return the annotations of the fields of each class of a module, by its source: compiled classes have
+    none."""
     found = {}
     for node in ast.parse((ROOT / Path(*module.split("."))).with_suffix(".py").read_text()).body:
         if isinstance(node, ast.ClassDef):
@@ -124,7 +125,7 @@ def types_of_fields(module: str) -> dict[str, dict[str, str]]:
 
 
 def lists_that_do_not_fit(kind: type[Message]) -> Iterator[Message]:
-    """Messages of a class in which one list of numbers has an entry and the others have none."""
+    """Yield messages of a class in which one list of numbers has an entry and the others have none."""
     for name, annotation in types_of_fields(kind.__module__)[kind.__name__].items():
         if annotation.startswith("list[int]"):
             yield kind(**{name: [1]})
@@ -135,7 +136,7 @@ def lists_that_do_not_fit(kind: type[Message]) -> Iterator[Message]:
 
 
 def named(dropped: Iterable[str]) -> set[str]:
-    """The classes of the messages that were dropped."""
+    """Return the classes of the messages that were dropped."""
     return {told.removeprefix("dropped ").split(":")[0].split(" ")[0] for told in dropped}
 
 

@@ -41,7 +41,7 @@ FILES = ("overlay", "pastry", "pubsub", "scribe", "content")
 
 
 def generated() -> Iterator[tuple[type[Part], Any]]:
-    """Each generated class with the protobuf library's class of the same message."""
+    """Yield each generated class with the protobuf library's class of the same message."""
     for name in FILES:
         library = importlib.import_module(f"trellis.v1.{name}_pb2")
         ours = importlib.import_module(f"trellis.v1.{name}")
@@ -53,7 +53,7 @@ CLASSES = dict(generated())
 
 
 def values(kind: Any, depth: int = 2) -> st.SearchStrategy[Any]:
-    """Messages of the protobuf library, with random fields."""
+    """Return messages of the protobuf library, with random fields."""
 
     def one(field: Any) -> st.SearchStrategy[Any]:
         if field.message_type is not None:
@@ -256,7 +256,7 @@ def test_a_file_of_parts_alone_needs_no_options(tmp_path: Path) -> None:
 
 
 def made(folder: Path, package: str, text: str, name: str = "messages") -> ModuleType:
-    """The module of a file of this proto package, in a Python package of its own."""
+    """Return the module of a file of this proto package, in a Python package of its own."""
     path = folder / f"{package}_{name}" / f"{name}.proto"
     path.parent.mkdir(exist_ok=True)
     path.write_text(f'syntax = "proto3"; package {package}; import "trellis/v1/options.proto"; {text}')

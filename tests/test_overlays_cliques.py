@@ -42,7 +42,7 @@ def clique(peers: Lockstep, peer: int) -> Cliques:
 
 
 def views(peers: Lockstep) -> set[tuple[int, ...]]:
-    """What each server takes for its clique."""
+    """Return what each server takes for its clique."""
     found = set()
     for peer in peers.protocols:
         seen = clique(peers, peer).view
@@ -309,7 +309,7 @@ def test_a_mate_that_is_in_another_clique_by_its_own_words_is_out_within_seconds
 
 
 def told(environment: FakeEnvironment, members: list[int]) -> Cliques:
-    """A server that was told that these are its clique, the oldest first."""
+    """Return a server that was told that these are its clique, the oldest first."""
     server = Cliques(environment, CliqueParameters())
     server.start([])
     since = {peer: float(place) for place, peer in enumerate(members)}
@@ -427,7 +427,8 @@ def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]
 
 
 def exchange(one: Directory, here: FakeEnvironment, there: FakeEnvironment) -> DirectoryAnswer:
-    """One server tells another one what it knows, and learns what that one knows more; its answer."""
+    """Let one server tell another one what it knows, and learn what that one knows more; return the
+    answer."""
     one.exchange(there.peer)
     (asked,) = here.outbox
     there.hand_over(here.peer, asked.message, "", asked.request)

@@ -44,7 +44,7 @@ def strangers(peers: Iterable[int]) -> dict[int, Profile]:
 def select(
     tested: NeighbourSelection, own: Profile, known: dict[int, Profile], current: Iterable[int] = ()
 ) -> dict[str, list[int]]:
-    """The chosen peers by kind."""
+    """Return the chosen peers by kind."""
     kept = [peer for peer in current if peer in known]
     buffer = Sightings()
     for peer in [*kept, *(peer for peer in known if peer not in kept)]:
@@ -154,7 +154,7 @@ def neighbourhood() -> dict[int, Profile]:
 
 
 def shares(known: dict[int, Profile], draw: str) -> list[float]:
-    """Link lengths in shares of half the ring, over many draws."""
+    """Return link lengths in shares of half the ring, over many draws."""
     lengths = []
     for seed in range(400):
         chosen = select(selection(3, 1, draw, seed), profile(SELF), known)

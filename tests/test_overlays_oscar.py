@@ -26,7 +26,7 @@ HUNDREDTHS = ClockwiseRing(160)
 
 
 def partitions_of_sixteen() -> Partitions:
-    """As peer 0 sees fifteen others, at one step each, with exact medians."""
+    """Return the partitions as peer 0 sees fifteen others, at one step each, with exact medians."""
     partitions = Partitions()
     reach = 16
     while reach > 1:

@@ -24,7 +24,7 @@ def profile(peer: int) -> Profile:
 
 
 def by_number(other: Profile) -> float:
-    """The higher a peer's number, the more similar it is."""
+    """Return the similarity of a peer, which is the greater the higher its number is."""
     return float(other.peer)
 
 
@@ -35,7 +35,7 @@ def candidate(peer: int, incoming: int = 0) -> Candidate:
 def links(
     partitions: Partitions, seed: int, prefers: Callable[[Profile], float] = by_number
 ) -> FakeEnvironment:
-    """A peer that takes one biased link from these partitions."""
+    """Return a peer that takes one biased link from these partitions."""
     environment = FakeEnvironment(0, seed)
     LongLinks(
         environment,
@@ -48,14 +48,14 @@ def links(
 
 
 def asked(environment: FakeEnvironment) -> list[tuple[int, int]]:
-    """(peer, number of the request) of links that were asked for since the last look."""
+    """Return (peer, number of the request) of links that were asked for since the last look."""
     found = [(s.peer, s.request) for s in environment.outbox if isinstance(s.message, LongLinkRequest)]
     environment.outbox.clear()
     return found
 
 
 def two_partitions() -> Partitions:
-    """Peer 9 with many links to it in the far partition, 3 with none in the near one."""
+    """Return peer 9 with many links to it in the far partition, 3 with none in the near one."""
     partitions = Partitions()
     partitions.split([(9, candidate(9, incoming=30))])
     partitions.split([(3, candidate(3))])

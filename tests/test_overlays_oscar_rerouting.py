@@ -17,7 +17,7 @@ KEY = 25
 
 
 def peer_at_zero() -> tuple[FakeEnvironment, Lookups]:
-    """Peer 0, which knows the other three."""
+    """Return peer 0, which knows the other three."""
     environment = FakeEnvironment(0)
     oscar = Oscar(environment.channel("overlay"), RingParameters(), space=ClockwiseRing(8))
     lookups = Lookups(environment, oscar)
@@ -30,7 +30,7 @@ def peer_at_zero() -> tuple[FakeEnvironment, Lookups]:
 
 
 def sent_on(environment: FakeEnvironment) -> list[tuple[int, int]]:
-    """The receivers of what was routed since the last look, and the numbers of the lookups."""
+    """Return the receivers of what was routed since the last look, and the numbers of the lookups."""
     found = []
     for peer, routed in environment.take(Routed):
         assert isinstance(routed.message, LookupRequest)

@@ -23,14 +23,14 @@ SIZE = HUNDREDTHS.size
 
 
 def at(peer: int) -> Contact:
-    """A peer whose number is its identifier."""
+    """Return a peer whose number is its identifier."""
     return Contact(peer, peer)
 
 
 def sampling_at_zero(
     neighbours: list[int], successors: int = 2, samples: int = 3, asks_successors: bool = False
 ) -> tuple[FakeEnvironment, Sampling, list[Partitions]]:
-    """The sampling of peer 0 with these neighbours, and what it has found."""
+    """Return the sampling of peer 0 with these neighbours, and what it has found."""
     environment = FakeEnvironment(0)
     parameters = RingParameters(successors=successors, samples=samples)
     ring = RingNeighbours(HUNDREDTHS, 0, successors)
@@ -126,7 +126,7 @@ def test_sampled_partitions_are_at_most_two_fewer_than_exact_medians_give() -> N
 
 
 def wired(successors: int = 8) -> tuple[FakeEnvironment, Oscar]:
-    """A peer that has wired twice, the last time at 100 s."""
+    """Return a peer that has wired twice, the last time at 100 s."""
     environment = FakeEnvironment(0)
     oscar = Oscar(environment, RingParameters(successors=successors), space=HUNDREDTHS)
     oscar.settle_at(0, [], lambda: None)

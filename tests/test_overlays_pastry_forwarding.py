@@ -58,7 +58,7 @@ class Peer:
         self.environment.hand_over(peer, LeafSetProbe(identifier=hash_of_peer(peer)), request=1)
 
     def answer_probes(self) -> int:
-        """All peers that are probed answer that they know nobody; how many were."""
+        """Let all peers that are probed answer that they know nobody, and return how many were probed."""
         probes = [sent for sent in self.environment.outbox if is_probe(sent.message) and sent.request > 0]
         self.environment.outbox[:] = [sent for sent in self.environment.outbox if sent not in probes]
         for sent in probes:
@@ -74,7 +74,7 @@ class Peer:
         self.take(sender, routed, request=1)
 
     def routed(self) -> list[tuple[int, Routed]]:
-        """The routed messages that were sent; `acknowledge` answers the last of them."""
+        """Return the routed messages that were sent; `acknowledge` answers the last of them."""
         sent = [each for each in self.environment.outbox if isinstance(each.message, Routed)]
         self.environment.outbox.clear()
         self.requests = [each.request for each in sent]
@@ -87,7 +87,7 @@ class Peer:
         return list(self.pastry.neighbours()["leaf"])
 
     def probed(self) -> list[int]:
-        """The peers that were sent a probe of the leaf set."""
+        """Return the peers that were sent a probe of the leaf set."""
         return [sent.peer for sent in self.environment.outbox if is_probe(sent.message) and sent.request > 0]
 
 

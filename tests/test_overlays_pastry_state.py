@@ -42,7 +42,7 @@ def clockwise(peer: int) -> int:
 
 
 def place(a: int, b: int) -> int:
-    """Hexadecimal digits in common."""
+    """Return how many hexadecimal digits are in common."""
     return next((i for i, (x, y) in enumerate(zip(f"{a:032x}", f"{b:032x}", strict=True)) if x != y), 32)
 
 

@@ -68,7 +68,8 @@ class Ring:
         return self.world.protocols  # type: ignore[return-value]
 
     def is_true_ring(self) -> bool:
-        """Each peer's successor and predecessor are those of the sorted identifiers of all that live."""
+        """Return whether each peer's successor and predecessor are those of the sorted identifiers of all
+        that live."""
         order = sorted(self.peers(), key=hash_of_peer)
         return all(
             list(self.peers()[here].neighbours().get(SUCCESSOR, [])) == [after]

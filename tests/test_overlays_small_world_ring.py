@@ -43,7 +43,7 @@ def ring(seed: int, routing_table: int = 8) -> Lockstep:
 
 
 def look_up(world: Lockstep, origin: int, key: int) -> list[tuple[int, Lookup]]:
-    """(peer, outcome) of all deliveries that a lookup causes."""
+    """Return (peer, outcome) of all deliveries that a lookup causes."""
     protocol = world.protocols[origin]
     assert isinstance(protocol, Lookups)
     protocol.lookup(1, key)

@@ -78,7 +78,7 @@ def mean_hops(outcome: Outcome) -> float:
 
 
 def expected_by_content(plan: Plan) -> set[tuple[int, int]]:
-    """(event, peer) for each peer that asks for the event's values, but its publisher."""
+    """Return (event, peer) for each peer that asks for the event's values, but its publisher."""
     wanted = set()
     for event in plan.publications.to_pylist():
         values = {each["attribute"]: each["value"] for each in event["attributes"]}
@@ -92,7 +92,7 @@ def expected_by_content(plan: Plan) -> set[tuple[int, int]]:
 
 
 def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
-    """The outcome of the first valid trial between two processes, or of the last one."""
+    """Return the outcome of the first valid trial between two processes, or of the last one."""
     for scale in TIME_SCALES[given["system"]["name"]]:
         runtime = {"kind": "processes", "hosts": 2, "time_scale": scale}
         directory = TrialDirectory(path / f"processes-{scale}" / "trials" / "vitis-1")

@@ -27,7 +27,7 @@ CHURN = {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "20 s"
 
 
 def spec(*changes: tuple[str, Any], base: dict[str, Any] = SMALL) -> TrialSpec:
-    """The small trial with dotted keys set."""
+    """Return the small trial with dotted keys set."""
     fields = dict(base)
     for key, value in changes:
         at = fields
@@ -137,7 +137,7 @@ def test_a_crash_ends_a_share_of_the_sessions_at_one_moment_without_goodbye() ->
 
 
 def starts(*changes: tuple[str, Any]) -> dict[int, set[float]]:
-    """When each peer's subscriptions begin, in s of trial time."""
+    """Return when each peer's subscriptions begin, in s of trial time."""
     found: dict[int, set[float]] = {}
     for row in draw_plan(spec(*changes)).subscriptions.to_pylist():
         found.setdefault(row["peer"], set()).add(row["start_s"])

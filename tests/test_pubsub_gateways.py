@@ -35,7 +35,7 @@ def farther_than(peer: int) -> list[int]:
 
 
 def closer_than(peer: int) -> list[int]:
-    """From the closest to the topic on."""
+    """Return the peers that are closer to the topic, from the closest on."""
     return BY_CLOSENESS[: BY_CLOSENESS.index(peer)]
 
 
@@ -44,7 +44,7 @@ def profile_of(peer: int, topics: Iterable[int], version: int = 1) -> Profile:
 
 
 def heartbeat(peer: int, version: int, proposals: dict[int, Proposal]) -> ProfileExchange:
-    """What `peer` says, with its proposals by topic."""
+    """Return what `peer` says, with its proposals by topic."""
     topics = sorted(proposals)
     gateways = sorted({proposals[topic][0] for topic in topics})
     proposed = Proposals(
@@ -83,7 +83,7 @@ class Subscriber:
         self.environment.hand_over(peer, heartbeat(peer, self._version, proposals), OVERLAY)
 
     def round(self, proposals: dict[int, Proposal], topic: int = TOPIC) -> Proposal:
-        """The neighbours (by peer) say what they propose; the answer of the round after."""
+        """Let the neighbours (by peer) say what they propose, and return the answer of the round after."""
         for peer, proposal in proposals.items():
             self.hear(peer, {topic: proposal})
         return self.proposes(topic)
@@ -237,7 +237,7 @@ class Cluster:
                 )
 
     def rounds(self, count: int) -> dict[int, Proposal]:
-        """What each peer proposed in the last of these rounds."""
+        """Return what each peer proposed in the last of these rounds."""
         for _ in range(count):
             self.world.round(only=[ProfileExchange])
         return {
@@ -249,7 +249,7 @@ class Cluster:
 
 @st.composite
 def connected_graphs(draw: st.DrawFn) -> set[tuple[int, int]]:
-    """A random tree of 2 to 16 peers, and some links more."""
+    """Return a random tree of 2 to 16 peers, and some links more."""
     peers = draw(st.lists(st.sampled_from(range(100)), min_size=2, max_size=16, unique=True))
     links = {(peer, peers[draw(st.integers(0, index))]) for index, peer in enumerate(peers[1:])}
     return links | draw(

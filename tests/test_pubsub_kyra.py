@@ -214,7 +214,7 @@ def test_a_leader_that_hears_of_a_newer_epoch_asks_for_it() -> None:
 
 
 def of_two(environment: FakeEnvironment) -> Kyra:
-    """Server 0 and zones of which the first member of a clique of two has the one for each event."""
+    """Return server 0 and zones of which the first member of a clique of two has the one for each event."""
     kyra = Kyra(environment, KyraParameters(attributes=DOMAIN))
     kyra.start([])
     whole = Filter([float("-inf")], [float("inf")])
@@ -241,7 +241,7 @@ def take_view(environment: FakeEnvironment, number: int, members: list[int]) -> 
 
 
 def passed_on(environment: FakeEnvironment) -> list[tuple[int, int]]:
-    """To whom events of a zone were sent, and in which turn."""
+    """Return to whom events of a zone were sent, and in which turn."""
     return [(peer, message.turns) for peer, message in environment.take(KyraZoneEvent)]
 
 

@@ -39,21 +39,21 @@ class Leader:
         self.cliques.directory.put(record)
 
     def judge(self, seen: Sequence[float] = ()) -> bool:
-        """Whether it draws zones, by events with these values."""
+        """Return whether it draws zones, by events with these values."""
         drawn = self.drawing.judge([[value] for value in seen])
         if drawn is not None:
             self.newest = drawn
         return drawn is not None
 
     def draw(self) -> None:
-        """The first zones; events use them, and they are old enough to be judged."""
+        """Draw the first zones; events use them, and they are old enough to be judged."""
         self.environment.advance(21.0)
         assert self.judge()
         self.environment.advance(25.0)
 
 
 def events(*zones: int) -> list[float]:
-    """So many events in each of the zones, which are as wide as each other."""
+    """Return so many events in each of the zones, which are as wide as each other."""
     width = 4.0 / len(zones)
     return [(number + 0.5) * width for number, count in enumerate(zones) for _ in range(count)]
 
@@ -133,7 +133,7 @@ def test_of_two_epochs_that_are_drawn_at_once_the_one_with_the_greater_number_st
 
 
 def epochs(peers: Lockstep) -> list[set[int]]:
-    """The epochs that each server routes by."""
+    """Return the epochs that each server routes by."""
     found = []
     for server in peers.protocols.values():
         assert isinstance(server, Kyra)

@@ -107,7 +107,7 @@ def test_a_server_that_comes_back_before_it_is_missed_is_told_again_what_its_mat
 
 
 def holdings(made: ContentWorld) -> dict[tuple[int, int], int]:
-    """The holder of each zone, by server."""
+    """Return the holder of each zone, by server."""
     return {
         (peer, number): piece.holder
         for peer in made.up

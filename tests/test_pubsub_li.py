@@ -29,7 +29,7 @@ PROBING = ("multicast", "multicast-throughout", "unicast")
 
 
 def parameters(**changes: object) -> LiParameters:
-    """Small leaves, so that trees grow; no copies."""
+    """Return parameters with small leaves, so that trees grow, and without copies."""
     values = {"attributes": DOMAINS, "capacity": (2, 4), "min_level": 1, "max_level": 5, "replicas": 0}
     return LiParameters.model_validate({**values, **changes})
 
@@ -322,7 +322,7 @@ def test_what_is_installed_misses_no_event_while_others_arrive() -> None:
 
 
 def step(world: LiWorld) -> None:
-    """One message delay only."""
+    """Let one message delay pass and no more."""
     outgoing = []
     for peer, environment in world.lockstep.environments.items():
         environment.advance(0.0)
@@ -357,7 +357,7 @@ def test_all_seven_messages_of_the_thesis_are_used() -> None:
 
 
 def names(world: LiWorld) -> set[str]:
-    """Of the messages that were sent; of what was routed, the name inside."""
+    """Return the names of the messages that were sent; of what was routed, the name inside."""
     messages = [message for _, _, message in world.lockstep.sent]
     return {type(m.message if isinstance(m, Routed) else m).__name__ for m in messages}
 

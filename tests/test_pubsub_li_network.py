@@ -73,7 +73,7 @@ class World(VirtualWorld):
 
 
 def copies(world: World) -> dict[Name, dict[int, int]]:
-    """The digests of each node by peer, the nearest first."""
+    """Return the digests of each node by peer, the nearest first."""
     systems = world.systems()
     space, schema = systems[0].overlay.space, systems[0].schema
     found: dict[Name, dict[int, int]] = {}

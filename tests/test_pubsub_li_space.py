@@ -44,7 +44,7 @@ def everything_above(v: float, cut_off: float = 100.0) -> TargetArea:
 
 @st.composite
 def tables(draw: st.DrawFn) -> LeafNodeRoutingTable:
-    """Of a root, after splits of random leaves."""
+    """Return tables of a root, after splits of random leaves."""
     table = LeafNodeRoutingTable(ATTRIBUTE, ROOT)
     for choice in draw(st.lists(st.integers(0, 1000), max_size=30)):
         leaves = [node(i.removeprefix("Attribute1")) for i in table.records()]

@@ -14,7 +14,8 @@ SEEDS = range(6)
 
 
 def long_links(onward: list[int], rng: random.Random) -> set[int]:
-    """Of a peer that these follow: uniform peers of uniform partitions between exact medians."""
+    """Return the long links of a peer that these follow: uniform peers of uniform partitions between exact
+    medians."""
     partitions = []
     end = len(onward)
     while end:
@@ -27,7 +28,8 @@ def long_links(onward: list[int], rng: random.Random) -> set[int]:
 
 
 def off_the_paths(seed: int, graft: str) -> int:
-    """Members whose way from the home is not the greedy path, after joins at random known members."""
+    """Return the members whose way from the home is not the greedy path, after joins at random known
+    members."""
     rng = random.Random(seed)
     peers = sorted(rng.sample(range(1 << BITS), PEERS))
     fingers = {
@@ -41,7 +43,8 @@ def off_the_paths(seed: int, graft: str) -> int:
 
 
 def way_to(world: TreeWorld, member: int) -> list[int]:
-    """The way from the home as children have their parents, or from where it is found to run in a circle."""
+    """Return the way from the home as children have their parents, or from where it is found to run in a
+    circle."""
     way = [member]
     while way[-1] != world.home and way[-1] not in way[:-1]:
         way.append(world.peer(way[-1]).trees.branches[TOPIC].parent)

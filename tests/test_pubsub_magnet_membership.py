@@ -79,7 +79,7 @@ class World:
         return found
 
     def pass_time(self, seconds: int) -> list[Message]:
-        """The messages of the time."""
+        """Let the time pass and return the messages that were sent meanwhile."""
         sent = []
         for _ in range(seconds):
             self.lockstep.round(1.0)

@@ -17,7 +17,7 @@ PEERS = 60
 def trial(
     path: Path, system: str = "magnet-small-world", **fields: Any
 ) -> tuple[Outcome, set[tuple[int, int]]]:
-    """A trial of 60 peers, and who was to get each event."""
+    """Run a trial of 60 peers, and return who was to get each event."""
     parameters = {"interest": {"long_links": 6, "rewire": "10 s"}} | fields.pop("parameters", {})
     network = {"latency": {"kind": "king", "hosts": PEERS}} | fields.pop("network", {})
     events = fields.pop("events", 100)

@@ -53,7 +53,7 @@ def test_without_it_the_next_similar_ones_are_equally_likely() -> None:
 
 
 def make(*contacts: int, **parameters: object) -> tuple[FakeEnvironment, Magnet]:
-    """A peer interested in 1, 2 and 3; on the ring, alone, unless it has contacts."""
+    """Return a peer interested in 1, 2 and 3; on the ring, alone, unless it has contacts."""
     system = SYSTEMS["magnet-small-world"]
     environment = FakeEnvironment(5)
     peer = system.create(environment, system.parameters.model_validate(parameters))

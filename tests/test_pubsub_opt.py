@@ -284,7 +284,7 @@ def test_whoever_finds_nobody_to_ask_seeks_again_when_something_changes() -> Non
     tested.start([])
 
     def asked_in(seconds: int) -> list[int]:
-        """Who is asked; everybody refuses but peer 6."""
+        """Return who is asked; everybody refuses but peer 6."""
         found = []
         for _ in range(seconds):
             environment.outbox.clear()

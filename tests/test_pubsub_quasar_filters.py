@@ -27,7 +27,8 @@ PATH: Graph = {0: [1], 1: [0, 2], 2: [1]}
 
 
 def reference(graph: Graph, topics: dict[int, set[int]], depth: int = 3) -> dict[int, list[bytes]]:
-    """The levels at each peer by what a level is: what can be reached over so many links, back and forth."""
+    """Return the levels at each peer by what a level is: what can be reached over so many links, back and
+    forth."""
     hashing = hashing_of(512, 4)
     at = {peer: {peer} for peer in graph}
     found: dict[int, list[bytes]] = {peer: [] for peer in graph}
@@ -80,7 +81,7 @@ class Changing:
         self.world = QuasarWorld(graph, {peer: sorted(those) for peer, those in self.topics.items()})
 
     def change(self, data: st.DataObject) -> None:
-        """One change of any kind that is possible."""
+        """Make one change of any kind that is possible."""
         peers = sorted(self.topics)
         links = sorted(sorted(link) for link in self.links)
         lacking = [pair for pair in combinations(peers, 2) if frozenset(pair) not in self.links]

@@ -94,7 +94,8 @@ def test_coverage_is_high_while_peers_come_and_go_with_jitter_and_loss(
     up = {peer: (start, end) for peer, start, end in sessions}
 
     def reached(since: float, until: float) -> float:
-        """Of what is due at peers that joined so long ago (s) and stay for 5 s."""
+        """Return the share that was made of what is due at peers that joined so long ago (s) and stay for
+        5 s."""
         due = [
             (event, peer)
             for event, peer in expected(plan)

@@ -50,7 +50,7 @@ def sent(environment: FakeEnvironment) -> list[tuple[int, QuasarEvent]]:
 def handled(
     world: QuasarWorld, peer: int, sender: int, message: QuasarEvent
 ) -> list[tuple[int, QuasarEvent]]:
-    """What the peer sends when it gets the message."""
+    """Return what the peer sends when it gets the message."""
     environment = world.environment(peer)
     environment.outbox.clear()
     environment.hand_over(sender, message)

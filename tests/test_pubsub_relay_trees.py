@@ -66,7 +66,7 @@ class Relay:
         self.environment.hand_over(sender, RelayRequest(bit_set(topics), addition))
 
     def round(self, *wanted: int) -> dict[int, set[int]]:
-        """A round passes; what is asked of whom in it."""
+        """Let a round pass, and return what is asked of whom in it."""
         self.environment.advance(1.0)
         self.trees.refresh(bit_set(wanted))
         return self.asked()

@@ -18,7 +18,7 @@ overlays = pytest.mark.parametrize("overlay", ["pastry", "small-world"])
 def trial(
     overlay: str, path: Path, within: str | None = None, **network: Any
 ) -> tuple[Outcome, set[tuple[int, int]]]:
-    """A trial of 60 peers, and who was to get each event."""
+    """Run a trial of 60 peers, and return who was to get each event."""
     spec = TrialSpec.model_validate(
         {
             "system": {"name": f"scribe-{overlay}"},

@@ -89,7 +89,7 @@ class World:
         return [other for other in self.world.protocols if other != peer][:3]
 
     def closest(self, topic: int) -> int:
-        """The peer that is to be the root."""
+        """Return the peer that is to be the root."""
         key = hash_of_topic(topic)
         return min(self.world.protocols, key=lambda peer: self.space.distance(hash_of_peer(peer), key))
 
@@ -112,7 +112,7 @@ class World:
         return {p for p, t in self.interests if t == topic and p in self.world.protocols}
 
     def publish(self, publisher: int, topic: int) -> list[int]:
-        """Who got the event, as often as it was delivered."""
+        """Publish an event and return who got it, as often as it was delivered."""
         self.events += 1
         for environment in self.world.environments.values():
             environment.delivered.clear()
@@ -126,12 +126,13 @@ class World:
         ]
 
     def parents(self, topic: int) -> dict[int, int]:
-        """By peer."""
+        """Return the parents by peer."""
         parents = {peer: scribe.parent(topic) for peer, scribe in self.peers().items()}
         return {peer: parent for peer, parent in parents.items() if parent is not None}
 
     def check_tree(self, topic: int) -> None:
-        """From every peer that is in the tree the parents lead to the peer that is closest to the topic."""
+        """Check that from every peer that is in the tree the parents lead to the peer that is closest to
+        the topic."""
         parents = self.parents(topic)
         root = self.closest(topic)
         for peer in parents.keys() | self.subscribers(topic):
@@ -144,7 +145,7 @@ class World:
             assert child in self.peer(parent).children(topic)
 
     def check(self) -> None:
-        """All trees are whole, and an event of each topic reaches each subscriber once."""
+        """Check that all trees are whole, and that an event of each topic reaches each subscriber once."""
         for topic in range(TOPICS):
             self.check_tree(topic)
             publisher = sorted(self.world.protocols)[self.events % len(self.world.protocols)]

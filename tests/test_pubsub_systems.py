@@ -182,7 +182,7 @@ def test_what_applications_are_handed_under_churn_is_what_is_recorded(system: st
 
 
 def expected_of_those_that_stay(plan: Plan) -> set[tuple[int, int]]:
-    """Deliveries to peers that have been up and subscribed for 10 s and stay for 10 s more."""
+    """Return deliveries to peers that have been up and subscribed for 10 s and stay for 10 s more."""
     at = {row["event"]: row["at_s"] for row in plan.publications.to_pylist()}
 
     def stay(rows: list[dict[str, Any]], when: float) -> set[int]:

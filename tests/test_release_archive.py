@@ -107,7 +107,7 @@ def test_an_archive_that_names_a_file_outside_is_refused(name, tmp_path):
 
 
 def bomb(size: int, **fields) -> io.BytesIO:
-    """An archive of one file of zeros, as few bytes as zstd can say it in."""
+    """Return an archive of one file of zeros, in as few bytes as zstd can say it."""
     member = tarfile.TarInfo("zeros")
     member.size = size
     for name, value in fields.items():

@@ -25,7 +25,7 @@ time.sleep({sleep})
 
 
 def kubectl(world, said, sleep=60):
-    """A program kubectl that says this, and stays."""
+    """Write a program kubectl that says this, and stays."""
     file = world.folder / "bin" / "kubectl"
     script = KUBECTL.format(python=sys.executable, folder=str(world.folder), said=said, sleep=sleep)
     file.write_text(script)

@@ -56,7 +56,7 @@ def report(world, valid=True, *reasons):
 
 
 def course(world, *, state="valid", reasons=()):
-    """All of a run, step by step."""
+    """Lay out all of a run, step by step."""
     world.stages = [
         lambda: None,
         lambda: begin(world),

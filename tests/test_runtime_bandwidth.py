@@ -27,7 +27,7 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
 
 
 def message() -> EventData:
-    """A message of `SIZE` bytes."""
+    """Return a message of `SIZE` bytes."""
     made = EventData(event=1, payload=bytes(SIZE - FRAME - 3))
     assert made.byte_size() == SIZE
     return made

@@ -102,7 +102,7 @@ def test_who_begins_late_joins_open_sessions_at_once_and_no_ended_ones() -> None
 
 
 def joined(world: World, **fields: Any) -> dict[int, Session]:
-    """The peers 0 and 1 once they have joined in what the plan calls their third session."""
+    """Return the peers 0 and 1 once they have joined in what the plan calls their third session."""
     world.run(until=lambda: True)
     steps = [Step(world.host.clock.now(), peer, Join(2)) for peer in (0, 1)]
     tested = controller(world, steps, **fields)

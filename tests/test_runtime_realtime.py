@@ -66,7 +66,7 @@ def test_a_message_object_is_encoded_once_for_all_its_receivers(world: World) ->
 
 
 def sent_by_first(world: World, message: Message) -> tuple[int, int]:
-    """How many messages like this one peer 0 has sent in operations, and their bytes."""
+    """Return how many messages like this one peer 0 has sent in operations, and their bytes."""
     tallies = world.recorder.tallies
     return tallies.on("").tally(message, traced=True).sent(tallies.place(0))
 

@@ -22,7 +22,7 @@ END = 6.0
 
 
 def trial(system: SystemSpec, path: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
-    """Four peers at two hosts: 0 and 2, 1 and 3."""
+    """Return a trial of four peers at two hosts: 0 and 2, 1 and 3."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     peers = range(4)
     plan = make_plan(

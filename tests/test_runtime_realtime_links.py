@@ -39,7 +39,7 @@ class FakeHost:
 
 
 def unsettled(links: Links) -> int:
-    """The envelopes that were written and of which the other host has not told that it took them."""
+    """Return the envelopes that were written and of which the other host has not told that it took them."""
     return sum(len(ledger._unsettled) for link in links._links.values() for ledger in link._ledgers.values())
 
 

@@ -238,7 +238,7 @@ RANGES = {
 
 
 def outcomes(spec: dict[str, Any], path: Path) -> tuple[Plan, Outcome, Outcome]:
-    """One plan on the virtual clock and on two hosts."""
+    """Run one plan on the virtual clock and on two hosts, and return it with both outcomes."""
     fields = spec | {
         "peers": 6,
         "phases": {"join": "1 s", "settle": "4 s", "measure": "4 s", "drain": "2 s"},
@@ -255,7 +255,7 @@ def outcomes(spec: dict[str, Any], path: Path) -> tuple[Plan, Outcome, Outcome]:
 
 
 def told(outcome: Outcome, *keys: str) -> list[tuple[Any, ...]]:
-    """The operations with these attributes."""
+    """Return the operations with these attributes."""
     found = [
         (span.name, *(span.attributes.get(key) for key in keys))
         for span in outcome.spans

@@ -211,7 +211,7 @@ def test_what_encloses_another_message_is_counted_by_the_kind_of_that_one(
 
 
 def sent_by_kind(outcome: Outcome, message: str) -> dict[str, int]:
-    """How many messages of a type were sent until the last interval, by their kinds."""
+    """Return how many messages of a type were sent until the last interval, by their kinds."""
     totals: dict[str, int] = {}
     (file,) = outcome.directory.telemetry.glob("*-metrics-*.otlp")
     for record in read_records(file):

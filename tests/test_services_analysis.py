@@ -64,7 +64,7 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def recorded(path: Path) -> RunDirectory:
-    """A run of one trial that is over."""
+    """Record a run of one trial that is over."""
     run = golden_run(path)
     told = json.loads(run.trial(TRIAL).fidelity.read_text())["written"]
     written = [Written(**start) for start in told]
@@ -176,7 +176,7 @@ def test_it_stops_spark_when_told_to_in_the_middle_and_a_new_start_writes_all_an
 
 
 def contents(run: RunDirectory) -> dict[str, pa.Table]:
-    """Rows of all tables in their order, by path."""
+    """Return rows of all tables in their order, by path."""
     files = sorted(path for path in run.tables.rglob("*") if path.is_file())
     return {str(path.relative_to(run.tables)): pq.read_table(path, partitioning=None) for path in files}
 

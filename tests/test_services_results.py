@@ -72,7 +72,7 @@ def ask(server):
 
 
 def begin(run):
-    """What is there when the first trial has ended and the second one runs."""
+    """Make what is there when the first trial has ended and the second one runs."""
     run.path.mkdir()
     run.experiment.write_text(EXPERIMENT)
     for number, fields in enumerate([{"state": "invalid", "reasons": ["<late>"]}, {"state": "running"}], 1):

@@ -33,7 +33,7 @@ workload:
 
 
 def line(tmp_path: Path, experiment: str, *more: str) -> list[str]:
-    """The command line of the service."""
+    """Return the command line of the service."""
     file = tmp_path / "experiment.yaml"
     file.write_text(experiment)
     return ["services.spark_driver", "--experiment", str(file), "--run", str(tmp_path / "run"), *more]

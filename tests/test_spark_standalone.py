@@ -63,7 +63,7 @@ cli.main()
 
 
 def program(name: str, *arguments: str) -> subprocess.Popen[str]:
-    """One of Spark's own programs, which tells what it does on its standard error."""
+    """Start one of Spark's own programs, which tells what it does on its standard error."""
     line = [JAVA, "-Xmx256m", "-cp", f"{SPARK / 'jars'}/*", f"org.apache.spark.deploy.{name}", *arguments]
     environment = os.environ | {"SPARK_HOME": str(SPARK), "SPARK_SCALA_VERSION": "2.13"}
     return subprocess.Popen(
@@ -72,7 +72,7 @@ def program(name: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def said(process: subprocess.Popen[str], pattern: str) -> str:
-    """What the first group of the pattern is in the line that has it."""
+    """Return what the first group of the pattern is in the line that has it."""
     stream = process.stderr or process.stdout
     assert stream is not None
     seen = []

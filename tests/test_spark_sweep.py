@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def files(run: RunDirectory) -> dict[str, bytes]:
-    """What trials left, but for their status."""
+    """Return what trials left, but for their status."""
     found = [path for path in run.path.rglob("*") if path.is_file() and path.name != "status.json"]
     return {str(path.relative_to(run.path)): path.read_bytes() for path in found}
 
@@ -113,7 +113,7 @@ def test_an_interrupt_ends_the_jobs_and_the_run_can_be_resumed(
 
 
 def trial_processes() -> list[str]:
-    """Directories of trials that processes are in the middle of: each has its telemetry open."""
+    """Return the directories of trials that processes are in the middle of: each has its telemetry open."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
@@ -126,7 +126,7 @@ def trial_processes() -> list[str]:
 
 
 def performed(file: Path, tmp_path: Path, most_bytes: int = 1 << 20) -> RunDirectory:
-    """What an executor gives back of the first trial, as it arrives."""
+    """Return what an executor gives back of the first trial, as it arrives."""
     spec = load(file)
     run = make_run(spec, tmp_path / "run")
     trial = trials(spec)[0]

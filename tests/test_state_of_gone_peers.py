@@ -30,7 +30,8 @@ OPT_FULL = {"name": "opt", "parameters": {"knowledge": "full", "directory": 0}}
 
 
 def sizes_in(root: object) -> dict[str, int]:
-    """The sizes of all containers that a component of a protocol reaches, by their attributes' names."""
+    """Return the sizes of all containers that a component of a protocol reaches, by their attributes'
+    names."""
     found: dict[str, int] = {}
     seen: set[int] = set()
     todo: list[tuple[Any, str]] = [(root, type(root).__name__)]

@@ -24,7 +24,7 @@ def read(attributes: Any) -> dict[str, Any]:
 
 
 def typed(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Values together with their types: True is not 1."""
+    """Return values together with their types: True is not 1."""
     return {key: (type(value), value) for key, value in attributes.items()}
 
 

@@ -79,7 +79,7 @@ def spans(directory: Path) -> list[Span]:
 
 
 def points(directory: Path) -> dict[str, list[tuple[dict[str, Any], float]]]:
-    """Metric -> (attributes, value) of each point."""
+    """Return metric -> (attributes, value) of each point."""
     found: dict[str, list[tuple[dict[str, Any], float]]] = {}
     for path in sorted(directory.glob("*-metrics-*.otlp")):
         for record in read_records(path):

@@ -69,7 +69,7 @@ def wait_until_gone(mark: str) -> None:
 
 
 def processes(mark: str) -> list[int]:
-    """The other living processes with this mark in their environment."""
+    """Return the other living processes with this mark in their environment."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):

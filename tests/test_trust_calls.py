@@ -39,7 +39,7 @@ class World:
 
     @asynccontextmanager
     async def calling(self, credentials: Credentials = RELEASE, start: str = "") -> AsyncIterator[Any]:
-        """The coordinator's stub of somebody who shows this."""
+        """Yield the coordinator's stub for somebody who shows this."""
         async with credentials.open(self.address, OPTIONS) as channel:
             yield control_pb2_grpc.CoordinatorStub(credentials.showing(channel, start))  # type: ignore[no-untyped-call]
 
@@ -65,7 +65,7 @@ async def world(speakers: Path | None = None, credentials: Credentials = RELEASE
 
 @asynccontextmanager
 async def living(start: str, credentials: Credentials = RELEASE) -> AsyncIterator[str]:
-    """The address of a host's program that has been started so."""
+    """Start a host's program so and yield its address."""
     server = grpc.aio.server(interceptors=[Door({"": [credentials.token]})])
     wire_pb2_grpc.add_LinksServicer_to_server(LinksService(start), server)  # type: ignore[no-untyped-call]
     port = credentials.listen(server, "127.0.0.1:0")
@@ -81,7 +81,7 @@ def go(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 async def refused(call: Any, *, status: grpc.StatusCode = grpc.StatusCode.PERMISSION_DENIED) -> str:
-    """Why the call does not come in."""
+    """Return why the call does not come in."""
     with pytest.raises(grpc.aio.AioRpcError) as told:
         await call
     assert told.value.code() is status

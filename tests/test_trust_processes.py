@@ -20,7 +20,7 @@ TOKEN = "the-token-of-this-run"
 
 
 def refusals(address: str) -> list[grpc.StatusCode]:
-    """What a stranger on this machine is told who wants to end the trial."""
+    """Return what a stranger on this machine is told who wants to end the trial."""
     told = []
     with grpc.insecure_channel(address) as channel:
         stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]

@@ -37,7 +37,7 @@ def spans(trial: str = "vitis-1", host: str = "host-3") -> TracesData:
 
 @contextmanager
 def gate(collector: Collector) -> Iterator[str]:
-    """The gate's address, before this Collector."""
+    """Start the gate before this Collector and yield its address."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -112,7 +112,7 @@ def of_two() -> TracesData:
 
 
 def told_twice() -> bytes:
-    """The same attribute with both values, of which readers may take either."""
+    """Return the same attribute with both values, of which readers may take either."""
     data = spans()
     data.resource_spans[0].resource.attributes.add(key="trellis.trial").value.string_value = "vitis-2"
     return data.SerializeToString()

@@ -25,12 +25,12 @@ def pattern(**fields: Any) -> BoxPattern:
 
 
 def bounds(rows: Rows) -> NDArray[np.float64]:
-    """low and high of both attributes, for each subscription."""
+    """Return low and high of both attributes, for each subscription."""
     return np.array([[[part["low"], part["high"]] for part in row] for row in rows])
 
 
 def interested(asked: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Peers that an event interests, on average."""
+    """Return the number of peers that an event interests, on average."""
     hits = ((asked[None, :, :, 0] <= values[:, None]) & (values[:, None] <= asked[None, :, :, 1])).all(axis=2)
     return float(np.mean([len(set(PEER[row])) for row in hits]))
 

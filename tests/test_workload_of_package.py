@@ -58,7 +58,7 @@ main()
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A program that finds the toys' package."""
+    """Run Python so that it finds the toys' package."""
     environment = os.environ | {"PYTHONPATH": PATH, "COLUMNS": "300"}
     return subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment, timeout=200
@@ -76,7 +76,7 @@ def write(folder: Path, workload: str, system: str = "walkers") -> Path:
 
 
 def run(folder: Path, workload: str, system: str = "walkers") -> tuple[str, Path]:
-    """What progress said at the end, and the trial's folder."""
+    """Run the trial; return what progress said at the end, and the trial's folder."""
     folder.mkdir(exist_ok=True)
     trial = folder / "run" / "trials" / "walks-1"
     done = python(folder, "-c", RUN, str(write(folder, workload, system)), str(trial))

@@ -26,7 +26,7 @@ def pattern(kind: str, **fields: int) -> BucketPattern:
 
 
 def drawn(source: BucketPattern, peers: int) -> np.ndarray[Any, Any]:
-    """The topics of each peer, a row each."""
+    """Return the topics of each peer, a row each."""
     return draw_subscriptions(source, peers, 80.0, np.random.default_rng(1)).topic.reshape(peers, -1)
 
 

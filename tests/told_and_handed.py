@@ -17,19 +17,20 @@ from emulator.testing.witnessed_trials import WitnessedTrial, told, without_time
 
 
 def check_spans(trial: WitnessedTrial) -> None:
-    """Each delivery is told by one span, and no span tells of another."""
+    """Check that each delivery is told by one span, and that no span tells of another."""
     assert without_time(told(trial.directory)) == without_time(trial.handed)
 
 
 def _record(trial: WitnessedTrial) -> TrialRecord:
-    """The trial as the analysis sees it."""
+    """Return the trial as the analysis sees it."""
     directory = trial.directory
     fidelity = json.loads(directory.fidelity.read_text())
     return TrialRecord(directory.path.name, "", {}, trial.spec, directory, {}, fidelity)
 
 
 def check_tables(spark: SparkSession, run: RunDirectory, trials: list[WitnessedTrial]) -> None:
-    """The tables of all these trials tell of what applications were handed, one by one, and nothing else."""
+    """Check that the tables of all these trials tell of what applications were handed, one by one, and of
+    nothing else."""
     build_tables(spark, run, [_record(trial) for trial in trials])
     deliveries, lookups = _rows(run, "deliveries"), _rows(run, "lookups")
     for trial in trials:

@@ -23,7 +23,7 @@ from trellis.v1.pubsub import EventData
 
 
 def matches(ranges: Mapping[str, tuple[float, float]], attributes: Mapping[str, float]) -> bool:
-    """Whether each range has its attribute's value, ends included."""
+    """Return whether each range has its attribute's value, ends included."""
     return all(low <= attributes.get(name, low - 1) <= high for name, (low, high) in ranges.items())
 
 

@@ -131,7 +131,7 @@ def missing_tools() -> str | None:
 
 
 def main() -> None:
-    """The program: says in one line what it did."""
+    """Run the program, which says in one line what it did."""
     if (missing := missing_tools()) is not None:
         print(
             f"{missing} not found: the protocols are interpreted, which works, two to three times slower. "

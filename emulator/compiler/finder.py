@@ -92,7 +92,7 @@ def compiled_modules(rooms: Sequence[str] | None = None) -> list[str]:
 
 
 def package_modules(folder: Path) -> dict[str, Path]:
-    """The modules of a package outside of this repository that can be compiled, with their sources.
+    """Return the modules of a package outside of this repository that can be compiled, with their sources.
 
     `folder` is the package's own. Modules that import pydantic and `__init__` stay as they are.
     """
@@ -104,7 +104,7 @@ def package_modules(folder: Path) -> dict[str, Path]:
 
 
 def sources(rooms: Sequence[str] | None = None) -> dict[str, str]:
-    """The digest of the source of each module of Trellis that is compiled, if these rooms are."""
+    """Return the digest of the source of each module of Trellis that is compiled, if these rooms are."""
     return {module: digest(source_of(module)) for module in compiled_modules(rooms)}
 
 
@@ -142,7 +142,7 @@ def install() -> str:
 
 
 def _why_stale(told: dict[str, Any]) -> str:
-    """Why what was compiled of a package is not what its source says; empty if it is."""
+    """Return why what was compiled of a package is not what its source says; empty if it is."""
     folder = Path(told["folder"])
     now = {module: digest(path) for module, path in package_modules(folder).items()}
     for module in sorted(told["sources"].keys() | now.keys()):
@@ -152,7 +152,8 @@ def _why_stale(told: dict[str, Any]) -> str:
 
 
 def why_package_interpreted(package: str) -> str:
-    """Why this process interprets a package, which is named as it is imported; empty if it is compiled."""
+    """Return why this process interprets a package, which is named as it is imported; empty if it is
+    compiled."""
     return WHY_INTERPRETED or WHY_PACKAGES.get(package, "it was not compiled: `trellis compile` does that")
 
 

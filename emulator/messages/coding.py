@@ -149,7 +149,7 @@ class Reader:
         self.end = end
 
     def more(self) -> bool:
-        """Whether there are fields left."""
+        """Return whether there are fields left."""
         return self.at < self.end
 
     def varint(self) -> int:

@@ -78,7 +78,7 @@ class AccessLinks:
         return (2 * instant + self._units) // (2 * self._units)
 
     def limits_down(self, peer: int) -> bool:
-        """Whether the peer's down link has a limit."""
+        """Return whether the peer's down link has a limit."""
         return self._down[self._links[peer]] != 0
 
     def send(self, peer: int, at: int, size: int) -> int:

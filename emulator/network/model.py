@@ -93,7 +93,7 @@ class Loss(ABC):
 
     @abstractmethod
     def hits(self, sender: int, receiver: int, random: Random) -> bool:
-        """Whether this message vanishes.
+        """Return whether this message vanishes.
 
         The method is called once for each message, in the order of sending.
         """

@@ -48,7 +48,7 @@ class HostileChannel(Channel):
         self._attack: Attack = model.begin(_Surroundings(self, random))
 
     def attacks(self) -> bool:
-        """Whether the peer behaves badly now."""
+        """Return whether the peer behaves badly now."""
         return self._begins <= self.now < self._ends
 
     def tell(self, receiver: int) -> None:

@@ -172,7 +172,7 @@ def _next_record(data: mmap.mmap, start: int) -> int:
 
 
 def _is_frame(content: bytes) -> bool:
-    """Whether these bytes are one zstd frame."""
+    """Return whether these bytes are one zstd frame."""
     decompression = zstandard.ZstdDecompressor().decompressobj()
     try:
         decompression.decompress(content)

@@ -63,7 +63,7 @@ def _repeated(alike: dict[int, list[tuple[Path, int]]]) -> set[tuple[Path, int]]
 
 
 def _is_whole_elsewhere(cut: Cut, alike: dict[int, list[tuple[Path, int]]]) -> bool:
-    """Whether the stretch that was cut off is the beginning of a whole record."""
+    """Return whether the stretch that was cut off is the beginning of a whole record."""
     if cut.lost_bytes < _RECOGNIZED_BYTES:
         return False
     beginning = _bytes(cut.path, cut.offset, cut.lost_bytes)

@@ -149,7 +149,7 @@ class FakeEnvironment(Channel):
         return self.fake.timers
 
     def busy(self) -> bool:
-        """Whether a message was sent, or a timer hastened, that has not been handled."""
+        """Return whether a message was sent, or a timer hastened, that has not been handled."""
         return bool(self.outbox) or any(timer.hastened for timer in self.timers)
 
     def advance(self, seconds: float) -> None:

@@ -142,7 +142,7 @@ def _create(environment: Environment, parameters: WitnessParameters) -> Applicat
 
 
 def read_ledger(folder: Path) -> list[Handed]:
-    """All that applications were handed, in any process."""
+    """Return all that applications were handed, in any process."""
     return [
         Handed(*json.loads(line))
         for file in sorted(folder.iterdir())

@@ -117,7 +117,8 @@ def _add(edges: Edges, words: list[str], text: str, file: Path, line: int) -> No
 
 
 def _konect(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Edges:
-    """Lines `a b`, perhaps with a weight and a time; `% sym`, `% asym` or `% bip` says what an edge is."""
+    """Read lines `a b`, perhaps with a weight and a time; `% sym`, `% asym` or `% bip` says what an edge
+    is."""
     kind = (first[1].removeprefix("%").split() or [""])[0]
     if kind == "bip":
         text = "is a bipartite graph, whose left and right nodes have the same numbers"
@@ -137,7 +138,7 @@ def _konect(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]
 
 
 def _matrix_market(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Edges:
-    """A line of sizes, then lines `row column`, perhaps with a value."""
+    """Read a line of sizes, then lines `row column`, perhaps with a value."""
     words = first[1].lower().split()
     if words[1:3] != ["matrix", "coordinate"] or len(words) < 5:
         text = f"{shown(first[1])} is no matrix of coordinates. Write a line `a b` for each edge"
@@ -175,7 +176,7 @@ def _matrix_market(file: Path, first: tuple[int, str], lines: Iterator[tuple[int
 
 
 def _gml(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Edges:
-    """Blocks `edge [ source a target b ... ]`; `directed 1` says that edges have a direction."""
+    """Read blocks `edge [ source a target b ... ]`; `directed 1` says that edges have a direction."""
     edges, inside = Edges(undirected=True), list[str]()
     edge: dict[str, str] = {}
     key, last = "", 0

@@ -65,7 +65,7 @@ HOPS = [
 
 
 def _hop_rows() -> list[dict[str, Any]]:
-    """`HOPS` as rows of the table `hops`."""
+    """Return `HOPS` as rows of the table `hops`."""
     return [
         {
             "trace": b"\1" * 16, "span": span, "parent": parent, "message": message, "kind": kind,

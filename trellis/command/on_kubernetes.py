@@ -38,7 +38,7 @@ def cluster_errors() -> Iterator[None]:
 
 
 def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
-    """Whether an experiment file is for pods. Errors in the file are told later, when it is loaded."""
+    """Return whether an experiment file is for pods. Errors in the file are told later, when it is loaded."""
     from trellis.command.release.experiment import is_for_pods
 
     return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))

@@ -18,7 +18,8 @@ _MASTER = re.compile(r"local(\W.*)?|\w+://.*")
 
 
 def is_master(where: str | None) -> bool:
-    """Whether `--on` names a cluster of Spark and not a runtime. Raises UserError if it names neither."""
+    """Return whether `--on` names a cluster of Spark and not a runtime. Raises UserError if it names
+    neither."""
     if where is None or where in RUNTIMES:
         return False
     if _MASTER.fullmatch(where):

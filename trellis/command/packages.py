@@ -92,7 +92,7 @@ def compile_packages(
 
 
 def _folder_of(name: str) -> Path:
-    """The folder of an installed package. Raises UserError if there is none of that name."""
+    """Return the folder of an installed package. Raises UserError if there is none of that name."""
     found = find_spec(name) if name.isidentifier() else None
     if found is None or found.origin is None:
         raise UserError(f'there is no package "{name}" here. Name it as it is imported, and install it first')

@@ -148,7 +148,7 @@ def _script_problem(kind: WorkloadKind, made: Mapping[str, pa.Table], end: float
 
 
 def _names_taken(kind: WorkloadKind, tables: Mapping[str, PlanTable]) -> dict[str, str]:
-    """What is wrong with tables of a package that have the name of another one.
+    """Return what is wrong with tables of a package that have the name of another one.
 
     A package may fill in a table of Trellis' own kinds: rows of `publications` are events to the analysis.
     """

@@ -152,7 +152,7 @@ class Coordinator:
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:
-        """Whether this start of the host has taken part in the trial already."""
+        """Return whether this start of the host has taken part in the trial already."""
         member = self.members.get(registration.host)
         return member is not None and member.result is not None and member.program == registration.start
 

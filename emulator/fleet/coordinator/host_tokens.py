@@ -132,7 +132,7 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             file.write(json.dumps(entry) + "\n")
 
     async def _lives(self, speaker: _Speaker) -> bool:
-        """Whether exactly this start of the program still answers at its address."""
+        """Return whether exactly this start of the program still answers at its address."""
         question = secrets.token_bytes(16)
         try:
             async with self._credentials.open(speaker.address, OPTIONS) as channel:

@@ -50,7 +50,7 @@ def put_network(
 
 
 def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
-    """What the host's peers do in a workload of this kind."""
+    """Return what the host's peers do in a workload of this kind."""
     held = {}
     for wire in assignment.held:
         assert kind.holding is not None

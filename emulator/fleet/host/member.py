@@ -217,7 +217,7 @@ class Membership:
         return start
 
     async def _live(self, host: Host, controller: ScriptFollower, start: control_pb2.Start) -> None:
-        """From the common start to the end of the trial."""
+        """Run the host's peers from the common start to the end of the trial."""
         links = Links(host, start.addresses, self._enforcement.prepare, self._credentials)
         self._service.links = links
         # Objects that exist now stay, and the state of peers lives long: the garbage collector need not look

@@ -21,7 +21,8 @@ def continued() -> int:
 
 
 def is_stopped(process: int) -> bool:
-    """Whether the process of this number is stopped now. On systems other than Linux, no process is."""
+    """Return whether the process of this number is stopped now. On systems other than Linux, no process
+    is."""
     try:
         state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):

@@ -28,7 +28,7 @@ class BlocksKind(WorkloadKind):
         return {"publications": PlanTable(PUBLICATIONS, peer="publisher")}
 
     def draw(self, parameters: Blocks, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
-        """A Poisson process; sizes are uniform."""
+        """Draw the blocks by a Poisson process, with uniform sizes."""
         random, phases = trial.random("blocks"), trial.phases
         count = random.poisson(phases.measure / parameters.interval)
         at = sorted(random.uniform(phases.measure_start, phases.measure_end, count))

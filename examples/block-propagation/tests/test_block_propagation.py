@@ -17,7 +17,7 @@ MEGABYTE = bytes(1_000_000)
 
 
 def peer(world: FakeEnvironment, relay: str, *neighbours: int) -> BlockGossip:
-    """A peer that checks a megabyte in 0.5 s, and waits for a block for 20 s."""
+    """Return a peer that checks a megabyte in 0.5 s, and waits for a block for 20 s."""
     made = BlockGossip(world, BlockGossipParameters.model_validate({"relay": relay}))
     for other in neighbours:
         made.neighbour_changed(Contact(other), True)

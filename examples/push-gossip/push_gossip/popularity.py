@@ -23,12 +23,13 @@ class Zipf(TopicSource):
     skew: float = Field(1.0, ge=0, le=5)
 
     def problems(self) -> Problems:
-        """More topics a peer than there are."""
+        """Report if a peer is to have more topics than there are."""
         text = f"{self.per_peer}, but there are only {self.topics} topics"
         return [("per_peer", text)] if self.per_peer > self.topics else []
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
-        """Held from the first join to the trial's end. Topic 0 is the most popular one."""
+        """Draw topics that peers hold from the first join to the trial's end. Topic 0 is the most popular
+        one."""
         import numpy as np
 
         from emulator.workload.subscriptions import each_holds

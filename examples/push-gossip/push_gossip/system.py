@@ -36,7 +36,7 @@ class PushGossip(PubSub):
         environment.handle(Digest, self.on_digest)
 
     def profile(self) -> Profile:
-        """What Newscast tells others of this peer."""
+        """Return what Newscast tells others of this peer."""
         return Profile(peer=self.environment.peer, session=self.environment.session)
 
     def start(self, contacts: Sequence[int]) -> None:

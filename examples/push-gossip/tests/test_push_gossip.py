@@ -24,7 +24,7 @@ def peer(world: FakeEnvironment, fanout: int = 3, repair: float = 0.0) -> PushGo
 
 
 def crowd(peers: int, fanout: int, repair: float = 0.0) -> Lockstep:
-    """Peers whose views are full, all subscribed to the topic of the news."""
+    """Return peers whose views are full, all subscribed to the topic of the news."""
     together = Lockstep(lambda world: peer(world, fanout, repair), range(peers))
     for one in together.protocols.values():
         one.subscribe(TopicInterest(3))
@@ -35,7 +35,7 @@ def crowd(peers: int, fanout: int, repair: float = 0.0) -> Lockstep:
 
 
 def reached(together: Lockstep) -> int:
-    """Peers that delivered something; the publisher, peer 0, delivers its own event to nobody."""
+    """Return the peers that delivered something; the publisher, peer 0, delivers its own event to nobody."""
     return sum(bool(world.delivered) for world in together.environments.values())
 
 

@@ -117,7 +117,8 @@ class Swim(Application):
                     self.environment.record("failed", word.life, subject=word.member)
 
     def riding(self) -> list[Update]:
-        """The updates that ride on the next message: those that were sent least often (section 4.1)."""
+        """Return the updates that ride on the next message: those that were sent least often (section
+        4.1)."""
         most = math.ceil(REPEATS * math.log(len(self.known) + 2))
         chosen = sorted(self.news, key=self.news.__getitem__)[:MOST_UPDATES]
         for member in chosen:

@@ -14,7 +14,7 @@ from emulator.testing.fake_environment import FakeEnvironment
 
 
 def member(world: FakeEnvironment) -> Swim:
-    """Member 0, which has asked members 7 and 8 for all others, and was told of 1 to 4."""
+    """Return member 0, which has asked members 7 and 8 for all others, and was told of 1 to 4."""
     made = Swim(world, SwimParameters())
     made.start([7, 8])
     made.learn([Update(peer, 0, ALIVE, 0) for peer in (1, 2, 3, 4)])

@@ -22,7 +22,7 @@ _DATA = "TRELLIS_DATA"
 
 
 def is_for_pods(path: Path, options: Sequence[str]) -> bool:
-    """Whether `runtime.kind` is kubernetes; False for a file that cannot be read."""
+    """Return whether `runtime.kind` is kubernetes; False for a file that cannot be read."""
     try:
         document = read_document(path)
         apply_options(document, options)

@@ -206,7 +206,7 @@ def _befalls(problem: Problem, workloads: list[Workload], component: str) -> boo
 
 
 def _runs(standing: Standing) -> bool:
-    """Whether a trial's clock has begun, or a trial has ended."""
+    """Return whether a trial's clock has begun, or a trial has ended."""
     return any(
         trial.state in ENDED or (trial.progress is not None and trial.progress.trial_time > 0)
         for trial in standing.trials

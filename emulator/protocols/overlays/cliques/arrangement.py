@@ -53,7 +53,7 @@ def rearrange(
 
 
 def have_grown(members: Sequence[int], before: Rtts, now: Rtts, bounds: Bounds) -> bool:
-    """Whether two members that were near enough before are too far from each other now."""
+    """Return whether two members that were near enough before are too far from each other now."""
     wide = bounds.diameter * _WIDER
     pairs = [pair(a, b) for place, a in enumerate(members) for b in members[:place]]
     return any(before.get(both, UNKNOWN) <= wide < now.get(both, 0.0) for both in pairs)
@@ -122,7 +122,7 @@ class _Exchange:
         return sum(self._near(peer, other) for other in members if other != peer)
 
     def _fits(self, left: list[int], right: list[int]) -> bool:
-        """Whether members that come are not too far from those that stay."""
+        """Return whether members that come are not too far from those that stay."""
         one, two = self.cliques
         for coming, going, members in ((right, left, one), (left, right, two)):
             for peer in coming:

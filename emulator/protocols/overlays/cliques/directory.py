@@ -94,7 +94,7 @@ class Directory:
             self._heard.put(leader, _ns(self._environment.now))
 
     def _is_over(self, leader: int, view: int, beat: int) -> bool:
-        """Whether the record has ended, or its leader is only a member of another clique by now."""
+        """Return whether the record has ended, or its leader is only a member of another clique by now."""
         ended = self._ended.get(leader)
         if ended is not None and ended[:2] >= (view, beat):
             return True
@@ -229,7 +229,7 @@ class Directory:
 
 
 def _fits(things: Sequence[object], numbers: Sequence[int]) -> bool:
-    """Whether there is a number for each thing, all of them such as a `NumberMap` holds."""
+    """Return whether there is a number for each thing, all of them such as a `NumberMap` holds."""
     return len(things) == len(numbers) and max(numbers, default=0) <= LARGEST
 
 

@@ -157,7 +157,7 @@ _REMEMBERED: Final = 1 << 12
 
 
 def is_sound(record: CliqueRecord) -> bool:
-    """Whether members and shares of a record fit together."""
+    """Return whether members and shares of a record fit together."""
     if _sound.get(id(record)) is record:
         return True
     sound = _fits_together(record)

@@ -205,7 +205,7 @@ class Oscar(Overlay):
         return list({contact.peer: contact for contact in nearest}.values())[:count]
 
     def _is_home(self, key: int) -> bool:
-        """Whether the key lies between the predecessor and this peer."""
+        """Return whether the key lies between the predecessor and this peer."""
         before = self.ring.predecessor
         if before is not None:
             return self.ring.offset(key) == 0 or self.ring.offset(key) > self.ring.offset(before.identifier)

@@ -47,7 +47,7 @@ class Wiring:
         self._links.choose(partitions)
 
     def is_due(self) -> bool:
-        """Whether it is time for the next wiring."""
+        """Return whether it is time for the next wiring."""
         if self.count == 0:
             return bool(self._ring.successors)
         if self._environment.now - self._at < self._rewire:
@@ -55,7 +55,7 @@ class Wiring:
         return self.count == 1 or self._has_moved()
 
     def _has_moved(self) -> bool:
-        """Whether the population has changed, judged by this peer's own successors."""
+        """Return whether the population has changed, judged by this peer's own successors."""
         changed = len(self._successors() ^ self._among)
         return changed > 2 * self._turnover * len(self._among)
 

@@ -188,7 +188,7 @@ class Forwarding:
         self._send(passage)
 
     def _is_repeated(self, routed: Routed, hops: int) -> bool:
-        """Whether this peer handled the message at this hop count; 255 stands for its delivery."""
+        """Return whether this peer handled the message at this hop count; 255 stands for its delivery."""
         now = self._environment.now
         if now - self._turned > _MEMORY:
             self._handled_before = self._handled

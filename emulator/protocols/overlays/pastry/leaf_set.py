@@ -48,7 +48,7 @@ class LeafSet:
         return self.left, self.right
 
     def is_short(self, side: list[tuple[int, int]]) -> bool:
-        """Whether the side has fewer peers than it may have."""
+        """Return whether the side has fewer peers than it may have."""
         return len(side) < self._half
 
     def side_of(self, contact: Contact) -> list[tuple[int, int]]:
@@ -60,7 +60,7 @@ class LeafSet:
         return self._members[peer]
 
     def takes(self, contact: Contact) -> bool:
-        """Whether `add` would add this peer, which is not the one whose leaves these are."""
+        """Return whether `add` would add this peer, which is not the one whose leaves these are."""
         if contact.peer in self._members:
             return False
         side = self.side_of(contact)
@@ -102,7 +102,7 @@ class LeafSet:
         return contact
 
     def covers(self, key: int) -> bool:
-        """Whether the key lies between the leftmost and the rightmost leaf."""
+        """Return whether the key lies between the leftmost and the rightmost leaf."""
         return (key - self._leftmost) & _MASK <= self._offsets[-1]
 
     def closest(self, key: int) -> Contact | None:

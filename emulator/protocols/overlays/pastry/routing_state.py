@@ -76,7 +76,7 @@ class RoutingState:
         return self._heard.get(peer, -math.inf)
 
     def has_failed(self, peer: int) -> bool:
-        """Whether the peer was found dead lately and was not heard from since."""
+        """Return whether the peer was found dead lately and was not heard from since."""
         failure = self._failed.get(peer)
         if failure is None:
             return False
@@ -173,7 +173,8 @@ class RoutingState:
         return self._closest(known, key) if hop is None else hop
 
     def is_root(self, peer: int, key: int, without: Collection[int]) -> bool:
-        """Whether this peer takes the other for the closest to the key, apart from those in `without`."""
+        """Return whether this peer takes the other for the closest to the key, apart from those in
+        `without`."""
         if not self.leaf_set.covers(key):
             return False
         root = self.next_hop(key, without)

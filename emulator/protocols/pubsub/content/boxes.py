@@ -186,7 +186,7 @@ class Boxes:
         return boxes
 
     def any_covers(self, box: Box, owner: int) -> bool:
-        """Whether a box of this owner covers this one."""
+        """Return whether a box of this owner covers this one."""
         held = self._held.get(owner)
         if held is None:
             return False

@@ -35,5 +35,5 @@ class Interests:
         return self._index.compared
 
     def want(self, values: Values) -> bool:
-        """Whether a client of this server wants the event."""
+        """Return whether a client of this server wants the event."""
         return bool(self._index.owners_matching(values))

@@ -65,7 +65,7 @@ class Box:
         return f"Box({self.lows}, {self.highs}, {self.sets})"
 
     def has(self, values: Values) -> bool:
-        """Whether the point is in the box."""
+        """Return whether the point is in the box."""
         lows, highs, sets = self.lows, self.highs, self.sets
         for index in range(len(lows)):
             value = values[index]
@@ -78,7 +78,7 @@ class Box:
         return True
 
     def covers(self, other: Box) -> bool:
-        """Whether all points of the other box are in this one."""
+        """Return whether all points of the other box are in this one."""
         lows, highs, other_lows, other_highs = self.lows, self.highs, other.lows, other.highs
         for index in range(len(lows)):
             if other_lows[index] < lows[index] or other_highs[index] > highs[index]:

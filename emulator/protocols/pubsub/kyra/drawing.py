@@ -64,11 +64,11 @@ class Drawing:
         return None
 
     def _has_grown(self, newest: Epoch) -> bool:
-        """Whether cliques have grown so much that some of their members would have no zone."""
+        """Return whether cliques have grown so much that some of their members would have no zone."""
         return self._parameters.trees is None and self._largest > self._parameters.balance * len(newest.zones)
 
     def _is_off_balance(self, newest: Epoch) -> bool:
-        """Whether one zone's load is farther above the mean than chance explains."""
+        """Return whether one zone's load is farther above the mean than chance explains."""
         if len(self._judged) < _PER_ZONE * len(newest.zones):
             return False
         mean = len(self._judged) / len(newest.zones)

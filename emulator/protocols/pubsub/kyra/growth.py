@@ -224,7 +224,7 @@ class Growth:
         self._heard[peer] = answer
 
     def _knows(self, peer: int) -> bool:
-        """Whether the member has told its distance from the same root."""
+        """Return whether the member has told its distance from the same root."""
         told = self._heard.get(peer)
         return told is not None and told.member and told.root == self.root and told.known
 

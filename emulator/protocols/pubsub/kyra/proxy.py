@@ -65,7 +65,7 @@ class Proxy:
                 self._released_later.give_up((mate, number), partial(self._end, mate, number))
 
     def has_heard_all(self, number: int) -> bool:
-        """Whether each mate has told what it wants in a piece."""
+        """Return whether each mate has told what it wants in a piece."""
         moved = [self._moved.get((mate, number)) for mate in self._zones.mates]
         return all(each is not None and each[0].heard for each in moved)
 

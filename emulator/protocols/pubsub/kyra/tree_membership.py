@@ -86,7 +86,7 @@ class TreeMembership:
             self._give_up(tree)
 
     def is_ready(self, number: int) -> bool:
-        """Whether this server has a path to the root, and knows what its neighbours want."""
+        """Return whether this server has a path to the root, and knows what its neighbours want."""
         tree, growth = self.tree(number), self.growths.get(number)
         if tree is None or growth is None or not tree.informed:
             return False

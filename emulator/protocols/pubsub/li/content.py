@@ -90,7 +90,7 @@ def encode(event: Event, schema: Schema) -> EventContent:
 
 
 def is_sound(message: EventContent, schema: Schema) -> bool:
-    """Whether a content has a value for each of its attributes, and all are in the schema."""
+    """Return whether a content has a value for each of its attributes, and all are in the schema."""
     attributes = message.attributes
     return len(attributes) == len(message.values) and max(attributes, default=0) < len(schema.attributes)
 

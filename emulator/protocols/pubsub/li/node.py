@@ -25,7 +25,8 @@ _DIGEST: Final = 0xFFFFFFFF
 
 
 def is_sound(subscription: SubscriptionObject, schema: Schema) -> bool:
-    """Whether a subscription has a range for each of its attributes, which are one or more of the schema."""
+    """Return whether a subscription has a range for each of its attributes, which are one or more of the
+    schema."""
     attributes = subscription.attributes
     return 0 < len(attributes) == len(subscription.lows) == len(subscription.highs) and max(attributes) < len(
         schema.attributes

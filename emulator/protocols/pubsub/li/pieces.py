@@ -86,7 +86,7 @@ def cut(
 
 
 def matches(ranges: Mapping[str, Range], values: Mapping[str, float], absent_matches: bool) -> bool:
-    """Whether a subscription with these ranges asks for an event with these values."""
+    """Return whether a subscription with these ranges asks for an event with these values."""
     for name, (low, high) in ranges.items():
         value = values.get(name)
         if value is None:

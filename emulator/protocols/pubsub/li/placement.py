@@ -44,7 +44,7 @@ class Placement:
             self._holders.clear()
 
     def is_home(self, name: Name) -> bool:
-        """Whether no peer that this one knows is nearer to the node's key."""
+        """Return whether no peer that this one knows is nearer to the node's key."""
         return self._overlay.next_hop(self._schema.key(*name)) is None
 
     def me(self) -> Contact:
@@ -73,12 +73,12 @@ class Placement:
         return holders[:1]
 
     def is_partner(self, peer: int, name: Name) -> bool:
-        """Whether the peer is among the partners for a node."""
+        """Return whether the peer is among the partners for a node."""
         holders = self.holders(name)
         return peer in holders and (peer == holders[0] or self._peer in holders)
 
     def knows(self, contact: Contact) -> bool:
-        """Whether the contact is one of this peer's neighbours."""
+        """Return whether the contact is one of this peer's neighbours."""
         return any(
             neighbour.peer == contact.peer and neighbour.identifier == contact.identifier
             for neighbour in self.neighbours

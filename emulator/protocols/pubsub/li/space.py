@@ -33,7 +33,7 @@ def ancestor(position: int, level: int) -> int:
 
 
 def is_below(position: int, node: int) -> bool:
-    """Whether `position` is `node` or one of its descendants."""
+    """Return whether `position` is `node` or one of its descendants."""
     depth = level_of(position) - level_of(node)
     return depth >= 0 and position >> depth == node
 
@@ -112,7 +112,7 @@ class TargetArea:
     cut: float
 
     def overlaps(self, area: Area) -> bool:
-        """Whether a point of the target may lie in the area."""
+        """Return whether a point of the target may lie in the area."""
         x_from, x_to, y_from, y_to = area
         if x_from > self.x_most:
             return False

@@ -109,7 +109,7 @@ class Subscriber:
                 del self._pieces[key]
 
     def matching(self, sids: Iterable[int], values: Mapping[str, float]) -> bool:
-        """Whether one of these subscriptions is held and, before it was widened, matches."""
+        """Return whether one of these subscriptions is held and, before it was widened, matches."""
         for sid in sids:
             interest = self._interests.get(sid)
             if interest is not None and matches(interest.ranges, values, self._absent_matches):

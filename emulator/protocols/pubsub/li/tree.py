@@ -246,7 +246,8 @@ class Tree:
         return [entry for entry in entries if entry is not None]
 
     def _divisible(self, leaf: TreeNode) -> bool:
-        """Whether a leaf can split: it is not at the deepest level, and its points are not all equal."""
+        """Return whether a leaf can split: it is not at the deepest level, and its points are not all
+        equal."""
         live = leaf.live()
         points = {(entry.low, entry.high) for entry in live}
         return len(live) > self.capacity and leaf.level < self._parameters.deepest_level and len(points) > 1

@@ -18,7 +18,7 @@ class Intervals:
         self._ring = ring
 
     def holds(self, branch: Branch, identifier: int) -> bool:
-        """Whether the greedy path from the home to this place leads over this peer."""
+        """Return whether the greedy path from the home to this place leads over this peer."""
         return 0 < self._offset(identifier) < self._reach(branch)
 
     def end_for(self, branch: Branch, child: Contact) -> int | None:

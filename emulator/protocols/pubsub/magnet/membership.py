@@ -87,7 +87,7 @@ class InterestMembership:
         self._changed.update(self._wanted)
 
     def complete(self, topics: Iterable[int]) -> bool:
-        """Whether the views of these topics have come."""
+        """Return whether the views of these topics have come."""
         return all(topic in self.views for topic in topics)
 
     def known(self) -> dict[int, Profile]:

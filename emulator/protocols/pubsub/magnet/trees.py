@@ -236,7 +236,8 @@ class PathTrees:
             self._send(branch.parent, onward)
 
     def _grafts(self, branch: Branch, joiner: Contact) -> bool:
-        """Whether the joiner's path begins here: by condition (2) of Algorithm 2, or by exact intervals."""
+        """Return whether the joiner's path begins here: by condition (2) of Algorithm 2, or by exact
+        intervals."""
         if self._exact:
             return self._intervals.holds(branch, joiner.identifier)
         hop = self._ring.last_before(joiner.identifier)

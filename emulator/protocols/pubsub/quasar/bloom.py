@@ -65,7 +65,7 @@ def hashing_of(level_bytes: int, hashes: int) -> Hashing:
 
 
 def contains(level: bytes, positions: Sequence[int]) -> bool:
-    """Whether all these bits of the level are set."""
+    """Return whether all these bits of the level are set."""
     return all(level[position >> 3] & (1 << (position & 7)) for position in positions)
 
 

@@ -266,12 +266,12 @@ class Gradients:
         link.session, link.version = message.session, message.version
 
     def _fits(self, filter_: AttenuatedFilter) -> bool:
-        """Whether the filter has the size that all peers were told."""
+        """Return whether the filter has the size that all peers were told."""
         sizes: Iterable[int] = [len(level) for level in filter_.levels]
         return list(sizes) == [self._level_bytes] * self._depth
 
     def _are_bits(self, numbers: vec[i64]) -> bool:
-        """Whether these numbers, of which there is at least one, are bits of a filter."""
+        """Return whether these numbers, of which there is at least one, are bits of a filter."""
         size = 8 * self._depth * self._level_bytes
         return len(numbers) > 0 and all(0 <= number < size for number in numbers)
 

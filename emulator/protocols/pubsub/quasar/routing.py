@@ -30,7 +30,8 @@ def find_gradient(
 
 
 def has_group(surroundings: Surroundings, depth: int, group: Sequence[int]) -> bool:
-    """Whether any neighbour's filter has the group in one of the first `depth` levels, negated or not."""
+    """Return whether any neighbour's filter has the group in one of the first `depth` levels, negated or
+    not."""
     return find_gradient(surroundings, depth, group, ())[0] >= 0
 
 

@@ -65,7 +65,7 @@ class HomePublishing:
         self._send_home(data, _PATIENCE)
 
     def has(self, event: int) -> bool:
-        """Whether this peer had the event of this number lately."""
+        """Return whether this peer had the event of this number lately."""
         return event in self._seen
 
     def on_unreachable(self, peer: int) -> None:

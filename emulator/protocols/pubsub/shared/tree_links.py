@@ -34,7 +34,7 @@ class TreeLink:
         self.change()
 
     def repeats(self, heartbeat: Message) -> bool:
-        """Whether the other peer says what it said before, and nothing has changed here since."""
+        """Return whether the other peer says what it said before, and nothing has changed here since."""
         if heartbeat is self._last or heartbeat == self._last:
             return True
         self._last = heartbeat

@@ -61,7 +61,7 @@ class RendezvousPubSub(PubSub):
         return Proposals.read(content, 0, len(content))
 
     def fits(self, profile: Profile, rider: Part) -> bool:
-        """Whether a neighbour proposes a gateway for each of its topics."""
+        """Return whether a neighbour proposes a gateway for each of its topics."""
         return isinstance(rider, Proposals) and propose_for(rider, profile)
 
     @abstractmethod

@@ -36,7 +36,7 @@ class Vitis(RendezvousPubSub):
         return super().gauges() | {"gateway_topics": float(self._gateway_topics.bit_count())}
 
     def begin_round(self) -> None:
-        """Algorithm 5, with the lookups of its line 21."""
+        """Run a round of Algorithm 5, with the lookups of its line 21."""
         self._update_proposals()
         self._relays.refresh(self._gateway_topics)
 
@@ -73,7 +73,7 @@ class Vitis(RendezvousPubSub):
 
 
 def _relays(link: Link, topics: int) -> bool:
-    """Whether the peer has said that it relays one of the topics, a bit set."""
+    """Return whether the peer has said that it relays one of the topics, a bit set."""
     said = link.said
     told = None if said is None else said.rider
     return isinstance(told, Proposals) and told.relayed & topics != 0
