@@ -1,4 +1,4 @@
-"""Cliques of servers: joining, leading, failures and the directory."""
+"""Cliques of servers: joining, leading and failures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from itertools import combinations
 import pytest
 from pydantic import ValidationError
 
-from emulator.messages.message import Message
-from emulator.protocols.overlays.cliques.directory import Directory
 from emulator.protocols.overlays.cliques.overlay import Cliques
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.overlays.cliques.view import WHOLE, View, even_ends, pair
@@ -26,7 +24,6 @@ from trellis.v1.cliques import (
     CliqueView,
     DirectoryAnswer,
     DirectoryDigest,
-    DirectoryNews,
 )
 
 
@@ -130,17 +127,6 @@ def test_only_a_clique_whose_round_trips_have_grown_is_parted(at_first: int, par
     assert ([2, 3] in [view.members for view in views]) == parted
 
 
-def test_servers_that_began_apart_meet_through_the_bootstrap_service() -> None:
-    environment = FakeEnvironment(0)
-    alone = Cliques(environment, CliqueParameters())
-    alone.start([])
-    while not environment.asked_for_contacts:
-        environment.advance(1.0)
-    environment.outbox.clear()
-    environment.asked_for_contacts[0]([7])
-    assert [sent.peer for sent in environment.outbox if isinstance(sent.message, DirectoryDigest)] == [7]
-
-
 def test_a_server_that_leaves_tells_the_oldest() -> None:
     peers = servers(3)
     peers.start()
@@ -176,21 +162,6 @@ def test_a_leader_refuses_who_is_too_far_or_has_not_measured_all() -> None:
         assert answer.record is not None and answer.record.members == [0]
     environment.hand_over(9, CliqueJoin(1.0, [0], [500]), "", 6)
     assert alone.view is not None and alone.view.members == [0, 9] and alone.view.rtt(0, 9) == 0.05
-
-
-def test_records_that_make_no_sense_or_are_older_are_not_taken() -> None:
-    environment = FakeEnvironment(0)
-    alone = Cliques(environment, CliqueParameters())
-    alone.start([])
-    good = CliqueRecord(5, 3, [5, 6], [1.0, 2.0], [WHOLE // 2, WHOLE])
-    for record in (good, CliqueRecord(5, 2, [5], [1.0], [WHOLE]), CliqueRecord(7, 1, [7], [], [WHOLE])):
-        environment.hand_over(5, DirectoryNews([record], [0]))
-    assert alone.directory.records[5] is good and 7 not in alone.directory.records
-    later = CliqueRecord(4, 9, [4, 5], [0.5, 1.0], [WHOLE // 2, WHOLE])
-    environment.hand_over(4, DirectoryNews([later], [0]))
-    assert 5 not in alone.directory.records
-    environment.hand_over(5, DirectoryNews([good], [0]))
-    assert 5 not in alone.directory.records
 
 
 @pytest.mark.parametrize(
@@ -242,39 +213,6 @@ def test_sizes_that_contradict_each_other_are_told() -> None:
         CliqueParameters(size=4, minimum=5)
     with pytest.raises(ValidationError, match="a peer in two cliques"):
         CliqueParameters(given=[[1, 2], [2]])
-
-
-def test_a_record_is_sent_again_only_when_its_view_is_another_one() -> None:
-    directories = {peer: directory(FakeEnvironment(peer)) for peer in (0, 1)}
-    (one, here), (two, there) = directories.values()
-    record = CliqueRecord(0, 3, [0, 5], [1.0, 2.0], [WHOLE // 2, WHOLE])
-    one.put(record)
-    exchange(one, here, there)
-    assert two.records == {0: record}
-    here.advance(8.0)
-    there.advance(30.0)
-    one.beat(0)
-    assert exchange(one, here, there).records == []
-    there.advance(30.0)
-    two.expire(but=None)
-    assert two.records == {0: record}
-    there.advance(30.0)
-    exchange(one, here, there)
-    two.expire(but=None)
-    assert two.records == {}
-
-
-def test_a_record_that_ended_in_silence_is_taken_again_when_its_leader_beats() -> None:
-    environment = FakeEnvironment(1)
-    known, _ = directory(environment)
-    record = CliqueRecord(0, 3, [0], [1.0], [WHOLE])
-    known.put(record, 7)
-    environment.advance(41.0)
-    known.expire(but=None)
-    known.put(record, 7)
-    assert known.records == {}
-    known.put(record, 48)
-    assert known.records == {0: record}
 
 
 def test_a_mate_that_was_laid_out_and_has_just_started_is_not_taken_for_gone() -> None:
@@ -420,69 +358,3 @@ def test_a_server_that_came_back_is_no_member_by_what_it_was_in_its_life_before(
     joined = View(9, [0, 1], {0: 1.0, 1: 100.5}, even_ends(2), {})
     environment.hand_over(0, joined.message())
     assert back.mates == [0]
-
-
-def directory(environment: FakeEnvironment) -> tuple[Directory, FakeEnvironment]:
-    return Directory(environment, 40.0, 1.0, lambda before, now: None), environment
-
-
-def exchange(one: Directory, here: FakeEnvironment, there: FakeEnvironment) -> DirectoryAnswer:
-    """Let one server tell another one what it knows, and learn what that one knows more; return the
-    answer."""
-    one.exchange(there.peer)
-    (asked,) = here.outbox
-    there.hand_over(here.peer, asked.message, "", asked.request)
-    (answered,) = there.outbox
-    here.outbox.clear()
-    there.outbox.clear()
-    here.hand_over(there.peer, answered.message, "", answered.request)
-    for sent in here.outbox:
-        there.hand_over(here.peer, sent.message)
-    here.outbox.clear()
-    assert isinstance(answered.message, DirectoryAnswer)
-    return answered.message
-
-
-TOO_LARGE = 1 << 63
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        DirectoryNews([CliqueRecord(5, TOO_LARGE, [5], [1.0], even_ends(1))], [3]),
-        DirectoryNews([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [TOO_LARGE]),
-        DirectoryNews([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], []),
-        DirectoryDigest([5], [TOO_LARGE], [3]),
-        DirectoryDigest([5], [2], [TOO_LARGE]),
-        DirectoryDigest([5], [2], []),
-    ],
-)
-def test_a_directory_drops_numbers_that_are_too_large_or_missing(message: Message) -> None:
-    known, environment = directory(FakeEnvironment(0))
-    environment.hand_over(5, message, "", 7 if isinstance(message, DirectoryDigest) else 0)
-    assert known.records == {}
-    assert environment.outbox == []
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        DirectoryAnswer([CliqueRecord(5, TOO_LARGE, [5], [1.0], even_ends(1))], [], [5], [3]),
-        DirectoryAnswer([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [], [5], [TOO_LARGE]),
-        DirectoryAnswer([CliqueRecord(5, 2, [5], [1.0], even_ends(1))], [], [5], []),
-    ],
-)
-def test_an_answer_with_numbers_that_are_too_large_or_missing_adds_nothing(answer: DirectoryAnswer) -> None:
-    known, environment = directory(FakeEnvironment(0))
-    known.exchange(5)
-    (asked,) = environment.outbox
-    environment.hand_over(5, answer, "", -asked.request)
-    assert known.records == {}
-
-
-def test_a_view_with_a_number_that_is_too_large_is_not_taken() -> None:
-    environment = FakeEnvironment(1)
-    cliques = Cliques(environment, CliqueParameters())
-    environment.hand_over(0, View(TOO_LARGE, [0, 1], {0: 1.0, 1: 2.0}, even_ends(2), {}).message())
-    assert cliques.view is None
-    assert cliques.directory.records == {}
