@@ -32,7 +32,7 @@ from analysis.engine.session import spark_session
 from analysis.pipeline import analyze
 from analysis.report.report import write_report
 from analysis.report.shown import Shown
-from analysis.tables.telemetry import read_plan
+from analysis.tables.plan import read_plan
 from emulator.experiment.file.load import load
 from emulator.experiment.file.package_experiments import locate
 from emulator.experiment.file.variants import trials

@@ -24,7 +24,7 @@ from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.live_metrics import BadAddress, serve
 from emulator.fleet.coordinator.live_reading import LiveReader
 from emulator.fleet.pods.own_image import own_image
-from emulator.fleet.pods.pod_fleet import Pods, serving_pods
+from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
 from emulator.runtime.progress import Progress
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
@@ -90,7 +90,7 @@ def _go(told_to_go: Event) -> None:
     raise KeyboardInterrupt
 
 
-def _run(trial: Trial, run: RunDirectory, pods: Pods) -> None:
+def _run(trial: Trial, run: RunDirectory, pods: PodFleet) -> None:
     directory = run.trial(trial.name)
     if directory.read_status().get("state") in (*FINISHED, "failed"):
         return

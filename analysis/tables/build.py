@@ -183,10 +183,11 @@ from analysis.tables.observations import (
 )
 from analysis.tables.offered import of_kinds
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
+from analysis.tables.plan import read_plan
 from analysis.tables.reconciliation import Found
 from analysis.tables.roles import attackers, roles
 from analysis.tables.sessions import sessions
-from analysis.tables.telemetry import corrected_spans, read_noted, read_plan
+from analysis.tables.telemetry import corrected_spans, read_noted
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
 from analysis.tables.deliveries import events, published
-from analysis.tables.telemetry import read_plan
+from analysis.tables.plan import read_plan
 from emulator.experiment.run.fidelity import Check, allowed
 from emulator.runtime.deliveries import IMPOSSIBLE, LONGER_WAY, REPEATED
 

@@ -16,7 +16,7 @@ from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import NoTable, Trouble, Unfit
 from analysis.engine.reading import literal_reader
-from analysis.tables.telemetry import read_plan
+from analysis.tables.plan import read_plan
 from emulator.experiment.run.directory import RunDirectory
 
 _TABLES_AT_ONCE = 4

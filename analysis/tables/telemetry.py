@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord, host_frame
-from analysis.engine.reading import literal_reader
 from analysis.otlp.source import read_files
-from emulator.experiment.plan.tables import PEERS, SESSIONS
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
-
-_PLAN = {
-    "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),
-    "peers": PEERS,
-    "publications": PUBLICATIONS,
-    "sessions": SESSIONS,
-    "subscriptions": SUBSCRIPTIONS,
-}
 
 
 def read_noted(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
@@ -75,17 +62,3 @@ def _corrected(ns: Column, prefix: str) -> Column:
     first, last = F.col(f"{prefix}offset_start_ns"), F.col(f"{prefix}offset_end_ns")
     share = F.greatest(F.lit(0.0), F.least(F.lit(1.0), ns / (F.col(f"{prefix}trial_end_s") * 1e9)))
     return ns - F.coalesce(F.round((last - first) * share).cast("bigint"), F.lit(0))
-
-
-def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:
-    """Return one table of the plans of these trials, with a column `trial`.
-
-    Spark finds out the schema of a table of a package's kind of workload, which takes a job.
-    """
-    paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
-    folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
-    trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
-    reader = literal_reader(spark)
-    if table in _PLAN:
-        reader = reader.schema(from_arrow_schema(_PLAN[table]))
-    return reader.parquet(*paths).select(trial.alias("trial"), "*")

@@ -31,7 +31,7 @@ _START_LIMIT = 900.0
 _GRACE = 1.0
 
 
-class Pods:
+class PodFleet:
     """Serves the pods from a thread of its own; `run` conducts one trial after the other."""
 
     def __init__(self, experiment: str, loop: asyncio.AbstractEventLoop, service: CoordinatorService) -> None:
@@ -76,7 +76,7 @@ class Pods:
 
 
 @contextlib.contextmanager
-def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[Pods]:
+def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[PodFleet]:
     """Serve the pods of this experiment at this address.
 
     Raises OSError if the address cannot be bound or the file of hosts' speakers cannot be read, and
@@ -88,7 +88,7 @@ def serving_pods(listen: str, experiment: str, trust: Trust) -> Iterator[Pods]:
     try:
         service, server = asyncio.run_coroutine_threadsafe(_serve(listen, trust), loop).result()
         try:
-            yield Pods(experiment, loop, service)
+            yield PodFleet(experiment, loop, service)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(_GRACE), loop).result()
     finally:

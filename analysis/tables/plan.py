@@ -1,0 +1,36 @@
+"""Tables of the plans of trials as data frames."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from analysis.contract.trials import TrialRecord
+from analysis.engine.reading import literal_reader
+from emulator.experiment.plan.tables import PEERS, SESSIONS
+from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+
+_SCHEMAS = {
+    "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),
+    "peers": PEERS,
+    "publications": PUBLICATIONS,
+    "sessions": SESSIONS,
+    "subscriptions": SUBSCRIPTIONS,
+}
+"""The schemas of Trellis' own tables, given to Spark so that it need not find them out."""
+
+
+def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> DataFrame:
+    """Return one table of the plans of these trials, with a column `trial`.
+
+    Spark finds out the schema of a table of a package's kind of workload, which takes a job.
+    """
+    paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
+    folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
+    trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
+    reader = literal_reader(spark)
+    if table in _SCHEMAS:
+        reader = reader.schema(from_arrow_schema(_SCHEMAS[table]))
+    return reader.parquet(*paths).select(trial.alias("trial"), "*")
