@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pyroute2 import IPRoute, netns
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
+from emulator.network.king_like import king_rtt
 from emulator.network.netem.messages import netem_leaf, plain_leaf
 from emulator.network.netem.shaper import Leaf, Netem, why_unavailable
 

@@ -16,7 +16,7 @@ from netem_probers import probers
 from netem_world import hosts, within
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
+from emulator.network.king_like import king_rtt
 from emulator.network.netem.shaper import Netem, why_unavailable
 
 

@@ -18,7 +18,7 @@ from emulator.network.build import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 from emulator.runtime.realtime.host import Host, Wire
-from emulator.runtime.realtime.passage import Passage
+from emulator.runtime.realtime.sent_message import Passage
 from emulator.runtime.realtime.session import Session
 from emulator.telemetry.otlp_files import read_records
 from emulator.telemetry.recorder import Recorder

@@ -14,7 +14,7 @@ from netem_u32 import Lookup, read_filters
 from netem_world import configuring, give_address, namespace, need_root, within
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
+from emulator.network.king_like import king_rtt
 from emulator.network.netem import messages
 from emulator.network.netem.netlink import Netlink
 from emulator.network.netem.rules import QUANTUM, DelayClass, Rule, Table

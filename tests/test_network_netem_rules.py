@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from netem_u32 import Lookup
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
+from emulator.network.king_like import king_rtt
 from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, rules_for
 
 few = st.sampled_from([0, 1, 2, 127, 255])

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
-from emulator.runtime.realtime.passage import Passage
+from emulator.runtime.realtime.sent_message import Passage
 from emulator.runtime.realtime.streams import Links
 from trellis.v1 import wire_pb2
 

@@ -13,7 +13,7 @@ import pytest
 
 from emulator.messages.catalogue import decode
 from emulator.runtime.realtime import streams
-from emulator.runtime.realtime.passage import Parcel, Passage
+from emulator.runtime.realtime.sent_message import Parcel, Passage
 from emulator.runtime.realtime.streams import Links, LinksService
 from trellis.v1 import wire_pb2, wire_pb2_grpc
 from trellis.v1.pubsub import EventData

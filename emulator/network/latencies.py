@@ -30,7 +30,7 @@ class King(LatencyModel):
 
     def matrix(self, seed: int) -> NDArray[np.float32]:
         """Return a matrix that is drawn anew for each seed."""
-        from emulator.network.king import king_rtt
+        from emulator.network.king_like import king_rtt
 
         return king_rtt(self.hosts, self.mean_rtt, generator(seed, "network", "king"))
 

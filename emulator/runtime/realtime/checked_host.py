@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.messages.fingerprint import fingerprint
 from emulator.runtime.realtime.host import Host
-from emulator.runtime.realtime.passage import Passage
+from emulator.runtime.realtime.sent_message import Passage
 
 
 class CheckedHost(Host):

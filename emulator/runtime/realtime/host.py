@@ -23,7 +23,7 @@ from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
-from emulator.runtime.realtime.passage import PROBE, Parcel, Passage, read_context
+from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, read_context
 from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext

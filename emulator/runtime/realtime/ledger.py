@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from emulator.runtime.realtime.passage import Passage
+from emulator.runtime.realtime.sent_message import Passage
 
 _MOST = 20_000
 """The most envelopes that are kept until the other host has told that it took them."""

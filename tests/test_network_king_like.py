@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from emulator.contract.random_streams import generator
-from emulator.network.king import king_rtt
+from emulator.network.king_like import king_rtt
 
 HOSTS = 1740
 
