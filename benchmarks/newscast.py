@@ -14,7 +14,7 @@ from emulator.protocols.gossip.profiles import make_profile
 
 
 class NewscastParameters(BaseModel):
-    """None: a view of 20 and rounds of one second."""
+    """There are no parameters: the view has 20 peers and a round lasts one second."""
 
 
 class NewscastAlone(LookupService):

@@ -1,4 +1,4 @@
-"""Whether services answer: `python -m services.reach http://demo-results:8080/status tcp://demo-collector:4317`."""
+"""Asks whether services answer: `python -m services.reach http://demo-results:8080/status tcp://demo-collector:4317`."""
 
 from __future__ import annotations
 

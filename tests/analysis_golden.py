@@ -44,7 +44,7 @@ _KINDS = {
     "ProbePub": message.NOTIFICATION,
     "TManExchange": message.MAINTENANCE,
 }
-"""Of the messages that are not of kind control."""
+"""The kinds of the messages that are not of kind control."""
 
 
 class Plain(Message):

@@ -22,7 +22,7 @@ from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc
 
 _LIMIT = 20
 _TOKEN = Path("/etc/trellis-trust/token")
-"""Where a pod of the release has the token; others have none and guess."""
+"""The file in which a pod of the release has the token; other pods have none and guess."""
 
 
 def main() -> None:

@@ -162,7 +162,7 @@ class PastryWorld:
         self.make = make or (lambda environment: Routes(environment, self.parameters))
         self.random = random.Random(seed)
         self.places: dict[int, Place] = {}
-        """Those that are up."""
+        """The places of the peers that are up."""
         self.identifiers: dict[int, int] = {}
         """What each peer said that its identifier is."""
         self.arrivals: list[tuple[int, int, int, float]] = []

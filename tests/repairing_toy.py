@@ -39,7 +39,7 @@ class Repairing(PubSub):
         self.events: dict[int, EventData] = {}
         self.held_back: list[Event] = []
         self.pulled: dict[int, int] = {}
-        """By event: the peer that it was pulled from."""
+        """The peer that each event was pulled from."""
         environment.handle(NewscastExchange, self.on_hello)
         environment.handle(Goodbye, lambda sender, _: environment.report_gone(sender))
         environment.handle(EventData, lambda _, message: self.take(message))

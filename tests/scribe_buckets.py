@@ -25,7 +25,7 @@ class Buckets(Overlay):
         super().__init__(environment, Xor(BITS), hash_of_peer(environment.peer))
         self._known: dict[int, Contact] = {}
         self._told: dict[int, Profile] = {}
-        """Of itself and of all that it knows."""
+        """The profiles of the peer itself and of all that it knows."""
         self._gone: set[int] = set()
         environment.handle(NewscastExchange, self._on_exchange)
         environment.handle(Routed, self._on_routed)

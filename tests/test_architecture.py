@@ -77,8 +77,8 @@ FLOORS: list[set[str]] = [
     {"trellis.command"},
     {"services"},
 ]
-"""From the cellar up: a room may know those on the floors below it. The longest name that fits a
-module says where it is."""
+"""The floors from the lowest up: a room may import those on the floors below it. The longest name that fits
+a module says where it is."""
 
 
 def modules() -> dict[str, Path]:

@@ -21,7 +21,7 @@ DASHBOARD: dict[str, Any] = json.loads(PATH.read_text())
 PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
 VARIABLES: dict[str, dict[str, Any]] = {v["name"]: v for v in DASHBOARD["templating"]["list"]}
 UNITS = {"short", "s", "percentunit", "cps", "mps"}
-"""Of Grafana's: plain numbers, seconds, shares of 1, counts and messages a second."""
+"""The units of Grafana that panels use: plain numbers, seconds, shares of 1, counts and messages a second."""
 
 
 def queries() -> list[str]:

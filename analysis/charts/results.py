@@ -34,7 +34,7 @@ class Results:
     experiment: dict[str, Any]
     """The content of `experiment.yaml` as plain data."""
     _digests: Mapping[str, str] | None = field(default=None, repr=False)
-    """Those of the files of the tables, None if an earlier version made them."""
+    """The digests of the tables' files, None if an earlier version made them."""
     _checked: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 

@@ -130,7 +130,7 @@ class WitnessEnvironment(Environment):
 
 
 _files: dict[Path, TextIO] = {}
-"""Of this process, by folder; written line by line."""
+"""The open ledgers of this process by folder; they are written line by line."""
 
 
 def _create(environment: Environment, parameters: WitnessParameters) -> Application:

@@ -28,7 +28,7 @@ class Check:
     detail: str = ""
     """What a reader needs to act on a failure."""
     told_by: str = ""
-    """Who told of the value, such as "1 of 2 hosts", if not all did: then the true value may be larger."""
+    """The hosts that told of it, such as "1 of 2 hosts", if not all did; the true value may be larger."""
 
     @property
     def ok(self) -> bool:

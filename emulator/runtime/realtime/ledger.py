@@ -18,7 +18,7 @@ class Ledger:
         self.taken = 0
         """The envelopes that came over the stream."""
         self.told = 0
-        """Those of them that the other host was told of."""
+        """The envelopes of these that the other host was told of."""
         self._unsettled: deque[Passage] = deque()
         self._settled = 0
 

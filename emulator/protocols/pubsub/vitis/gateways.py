@@ -20,7 +20,7 @@ from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Proposals
 
 _NEIGHBOURS: Final = PeerPositions()
-"""Those of the peer that holds an election."""
+"""The positions of the neighbours of the peer that holds an election."""
 
 
 class _Shared:
