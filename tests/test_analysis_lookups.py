@@ -141,7 +141,7 @@ def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:
     [("ring", 0), ("clockwise", 1), ("xor", 2)],
 )
 def test_who_is_right_follows_from_the_metric_that_peers_tell(metric: str, closest: int) -> None:
-    """To the key 0x80..0: peer 0 is just below it, 1 is above it, and 2 shares the first bit with it."""
+    """Peer 0 is just below the key 0x80..0, peer 1 is above it, and peer 2 shares the first bit with it."""
     key = 1 << 255
     places = {0: key - 1, 1: key + (1 << 254), 2: key + (1 << 254) - (1 << 200)}
     if metric == "clockwise":

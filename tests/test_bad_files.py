@@ -97,7 +97,7 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, kind: str)
 def test_a_file_that_would_have_to_be_waited_for_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as /proc/kmsg, which is a regular file by its mode."""
+    """One such file is /proc/kmsg, which is a regular file by its mode."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     monkeypatch.setattr("emulator.files.reading.open_regular", lambda path, most: os.fdopen(read, "rb"))

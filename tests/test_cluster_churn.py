@@ -43,7 +43,7 @@ READY_LIMIT = 120.0
 
 @pytest.fixture(scope="module")
 def namespace() -> Iterator[str]:
-    """With `PODS` pods `peers-0-<n>`, which end as soon as they are asked to."""
+    """A namespace with `PODS` pods `peers-0-<n>`, which end as soon as they are asked to."""
     config.load_kube_config()
     name = f"trellis-churn-{secrets.token_hex(3)}"
     core = client.CoreV1Api()

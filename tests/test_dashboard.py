@@ -41,7 +41,7 @@ def exported() -> Iterator[Metric]:
 
 @pytest.fixture(scope="module")
 def labels() -> dict[str, set[str]]:
-    """Of each sample that the coordinator exports, by its name."""
+    """The labels of each sample that the coordinator exports, by its name."""
     return {sample.name: set(sample.labels) for metric in exported() for sample in metric.samples}
 
 

@@ -94,7 +94,7 @@ def test_a_delivery_that_cannot_be_makes_the_trial_invalid(lie: Lie, tmp_path: P
 
 @pytest.mark.parametrize("lie", ["never published", "twice"])
 def test_an_experiment_may_allow_them(lie: Lie, tmp_path: Path) -> None:
-    """Of the 7 honest deliveries and the 2 others."""
+    """The trial has 7 honest deliveries and 2 others."""
     key = "repeated_deliveries" if lie == "twice" else "impossible_deliveries"
     allowed = lie_of(lie, tmp_path / "allowed", fidelity={key: 2})
     assert allowed.fidelity.valid, allowed.fidelity.reasons

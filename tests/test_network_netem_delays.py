@@ -33,7 +33,7 @@ def pairs() -> list[tuple[int, int]]:
 
 
 def test_every_echo_takes_what_the_matrix_says(round_trips: dict[str, Any]) -> None:
-    """Within 1 ms or 2 %, whichever is more."""
+    """Echoes agree within 1 ms or 2 %, whichever is more."""
     matrix, during = round_trips["matrix"], round_trips["during"]
     print("RTT in ms, measured/matrix")
     for one in range(HOSTS):

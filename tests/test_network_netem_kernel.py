@@ -186,7 +186,7 @@ def test_what_is_missing_is_said(code: int, reason: str, monkeypatch: pytest.Mon
 
 
 def test_a_process_without_the_capability_is_told_so(place: str) -> None:
-    """In a child, because it does not get back what it gives away."""
+    """The test runs in a child process, because it does not get back what it gives away."""
     child = os.fork()
     if child == 0:
         try:

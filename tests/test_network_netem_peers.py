@@ -44,7 +44,7 @@ def pairs(found: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def test_echoes_of_real_peers_take_what_the_matrix_says(found: dict[str, Any]) -> None:
-    """Within 1 ms or 2 %, whichever is more, for every pair."""
+    """Echoes agree within 1 ms or 2 %, whichever is more, for every pair."""
     errors = {}
     for one, other in pairs(found):
         wanted, measured = found["matrix"][one][other], found["echoes"]["with"][one][other]

@@ -208,7 +208,7 @@ def test_a_topic_that_came_and_went_between_two_rounds_is_asked_no_more() -> Non
 
 
 def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
-    """Who stops asking uses the link as long as who was asked."""
+    """A peer that stops asking uses the link for as long as the peer that was asked."""
     asker, asked = Relay(peer=BELOW, hop=SELF), Relay(peer=SELF, hop=None)
 
     def step(*wanted: int) -> tuple[bool, bool]:

@@ -149,7 +149,7 @@ def test_peers_that_come_back_get_events_again(system: str, tmp_path: Path) -> N
 
 @systems
 def test_what_applications_are_handed_under_churn_is_what_is_recorded(system: str, tmp_path: Path) -> None:
-    """With lost and overtaken messages, and sources that go while they are pulled from."""
+    """The trials have lost and overtaken messages, and sources that go while they are pulled from."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
     spec = trial_spec(

@@ -14,7 +14,7 @@ from emulator.experiment.run.archive import ArchiveBomb, ArchiveError, pack, unp
 
 @pytest.fixture
 def run(tmp_path):
-    """Such as a run directory, with drafts of all kinds in it."""
+    """A folder such as a run directory, with drafts of all kinds in it."""
     folder = tmp_path / "run"
     (folder / "trials/a-1/telemetry").mkdir(parents=True)
     (folder / "trials/a-1/plan.new").mkdir()

@@ -33,7 +33,7 @@ Refusal = Callable[[bytes], str]
 
 @pytest.fixture
 def refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refusal:
-    """Why a file with this content cannot be used."""
+    """The reason why a file with this content cannot be used."""
     monkeypatch.setenv("HOME", str(tmp_path))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "no-certificate").write_text("no certificate")

@@ -124,7 +124,7 @@ def test_a_full_disk_is_told_by_a_coordinator(ends: Ends, monkeypatch: pytest.Mo
 
 
 def test_a_coordinator_that_may_not_write_its_volume_says_so_without_a_traceback(tmp_path: Path) -> None:
-    """As a program, because that is what a pod runs."""
+    """The coordinator runs as a program, because that is what a pod runs."""
     (tmp_path / "experiment.yaml").write_text(EXPERIMENT)
     (tmp_path / "token").write_text("a token\n")
     (tmp_path / "volume").mkdir()

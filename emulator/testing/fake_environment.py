@@ -137,7 +137,7 @@ class FakeEnvironment(Channel):
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How often a message was dropped on any channel, by the words in which a run tells of it."""
+        """The messages dropped on any channel, counted by the words in which a run tells of them."""
         return self.fake.drops.counts
 
     @property

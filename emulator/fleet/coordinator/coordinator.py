@@ -315,7 +315,7 @@ class Coordinator:
 
     @cached_property
     def _kills_of(self) -> Mapping[str, Sequence[float]]:
-        """By host, the trial times in seconds at which sessions end with its pod in the plan, ascending."""
+        """The trial times (s) at which sessions end with a pod in the plan, ascending, by the pod's host."""
         times: dict[str, list[float]] = {}
         for kill in self.kills:
             times.setdefault(kill.host, []).append(kill.at_s)
@@ -323,7 +323,7 @@ class Coordinator:
 
     @property
     def operations(self) -> int:
-        """How many the plan has."""
+        """The number of operations that the plan has."""
         return operations_of(self._plan, self.spec.workload.kind)
 
     def peers_of(self, member: Member) -> list[int]:
