@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from emulator.compact.number_sets import LARGEST
 from emulator.protocols.overlays.cliques.arrangement import have_grown, split
 from emulator.protocols.overlays.cliques.member_context import MemberContext
 from emulator.protocols.overlays.cliques.own_clique import OwnClique
@@ -130,8 +131,18 @@ class Leading:
                 view.rtts[pair(sender, peer)] = from_units(units)
         if report.view < view.number:
             self._environment.send(sender, view.message())
-        elif not self._all_known and view.all_known:
-            self._own_clique.publish(
-                View(view.number + 1, view.members, view.since, view.ends, view.rtts), [view]
-            )
+        elif not self._tending.locked:
+            self._renumber(view, report)
         return CliqueReportAnswer(True)
+
+    def _renumber(self, view: View, report: CliqueReport) -> None:
+        """Number the view anew if all RTTs have become known, or if the member has another view.
+
+        A proposer may have made that other view from one that this leader had just replaced, or it was lost
+        on its way here. The member would keep it for ever: it has a number that is not below this leader's.
+        """
+        has_another = report.view > view.number or not view.since.keys() >= set(report.members)
+        become_known = not self._all_known and view.all_known
+        if (has_another or become_known) and report.view < LARGEST:
+            new = View(report.view + 1, view.members, view.since, view.ends, view.rtts)
+            self._own_clique.publish(new, [view])
