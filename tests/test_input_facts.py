@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.check_plans import check_plans, lines_of
 from emulator.experiment.plan.input_facts import read_inputs
 from emulator.experiment.run.directory import RunDirectory
@@ -117,13 +118,65 @@ def test_validate_refuses_what_the_plan_refuses(here: Path, option: str, content
     assert reason in told("validate", option, status=2)
 
 
+EDITORS = "  subscriptions:\n    kind: editors-file\n    articles: 1\n    file: f\n"
+SELDOM = "churn: {model: {kind: poisson, mean_session: 10 ms, mean_gap: 100 h}}\n"
+VARIED = """\
+vary:
+  peers: [50, 60]
+  workload.subscriptions: [{kind: editors-file, articles: 1, file: f}]
+"""
+
+
+@pytest.mark.parametrize("command", ["validate", "plan"])
+@pytest.mark.parametrize(
+    ("text", "content", "refusal"),
+    [
+        (
+            GOOD.replace("  subscriptions: {kind: random, topics: 20, per_peer: 3}\n", EDITORS),
+            "".join(f"{number},{number}\n" for number in range(60)),
+            "small.yaml:10: workload.subscriptions.file: {here}/f: has 1 editors",
+        ),
+        (GOOD + SELDOM, "", "small.yaml:8: workload.publications: an event at "),
+        (
+            GOOD + VARIED,
+            "".join(f"{number},{number}\n" for number in range(60)),
+            "small.yaml:11: vary.workload.subscriptions[0].file: {here}/f: has 1 editors",
+        ),
+    ],
+    ids=["editors", "no audience", "varied"],
+)
+def test_what_only_a_plan_shows_names_line_and_key_of_the_file(
+    here: Path, command: str, text: str, content: str, refusal: str
+) -> None:
+    (here / "f").write_text(content)
+    (here / "small.yaml").write_text(text)
+    output = " ".join(told(command, status=2).split())
+    assert refusal.format(here=here) in output
+    assert "(so no plan can be drawn for vitis" in output
+
+
+def test_a_run_names_line_and_key_for_a_trial_whose_plan_was_refused(here: Path) -> None:
+    (here / "small.yaml").write_text(GOOD + SELDOM)
+    assert "small.yaml:8: workload.publications: an event at " in told("run", status=1)
+
+
+def test_what_only_a_plan_shows_names_the_option_that_has_it(here: Path) -> None:
+    output = told("validate", "churn.model={kind: poisson, mean_session: 10 ms, mean_gap: 100 h}", status=2)
+    assert "small.yaml:8: workload.publications: an event at " in output
+    (here / "f").write_text("1,1\n1,2\n2,3\n")
+    output = told("validate", "workload.subscriptions={kind: editors-file, file: f}", status=2)
+    assert (
+        "--set workload.subscriptions={kind: editors-file, file: f}: workload.subscriptions.file: " in output
+    )
+
+
 def test_a_plan_is_drawn_once_for_all_systems_and_only_while_there_is_time(here: Path) -> None:
     spec = load(here / "small.yaml", ["vary={system.name: [vitis, rvr]}", "repeat=3"])
     drawn: list[str] = []
-    found = check_plans(spec, drawn.append)
+    found = check_plans(trials(spec), drawn.append)
     assert (found.plans, found.drawn, found.refused) == (3, 3, {})
     assert drawn == ["vitis-1", "vitis-2", "vitis-3"]
-    assert check_plans(spec, longest=-1.0).drawn == 0
+    assert check_plans(trials(spec), longest=-1.0).drawn == 0
 
 
 def test_a_line_says_in_which_plans_it_holds_and_no_more_than_asked_for_are_told() -> None:

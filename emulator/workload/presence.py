@@ -38,7 +38,8 @@ class Presence:
         candidates = np.flatnonzero(up if among is None else up & among)
         if not len(candidates):
             raise ValueError(
-                f"{what} at {time:.3f} s of trial time: no {wanted} is up then. Let more peers be up: change "
-                "churn.model (a trace: start or compress), or lengthen phases.join and settle"
+                f"churn.model: {what} at {time:.3f} s of trial time: no {wanted} is up then. Let more "
+                "peers be up: change churn.model (a trace: start or compress), or lengthen phases.join and "
+                "settle"
             )
         return int(candidates[random.integers(len(candidates))])

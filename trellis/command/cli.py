@@ -25,7 +25,7 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
-from trellis.command.inputs import InputWarnings, check_drawing, say_inputs
+from trellis.command.inputs import InputWarnings, check_drawing, draw_or_refuse, say_inputs, say_refused
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
@@ -132,6 +132,7 @@ def run(
                 else:
                     outcomes = run_sweep(directory, spec, at_once, watch, command)
             valid = all(outcome.state == "valid" for outcome in outcomes)
+            say_refused(outcomes, directory, spec, *_written(target, directory, options))
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, reasons, directory)
@@ -151,9 +152,10 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
         from emulator.experiment.file.variants import trials
         from emulator.experiment.plan.input_facts import read_inputs
         from emulator.trials.sweep import Update, about, prepare
-        from emulator.trials.trial import plan_trial
 
-        directory, spec = _find_run(locate(target), options or [], folder, None, refuse_pods)
+        target = locate(target)
+        directory, spec = _find_run(target, options or [], folder, None, refuse_pods)
+        file, given = _written(target, directory, options)
         screen = _screen()
         every = trials(spec)
         with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
@@ -161,10 +163,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
                 there = directory.trial(trial.name)
                 if not there.status.exists():
                     prepare(there, about(trial, _command_of(directory)))
-                try:
-                    plan_trial(trial.spec, there)
-                except ValueError as error:
-                    raise UserError(f"{trial.name}: {error}") from None
+                draw_or_refuse(trial, there, file, given)
                 step.update(Update(trial.name, "planned"))
         say_inputs({trial.name: read_inputs(directory.trial(trial.name).plan) for trial in every})
         out.print(
@@ -204,7 +203,7 @@ def validate(target: Target, options: Options = None) -> None:
         file = _file_of(locate(target))
         spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
-        check_drawing(spec, file)
+        check_drawing(spec, file, options or [])
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
 
 
@@ -322,6 +321,15 @@ def _open(path: Path) -> RunDirectory:
 
 def _file_of(target: Path) -> Path:
     return target / "experiment.yaml" if target.is_dir() else target
+
+
+def _written(
+    target: Path | None, directory: RunDirectory, options: list[str] | None
+) -> tuple[Path, list[str]]:
+    """Return the file in which the user wrote the experiment of a run, and the options over it."""
+    if target is None or target.is_dir():
+        return directory.experiment, []
+    return target, options or []
 
 
 def _command_of(directory: RunDirectory) -> str:

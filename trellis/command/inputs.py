@@ -2,39 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.files.damage import DamagedFile
-from trellis.command.exits import err
+from trellis.command.exits import UserError, err
 from trellis.command.outcome import out
 
 if TYPE_CHECKING:
+    from emulator.experiment.file.document import Problem
     from emulator.experiment.file.spec import ExperimentSpec
-    from emulator.experiment.run.directory import RunDirectory
+    from emulator.experiment.file.variants import Trial
+    from emulator.experiment.plan.check_plans import Refusal
+    from emulator.experiment.run.directory import RunDirectory, TrialDirectory
     from emulator.files.input_facts import Facts
     from emulator.trials.sweep import Update
 
 
-def check_drawing(spec: ExperimentSpec, file: Path) -> None:
+def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:
     """Draw the plans and print what is told of their inputs. Raises ExperimentError if one cannot be."""
-    from emulator.experiment.file.document import ExperimentError, Place, Problem
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.file.variants import trials
     from emulator.experiment.plan.check_plans import LONGEST, check_plans
 
-    found = check_plans(spec)
-    problems = []
-    for reason, trials in found.refused.items():
-        others = f" and {len(trials) - 1:,} more" if len(trials) > 1 else ""
-        text = f"{reason} (so no plan can be drawn for {trials[0]}{others})"
-        problems.append(Problem(Place(str(file)), "", text))
-    if problems:
-        raise ExperimentError(problems)
+    found = check_plans(trials(spec))
+    if found.refused:
+        raise ExperimentError(_placed(found.refused, file, options))
     say_inputs(found.inputs)
     if found.drawn < found.plans:
         drawn = f"{found.drawn:,} of {found.plans:,} plans were drawn, in {LONGEST:g} s"
         text = f"{drawn}; the others were not checked"
         err.print(text, markup=False, soft_wrap=True)
+
+
+def _placed(refused: Mapping[Refusal, Sequence[str]], file: Path, options: Sequence[str]) -> list[Problem]:
+    """Return each refusal, which has the names of its trials, where the experiment has its key."""
+    from emulator.experiment.file.refusals import Refusals
+
+    refusals, problems = Refusals(file, options), []
+    for reason, trials in refused.items():
+        others = f" and {len(trials) - 1:,} more" if len(trials) > 1 else ""
+        text = f"{reason.text} (so no plan can be drawn for {trials[0]}{others})"
+        problems.append(refusals.problem(reason.key, text, reason.file))
+    return problems
+
+
+def draw_or_refuse(trial: Trial, directory: TrialDirectory, file: Path, options: Sequence[str]) -> None:
+    """Draw a trial's plan, if it has none. Raises ExperimentError if it cannot be drawn, UserError if the
+    plan that is there is of no use."""
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.plan.check_plans import refusals_in
+    from emulator.experiment.plan.undrawable import Undrawable
+    from emulator.trials.trial import plan_trial
+
+    try:
+        plan_trial(trial.spec, directory)
+    except Undrawable as error:
+        refused = {refusal: [trial.name] for refusal in refusals_in(error)}
+        raise ExperimentError(_placed(refused, file, options)) from None
+    except ValueError as error:
+        raise UserError(f"{trial.name}: {error}") from None
+
+
+def say_refused(
+    outcomes: Sequence[Update], run: RunDirectory, spec: ExperimentSpec, file: Path, options: Sequence[str]
+) -> None:
+    """Print where the experiment has what the plans of failed trials were refused for.
+
+    These plans are drawn once more: a trial that ran in another process left only a sentence.
+    """
+    from emulator.experiment.file.variants import trials
+    from emulator.experiment.plan.check_plans import check_plans
+
+    failed = {o.trial for o in outcomes if o.state == "failed" and not run.trial(o.trial).plan.exists()}
+    if failed:
+        found = check_plans(trial for trial in trials(spec) if trial.name in failed)
+        for problem in _placed(found.refused, file, options):
+            err.print(str(problem), markup=False, soft_wrap=True)
 
 
 class InputWarnings:

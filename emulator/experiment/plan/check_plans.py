@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from emulator.experiment.file.spec import ExperimentSpec, TrialSpec
-from emulator.experiment.file.variants import trials
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.file.variants import Trial
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.undrawable import Undrawable
 from emulator.files.input_facts import Facts
 
 LONGEST = 120.0
 """The seconds of processor time after which no further plan is drawn."""
 _OF_THE_PLAN = {"peers", "network", "workload", "churn", "phases", "seed"}
 """The parts of a trial's spec that its plan is drawn from: all systems are given the same plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason for which a plan cannot be drawn."""
+
+    key: str
+    """The dotted key that has to change."""
+    text: str
+    file: Path | None
+    """The file of the experiment's inputs that is at fault, if it is one."""
+
+
+def refusals_in(error: Undrawable) -> Iterator[Refusal]:
+    """Yield the reasons that an error has."""
+    for key, text in error.problems:
+        yield Refusal(key, " ".join(text.split()), error.file)
 
 
 @dataclass(slots=True)
@@ -25,18 +44,18 @@ class Checked:
     """The number of different plans."""
     drawn: int = 0
     """The number of these that were drawn, or refused."""
-    refused: dict[str, list[str]] = field(default_factory=dict)
+    refused: dict[Refusal, list[str]] = field(default_factory=dict)
     """The reasons for which plans cannot be drawn, each with the names of the trials."""
     inputs: dict[str, Mapping[str, Facts]] = field(default_factory=dict)
     """What is told of the inputs of each plan, by the name of its first trial and by key."""
 
 
 def check_plans(
-    spec: ExperimentSpec, watch: Callable[[str], None] = lambda trial: None, longest: float = LONGEST
+    trials: Iterable[Trial], watch: Callable[[str], None] = lambda trial: None, longest: float = LONGEST
 ) -> Checked:
     """Draw each plan once, whatever the systems that are given it; `watch` is told the name of its trial."""
     different: dict[str, list[tuple[str, TrialSpec]]] = {}
-    for trial in trials(spec):
+    for trial in trials:
         of_the_plan = trial.spec.model_dump_json(include=_OF_THE_PLAN)
         different.setdefault(of_the_plan, []).append((trial.name, trial.spec))
     found, begun = Checked(plans=len(different)), time.process_time()
@@ -48,8 +67,9 @@ def check_plans(
         found.drawn += 1
         try:
             found.inputs[names[0]] = draw_plan(same[0][1]).inputs
-        except ValueError as error:
-            found.refused.setdefault(" ".join(str(error).split()), []).extend(names)
+        except Undrawable as error:
+            for refusal in refusals_in(error):
+                found.refused.setdefault(refusal, []).extend(names)
     return found
 
 

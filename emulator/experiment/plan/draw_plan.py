@@ -16,6 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.input_facts import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
+from emulator.experiment.plan.undrawable import Undrawable, drawn_from
 from emulator.faults.draw import draw_attackers, draw_hit
 from emulator.files.input_facts import Facts
 from emulator.network.build import draw_locations
@@ -25,33 +26,38 @@ from emulator.workload.participants import draw_participants
 def draw_plan(spec: TrialSpec) -> Plan:
     """Return everything that the trial will do. The same spec gives the same plan.
 
-    The peers are 0 to `peers` - 1; the last ones are the flash crowd, if there is one. Raises ValueError that
-    names the key for a combination that cannot be drawn, TraceError for a bad file.
+    The peers are 0 to `peers` - 1; the last ones are the flash crowd, if there is one. Raises Undrawable,
+    which names the key, for a combination that cannot be drawn or a bad file.
     """
     problems = check_plan_inputs(spec)
     if problems:
-        raise ValueError("; ".join(f"{key}: {problem}" for key, problem in problems))
-    sessions, base = _sessions(spec)
-    location = draw_locations(spec.network, spec.peers, spec.seed)
+        raise Undrawable(list(problems))
+    with drawn_from("churn.model"):
+        sessions, base = _sessions(spec)
+    with drawn_from("network.latency"):
+        location = draw_locations(spec.network, spec.peers, spec.seed)
     stays = sessions.end >= spec.phases.end
     graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
-    who = draw_participants(
-        spec.workload.roles,
-        spec.workload.clients,
-        spec.peers,
-        sessions,
-        spec.phases.end,
-        _random(spec, "roles"),
-        _random(spec, "clients"),
-    )
+    with drawn_from("workload.roles"):
+        who = draw_participants(
+            spec.workload.roles,
+            spec.workload.clients,
+            spec.peers,
+            sessions,
+            spec.phases.end,
+            _random(spec, "roles"),
+            _random(spec, "clients"),
+        )
     attackers = draw_attackers(spec.attackers, spec.peers, _random(spec, "attackers"))
     numbers = np.arange(spec.peers)
     bandwidth = spec.network.bandwidth
     classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
     link_classes = np.array(classes, np.int32)
     of_workload: list[Facts] = []
+    with drawn_from(f"workload.{spec.workload.kind.key}"):
+        asked = draw_workload(spec, location, sessions, who, of_workload.append)
     plan = Plan(
         peers=_table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers)),
         sessions=_table(
@@ -64,7 +70,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
         faults=_faults(spec),
-        **draw_workload(spec, location, sessions, who, of_workload.append),
+        **asked,
     )
     plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
     return plan
