@@ -1,0 +1,170 @@
+"""Measures whose quantiles, denominators and filters no recorded trial is large enough to tell apart."""
+
+from __future__ import annotations
+
+from statistics import stdev
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis.measures import by_content, events, every_trial, of_lookups
+from analysis.measures.series import _maintenance
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
+from emulator.runtime.hostile_channel import OBSERVATION
+from emulator.telemetry import names
+
+
+def only(frame: DataFrame) -> dict[str, Any]:
+    (row,) = frame.collect()
+    return dict(row.asDict())
+
+
+def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> DataFrame:
+    return spark.createDataFrame([("t", *row) for row in rows], f"trial string, {columns}")
+
+
+def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -> None:
+    made = [(True, True, 1, 1, float(ms), 1, 0, 0) for ms in range(101)]
+    columns = (
+        "expected boolean, delivered boolean, hops int, fewest_hops int, delay_ms double, copies bigint, "
+        "duplicates bigint, repeated bigint"
+    )
+    found = only(events._deliveries({"deliveries": table(spark, made, columns)}))
+    names_of = ("delay_ms_median", "delay_ms_p90", "delay_ms_p99", "delay_ms_max")
+    assert [found[name] for name in names_of] == pytest.approx([50, 90, 99, 100])
+    # Where no copies are told of, that there are no duplicates was not measured.
+    silent = table(spark, [(True, True, 1, 1, 1.0, 0, 0, 0)], columns)
+    assert only(events._deliveries({"deliveries": silent}))["duplicates"] is None
+
+
+def test_variation_is_that_of_a_sample_and_ends_with_the_calm(spark: SparkSession) -> None:
+    series = [(10.0, 0.5, 0.1, 1.0), (20.0, 0.9, 0.3, 2.0), (30.0, 0.4, 0.9, 9.0)]
+    found = only(
+        events._in_time(
+            {
+                "series": table(
+                    spark, series, "end_s double, hit_ratio double, overhead double, hops double"
+                ),
+                "trials": table(spark, [(20.0,)], "calm_until_s double"),
+            }
+        )
+    )
+    assert found["overhead_variation"] == pytest.approx(stdev([0.1, 0.3]) / 0.2)
+    assert found["delay_hops_variation"] == pytest.approx(stdev([1, 2]) / 1.5)
+    assert found["hit_ratio_lowest"] == 0.4
+
+
+def test_the_load_of_relays_is_told_apart_from_that_of_peers_at_its_quantile(spark: SparkSession) -> None:
+    peers = [("peer", 10, 0, 0.0, 100, n) for n in range(101)]
+    servers = [("server", 10, 0, 0.0, 2000, 1000 + n) for n in range(101)]
+    columns = (
+        "role string, received bigint, unwanted bigint, overhead double, messages bigint, "
+        "unwanted_messages bigint"
+    )
+    found = only(events._overhead({"traffic": table(spark, peers + servers, columns)}))
+    assert (found["relay_load"], found["relay_load_p99"]) == (50, 99)
+    assert (found["relay_duty_load"], found["relay_duty_load_p99"]) == (1050, 1099)
+
+
+def test_bytes_a_second_count_all_traffic_of_the_peers_whose_counters_are_known(spark: SparkSession) -> None:
+    traffic = [(10.0, 100, 300, 3), (10.0, 200, 400, 5), (5.0, None, None, None)]
+    found = only(
+        every_trial._traffic(
+            {
+                "traffic": table(
+                    spark,
+                    traffic,
+                    "up_s double, operation_bytes bigint, maintenance_bytes bigint, "
+                    "maintenance_messages bigint",
+                ),
+                "trials": table(spark, [(20.0, 30.0)], "measure_start_s double, measure_end_s double"),
+            }
+        )
+    )
+    assert found["bytes_per_s"] == pytest.approx(1000 / 20)
+    assert found["maintenance_bytes_per_s"] == pytest.approx(700 / 20)
+    assert found["maintenance_messages_per_s"] == pytest.approx(8 / 20)
+    assert found["peers_up"] == pytest.approx(2.5)
+
+
+def test_neighbours_are_different_peers_at_the_end(spark: SparkSession) -> None:
+    links = [
+        *(("end", 0, 1), ("end", 0, 1), ("end", 0, 2), ("end", 1, 0)),
+        *(("start", 1, 2), ("start", 1, 3), ("start", 1, 4)),
+    ]
+    found = only(
+        every_trial._neighbours({"links": table(spark, links, "moment string, peer int, neighbour int")})
+    )
+    assert (found["neighbours"], found["neighbours_max"]) == (1.5, 2)
+
+
+def test_what_was_lost_is_the_last_reading_of_each_start_of_each_host(spark: SparkSession) -> None:
+    readings = [
+        *(("a", 0, names.LOST_SPANS, 1.0), ("a", 0, names.LOST_SPANS, 3.0), ("a", 1, names.LOST_SPANS, 2.0)),
+        *(("b", 0, names.LOST_SPANS, 4.0), ("b", 0, names.DROPPED, 5.0), ("b", 0, "other", 9.0)),
+    ]
+    points = table(spark, readings, "host string, incarnation int, name string, value double")
+    found = only(every_trial._lost({"points": points}))
+    assert (found["lost_spans"], found["dropped_envelopes"]) == (3 + 2 + 4, 5)
+
+
+def test_attacks_and_drops_of_links_are_counted_each_by_its_observations(spark: SparkSession) -> None:
+    told = [f"{OBSERVATION} drop", f"{OBSERVATION} delay", UP_LINK_DROP, DOWN_LINK_DROP, DOWN_LINK_DROP, "x"]
+    tables = {"observations": table(spark, [(name,) for name in told], "name string")}
+    assert only(every_trial._attacks(tables))["attacked_messages"] == 2
+    assert only(every_trial._link_drops(tables))["link_drops"] == 3
+
+
+def test_quantiles_of_lookups_are_those_of_their_names(spark: SparkSession) -> None:
+    lookups = [(True, True, True, n, float(n), 1.0) for n in range(101)]
+    columns = "counted boolean, right boolean, delivered boolean, hops int, delay_ms double, direct_ms double"
+    found = only(of_lookups._lookups({"lookups": table(spark, lookups, columns)}))
+    names_of = ("lookup_hops_p99", "lookup_delay_ms_median", "lookup_delay_ms_p99")
+    assert [found[name] for name in names_of] == pytest.approx([99, 50, 99])
+
+
+def test_shares_within_a_time_are_of_what_was_asked_or_made(spark: SparkSession) -> None:
+    made = [(True, 399.0), (True, 400.0), (True, 1000.0), (True, 1001.0), (False, None)]
+    within = only(
+        by_content._within({"deliveries": table(spark, made, "delivered boolean, delay_ms double")})
+    )
+    assert (within["delay_within_400_ms"], within["delay_within_1_s"]) == (2 / 4, 3 / 4)
+    asked = [(True, ms, 1) for ms in (600.0, 700.0, 1000.0, 1001.0, None)] + [(False, 1.0, 1)]
+    installed = only(
+        by_content._installations(
+            {"installations": table(spark, asked, "counted boolean, delay_ms double, hops int")}
+        )
+    )
+    assert installed["install_within_600_ms"] == 1 / 5
+    assert installed["install_within_1_s"] == 3 / 5
+    assert installed["install_delay_ms_median"] == 850
+    parts = table(spark, [(ms,) for ms in (600.0, 1000.0, 1001.0, None)], "delay_ms double")
+    pieces = only(by_content._pieces({"pieces": parts}))
+    assert (pieces["piece_within_600_ms"], pieces["piece_within_1_s"]) == (1 / 4, 2 / 4)
+
+
+def test_costs_have_their_own_quantiles_and_the_mean_of_the_twenty_largest(spark: SparkSession) -> None:
+    costs = [(float(n), 1000.0 + n, 2000.0 + n, 3000.0 + n) for n in range(101)]
+    columns = "installing double, publishing double, matching double, inserting double"
+    found = only(by_content._costs({"costs": table(spark, costs, columns)}))
+    expected = {
+        **{"install_bytes_p78": 78, "install_bytes_p98": 98, "install_bytes_max": 100},
+        **{"publish_bytes_p70": 1070, "publish_bytes_p90": 1090, "publish_bytes_top_20": 1090.5},
+        **{"matching_bytes_p70": 2070, "matching_bytes_max": 2100, "matching_bytes_top_20": 2090.5},
+        **{"insert_bytes_p78": 3078, "insert_bytes_p98": 3098, "insert_bytes_max": 3100},
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_maintenance_is_the_growth_of_counters_in_the_middle_between_two_readings(
+    spark: SparkSession,
+) -> None:
+    readings = [
+        *(("a", 0, names.SENT_MESSAGES, "maintenance", at, n) for at, n in ((10.0, 4.0), (20.0, 10.0))),
+        ("a", 0, names.SENT_MESSAGES, "operation", 20.0, 99.0),
+        ("a", 1, names.SENT_MESSAGES, "maintenance", 30.0, 3.0),
+    ]
+    columns = "host string, incarnation int, name string, traffic string, at_s double, value double"
+    rows = _maintenance({"points": table(spark, readings, columns)}).collect()
+    assert sorted((row.at_s, row.maintenance_messages) for row in rows) == [(5, 4), (15, 3), (15, 6)]
