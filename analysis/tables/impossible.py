@@ -2,14 +2,15 @@
 
 The virtual clock judges each delivery when it is made (`emulator.runtime.deliveries`). A host does not know
 what others published. Clocks of hosts differ, so nothing is told of what is early by less than the limit of
-delays.
+delays; of what is faster than the network allows, by less than the trial measured (`_tolerance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,9 +18,25 @@ from analysis.contract.trials import TrialRecord
 from analysis.tables.deliveries import events, published
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.fidelity import Check, allowed
+from emulator.network.build import build_network
+from emulator.network.spec import NetworkSpec
 from emulator.runtime.deliveries import IMPOSSIBLE, LONGER_WAY, REPEATED
+from emulator.runtime.shortest_ways import ShortestWays
 
 Tables = Mapping[str, DataFrame]
+_WRONG = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("what", pa.string()),
+        ("number", pa.int32()),
+        ("peer", pa.int32()),
+        ("at_s", pa.float64()),
+    ]
+)
+_OFFSET_ERROR_S = 0.01
+"""The wall seconds by which the offsets of two hosts may be wrong, each by half of the round trip at which
+its measurement ends."""
+_TOO_FAST = "an event faster than the network allows"
 
 
 def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) -> dict[str, list[Check]]:
@@ -32,7 +49,14 @@ def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) 
     whole = {row.trial: row["count"] for row in made.groupBy("trial").count().collect()}
     tolerance = max(record.spec.fidelity.delay_error_p99 for record in late)
     subscribed = [record.name for record in late if record.spec.workload.kind.holding is not None]
-    wrong = _told(_events(tables, made, tolerance, subscribed).unionByName(_lookups(spark, late, made)))
+    of_events = _events(tables, made, tolerance, subscribed)
+    columns = ["trial", "what", "number", "peer", "at_s"]
+    wrong = _told(
+        of_events.where("what is not null")
+        .select(*columns)
+        .unionByName(_too_fast(spark, late, of_events.where("what is null")))
+        .unionByName(_lookups(spark, late, made))
+    )
     again = _told(_again(tables, made))
     found = {}
     for record in late:
@@ -56,8 +80,27 @@ def judged(spark: SparkSession, tables: Tables, records: Sequence[TrialRecord]) 
     return found
 
 
+def _tolerance(record: TrialRecord) -> float:
+    """Return the seconds of trial time by which an honest delivery may seem to be early.
+
+    The greatest error of any probe between two hosts has the errors of their clocks' offsets in it, as a
+    delivery has. To it come the error that an offset may have by itself, and the most by which one changed
+    between its two measurements, because in between the clock may have gone otherwise than along a line. A
+    trial without probes is held to the limit of their errors.
+    """
+    drifts = (
+        abs(host.get("clock_offset_end_ns", 0) - host.get("clock_offset_start_ns", 0))
+        for host in record.fidelity.get("hosts", [])
+    )
+    limit_ms = record.spec.fidelity.delay_error_p99 * 1e3
+    probes_ms = record.fidelity.get("measured", {}).get("delay_error_max_ms", limit_ms)
+    clocks_s = _OFFSET_ERROR_S + max(drifts, default=0) / 1e9
+    return float(probes_ms) / 1e3 + clocks_s / record.time_scale
+
+
 def _events(tables: Tables, made: DataFrame, tolerance: float, subscribed: Sequence[str]) -> DataFrame:
-    """Return the deliveries of events that cannot be: trial, what, number, peer, at_s."""
+    """Return the deliveries of events: trial, what (null: it can be), number, peer, at_s, publisher,
+    published_s."""
     of_trace = published(tables).select("trial", "trace", F.col("event").alias("own"))
     subscriptions = tables["subscriptions"]
     asked = subscriptions.where("topic is not null").groupBy("trial", "topic", "peer")
@@ -89,9 +132,45 @@ def _events(tables: Tables, made: DataFrame, tolerance: float, subscribed: Seque
                 "an event with more hops than messages can have made",
             ),
         )
-        .where("what is not null")
-        .select("trial", "what", F.col("event").alias("number"), "peer", "at_s")
+        .select("trial", "what", F.col("event").alias("number"), "peer", "at_s", "publisher", "published_s")
     )
+
+
+def _too_fast(spark: SparkSession, records: Sequence[TrialRecord], deliveries: DataFrame) -> DataFrame:
+    """Return the deliveries that were made sooner after the publication than the shortest way between the two
+    peers takes, over any others: trial, what, number, peer, at_s.
+
+    Lateness, jitter, bandwidth and faults only add to the delays of the plan's network.
+    """
+    networks = {r.name: (r.spec.network, r.spec.seed, _tolerance(r)) for r in records}
+    places = read_plan(spark, list(records), "peers").select("trial", "peer", "location")
+    return (
+        deliveries.where("peer != publisher")
+        .groupBy("trial")
+        .cogroup(places.groupBy("trial"))
+        .applyInArrow(_judge_by(networks), "trial string, what string, number int, peer int, at_s double")
+    )
+
+
+def _judge_by(
+    networks: Mapping[str, tuple[NetworkSpec, int, float]],
+) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    def too_fast(deliveries: pa.Table, planned: pa.Table) -> pa.Table:
+        if not deliveries.num_rows or not planned.num_rows:
+            return _WRONG.empty_table()
+        spec, seed, tolerance = networks[deliveries["trial"][0].as_py()]
+        network = build_network(spec, planned.sort_by("peer")["location"].to_pylist(), seed)
+        ways = ShortestWays(network)
+        wrong = []
+        for row in deliveries.to_pylist():
+            publisher, peer = row["publisher"], row["peer"]
+            # What it took at most: the publication may have been later than it seems, the delivery earlier.
+            took = row["at_s"] - row["published_s"] + tolerance
+            if took < network.one_way(publisher, peer) and took < ways.least(publisher, peer, enough=took):
+                wrong.append({**{name: row[name] for name in _WRONG.names}, "what": _TOO_FAST})
+        return pa.Table.from_pylist(wrong, _WRONG)
+
+    return too_fast
 
 
 def _lookups(spark: SparkSession, records: Sequence[TrialRecord], made: DataFrame) -> DataFrame:
