@@ -16,6 +16,7 @@ import pytest
 from emulator.compiler import finder
 from emulator.compiler.finder import INTERPRETED, digest, install, sources
 from emulator.contract.registry import SYSTEMS
+from emulator.runtime.breaches import CHECKED
 from emulator.testing.witnessed_trials import CONTENT, OWN_SYSTEMS, PARAMETERS
 
 ROOT = Path(__file__).parent.parent
@@ -36,10 +37,9 @@ LOOKUPS = {
     "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
 }
 SETTINGS: dict[str, dict[str, Any]] = {"topics": TOPICS, "content": BY_CONTENT, "lookups": LOOKUPS}
-CHURN = {
-    "network": {"jitter": "5 ms", "loss": 0.002},
-    "churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5},
-}
+CHURN = {"churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5}}
+NETWORKS: list[dict[str, Any]] = [{}, {"network": {"jitter": "5 ms", "loss": 0.002}}]
+"""The virtual clock passes rows of message pools on where the network neither delays nor loses at random."""
 
 RUN = """
 import json
@@ -84,7 +84,8 @@ def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, 
     specs = [
         {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 40, **CHURN}
         | SETTINGS[serves]
-        for name in systems
+        | NETWORKS[place % 2]
+        for place, name in enumerate(systems)
     ]
     reason, native = run(specs, tmp_path / "compiled", interpreted=False)
     if reason:
@@ -95,6 +96,47 @@ def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, 
     assert len(native) >= len(systems)
     assert all(len(content) > 1000 for content in native.values())
     assert [name for name, content in native.items() if plain[name] != content] == []
+
+
+COUNT = """
+import collections
+import sys
+import tempfile
+from pathlib import Path
+from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.file.spec import TrialSpec
+from emulator.runtime.virtual.run import run_virtual
+workload = {"subscriptions": {"kind": "random", "topics": 20, "per_peer": 4}}
+given = {"system": {"name": "vitis"}, "peers": 60, "workload": workload, "phases": {"settle": "20 s"}}
+spec = TrialSpec.model_validate(given)
+plan, calls = draw_plan(spec), collections.Counter()
+def note(frame, event, argument):
+    if event == "call" and "/emulator/" in frame.f_code.co_filename:
+        calls[f"{frame.f_code.co_filename.split('/emulator/')[1]}:{frame.f_code.co_name}"] += 1
+with tempfile.TemporaryDirectory() as folder:
+    trial = TrialDirectory(Path(folder) / "run" / "trials" / "vitis-1")
+    trial.path.mkdir(parents=True)
+    sys.setprofile(note)
+    fidelity = run_virtual(spec, plan, trial, lambda _: None)
+    sys.setprofile(None)
+print(WHY_INTERPRETED)
+print([name for name, count in calls.items() if count > fidelity.measured["loop_events"] / 50])
+"""
+
+
+def test_no_function_on_the_way_of_most_events_is_interpreted() -> None:
+    environment = {name: text for name, text in os.environ.items() if name not in (INTERPRETED, CHECKED)}
+    command = [sys.executable, "-c", COUNT]
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT
+    )
+    assert ran.returncode == 0, ran.stderr
+    reason, interpreted = ran.stdout.splitlines()
+    if reason:
+        pytest.skip(f"the protocols are interpreted here: {reason}")
+    assert interpreted == "[]"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import make_profile, utility
 from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.overlays.small_world.neighbour_selection import (
@@ -20,6 +21,7 @@ from emulator.protocols.overlays.small_world.neighbour_selection import (
     SMALL_WORLD,
     SUCCESSOR,
     NeighbourSelection,
+    by_kind,
 )
 from trellis.v1.overlay import Profile
 
@@ -41,20 +43,30 @@ def strangers(peers: Iterable[int]) -> dict[int, Profile]:
     return candidates({peer: set() for peer in peers})
 
 
+class Selecting:
+    """A peer's selection, with the profiles that its host knows."""
+
+    def __init__(self, size: int, links: int, draw: str, seed: int) -> None:
+        self.handles = ProfileHandles()
+        rng = random.Random(seed)
+        self.selection = NeighbourSelection(self.handles, hash_of_peer(SELF), size, links, draw, rng)
+
+
 def select(
-    tested: NeighbourSelection, own: Profile, known: dict[int, Profile], current: Iterable[int] = ()
+    tested: Selecting, own: Profile, known: dict[int, Profile], current: Iterable[int] = ()
 ) -> dict[str, list[int]]:
     """Return the chosen peers by kind."""
     kept = [peer for peer in current if peer in known]
     buffer = Sightings()
     for peer in [*kept, *(peer for peer in known if peer not in kept)]:
-        buffer.add(known[peer], 0.0)
-    chosen = tested.select(own, buffer, len(kept))
-    return {kind: [buffer.profiles[place].peer for place in places] for kind, places in chosen.items()}
+        buffer.add(peer, tested.handles.take(known[peer]), 0.0)
+    tested.selection.select(tested.handles.take(own), buffer, len(kept))
+    chosen = [buffer.peers[place] for place in tested.selection.chosen]
+    return by_kind(chosen, tested.selection.small_world)
 
 
-def selection(size: int, links: int, draw: str = "distance", seed: int = 1) -> NeighbourSelection:
-    return NeighbourSelection(RING, hash_of_peer(SELF), size, links, draw, random.Random(seed))
+def selection(size: int, links: int, draw: str = "distance", seed: int = 1) -> Selecting:
+    return Selecting(size, links, draw, seed)
 
 
 def clockwise(peer: int) -> int:

@@ -9,7 +9,8 @@ from small_world_peer import SELF, Peer, knowing, profile
 
 from emulator.messages.message import Undecoded
 from emulator.protocols.gossip.profiles import newer
-from emulator.protocols.overlays.small_world.overlay import Link, SmallWorld
+from emulator.protocols.overlays.small_world.links import Link
+from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import ProfileExchange, TManExchange
 from trellis.v1.pubsub import Proposals

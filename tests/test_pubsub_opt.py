@@ -226,7 +226,7 @@ def test_who_stops_knows_nobody_any_more() -> None:
         stopped.stop(True)
         assert not stopped._knowledge.candidates()  # type: ignore[attr-defined]
         if knowledge == "gossip":
-            assert not stopped._knowledge._newscast.view().profiles  # type: ignore[attr-defined]
+            assert not stopped._knowledge._newscast.view()  # type: ignore[attr-defined]
 
 
 def test_a_full_peer_refuses() -> None:

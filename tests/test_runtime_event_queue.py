@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtime.virtual.event_queue import Entry, EventQueue
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry, EventQueue
 from emulator.runtime.virtual.events import Call
 from emulator.runtime.virtual.life import VirtualTimer
 
@@ -36,6 +36,31 @@ def test_what_is_due_comes_out_in_order_and_nothing_else(steps: list[tuple[str, 
     while (entry := queue.pop(float("1e9"))) is not None:
         rest.append((entry.at, entry.order))
     assert rest == sorted(waiting)
+
+
+@given(st.lists(st.tuples(DELAYS, st.booleans()), max_size=3000))
+def test_rows_and_entries_come_out_in_one_order_with_what_they_were_pushed_with(
+    events: list[tuple[float, bool]],
+) -> None:
+    queue, waiting = EventQueue(), list[tuple[float, int, bool]]()
+    for order, (at, is_row) in enumerate(events):
+        if is_row:
+            queue.push_row(at, order, order + 1, order + 2, order + 3, order + 4, order + 5, at / 2)
+        else:
+            queue.push(Entry(at, order))
+        waiting.append((at, order, is_row))
+    for at, order, is_row in sorted(waiting):
+        entry = queue.pop(100.0)
+        assert queue.at == at
+        if is_row:
+            assert entry is ROW_ARRIVES
+            told = (queue.pool, queue.receiver, queue.sender, queue.session, queue.row)
+            assert told == tuple(order + more for more in range(1, 6))
+            assert (queue.order, queue.sent) == (order, at / 2)
+        else:
+            assert entry is not None
+            assert entry.order == order
+    assert queue.pop(100.0) is None
 
 
 @given(st.permutations(range(40)))

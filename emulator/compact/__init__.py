@@ -1,5 +1,6 @@
 """Numbers, sets and maps in little memory, for the state that protocols keep of many peers.
 
 `bit_sets` has sets of small numbers in one `int`, `number_sets` and `number_maps` have hash tables of packed
-numbers, and `peer_positions` finds peers in a list that is made for one use.
+numbers, `peer_positions` finds peers in a list that is made for one use, and `peer_rows` numbers the peers of
+a host whose state is rows of columns.
 """

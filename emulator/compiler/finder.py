@@ -26,16 +26,15 @@ LIBRARY = "TRELLIS_COMPILED"
 """Environment variable: the folder of the compiled library, where that of Trellis cannot be written to."""
 FOLDER = Path(os.environ.get(LIBRARY) or ROOT / "emulator" / "_compiled")
 """The extension modules, and `manifest.json`: the digest of each module's source when it was compiled."""
-ROOMS = ("protocols",)
+ROOMS = ("compact", "protocols")
 """The folders of `emulator/` that are compiled whole."""
 MODULES = (
-    "emulator.compact.bit_sets",
+    "emulator.contract.draws",
     "emulator.contract.gauges",
     "emulator.contract.identifiers",
     "emulator.contract.interests",
+    "emulator.contract.message_pool",
     "emulator.contract.outcomes",
-    "emulator.compact.number_maps",
-    "emulator.compact.number_sets",
     "emulator.messages.catalogue",
     "emulator.messages.coding",
     "emulator.messages.fingerprint",
@@ -43,8 +42,10 @@ MODULES = (
     "emulator.contract.protocol",
     "emulator.runtime.script_actor",
     "emulator.runtime.peer_channels",
+    "emulator.runtime.pending_requests",
     "emulator.runtime.virtual.event_queue",
     "emulator.runtime.virtual.life",
+    "emulator.runtime.virtual.sent_pools",
     "emulator.runtime.virtual.events",
     "emulator.runtime.virtual.event_loop",
     "emulator.runtime.deliveries",

@@ -1,8 +1,9 @@
 """The contract between a protocol and the world that runs it, and what a package may bring.
 
 Read `protocol` first: a protocol asks the world through its `Environment` and is driven by calls.
-`interests`, `outcomes` and `gauges` belong to it. `identifiers` has the spaces of structured overlays,
-`system` describes a system, an overlay or a membership, `workload` a kind of workload. `registry` lists those
-that can be run, `packages` and `package_models` find what installed packages add, `package_versions` records
-which of them ran, and `random_streams` is the source of all randomness.
+`interests`, `outcomes`, `gauges` and `message_pool` belong to it. `identifiers` has the spaces of structured
+overlays, `system` describes a system, an overlay or a membership, `workload` a kind of workload. `registry`
+lists those that can be run, `packages` and `package_models` find what installed packages add,
+`package_versions` records which of them ran, `random_streams` is the source of all randomness, and `draws`
+draws from it quickly.
 """

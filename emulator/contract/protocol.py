@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 from typing import Protocol as Interface
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from emulator.contract.gauges import Gauge
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.interests import Interest, RangeInterest, TopicInterest
+from emulator.contract.message_pool import MessagePool
 from emulator.contract.outcomes import Completion, Event, Installation, Lookup, Outcome
 from emulator.messages.message import Message
 from trellis.v1.overlay import Contact
@@ -71,6 +72,8 @@ class Timer(ABC):
 class Environment(ABC):
     """The world as one component sees it: everything that the component may ask for."""
 
+    name: str
+    """The names from the root to this channel, joined by slashes; empty at the root."""
     peer: int
     """This peer's number in the plan, by which others reach it."""
     session: int
@@ -130,6 +133,10 @@ class Environment(ABC):
         components of this peer after the network's time-out, unless it cannot tell; silence is always
         possible.
         """
+
+    def send_row(self, peer: int, pool: MessagePool, row: i64) -> None:
+        """Send the message that a row of a pool stands for. The pool belongs to this channel."""
+        self.send(peer, pool.view(row))
 
     @abstractmethod
     def request(
@@ -193,8 +200,10 @@ class Environment(ABC):
         """Record that this peer has this identifier in the overlay of this channel from now on."""
 
     @abstractmethod
-    def shared(self, make: Callable[[], S]) -> S:
-        """Return the object that all peers of this host share which ask with the same `make`.
+    def shared(self, make: Callable[..., S], *arguments: object) -> S:
+        """Return the object that all peers of this host share which ask with the same `make` and arguments.
+
+        The first one to ask has it made by `make(*arguments)`.
 
         It saves memory or time and changes no outcome: what a peer knows does not depend on who shares its
         host.

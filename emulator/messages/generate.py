@@ -164,7 +164,7 @@ class _File:
         arguments = "".join(f", {field.argument}" for field in fields)
         lines += ["", f"    def __init__(self{arguments}) -> None:", "        self._size = -1"]
         if shared:
-            lines.append('        self._encoded = b""')
+            lines += ['        self._encoded = b""', "        self.store_handle = -1"]
         for index, field in enumerate(fields):
             lines.append(f"        {field.assign()}")
             if about := self._comments.get((*path, 2, index)):

@@ -89,11 +89,13 @@ class Part:
 class SharedPart(Part):
     """A part that peers pass on as it is. It is encoded once, and all peers that get equal bytes share it."""
 
-    __slots__ = ("_encoded",)
+    __slots__ = ("_encoded", "store_handle")
 
     def __init__(self) -> None:
         super().__init__()
         self._encoded = b""
+        self.store_handle = -1
+        """The number by which a store of this host knows the part; -1 if none does."""
 
     def write_to(self, out: bytearray) -> None:
         if not self._encoded:

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
+from mypy_extensions import i64
+
 from emulator.contract.attack import Attack, AttackerEnvironment, AttackModel, Sending
+from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import M, Timer
 from emulator.contract.random_streams import stream
 from emulator.messages.message import Message
-from emulator.runtime.peer_channels import Channel, Life, PendingRequest
+from emulator.runtime.peer_channels import Channel, Life
+from emulator.runtime.pending_requests import PendingRequest
 from emulator.telemetry.observation import Observation
 
 OBSERVATION = "attack"
@@ -71,6 +75,9 @@ class HostileChannel(Channel):
 
     def send(self, peer: int, message: Message) -> None:
         self._send(peer, message, partial(self.send_plainly, peer))
+
+    def send_row(self, peer: int, pool: MessagePool, row: i64) -> None:
+        self.send(peer, pool.view(row))
 
     def send_plainly(self, peer: int, message: Message) -> None:
         """Send without asking the attack."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import random
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
+from emulator.runtime.pending_requests import PendingRequest, RequestingLife
 from emulator.telemetry.context import TraceContext
-from emulator.telemetry.message_counts import ChannelTallies
+from emulator.telemetry.message_counts import ChannelTallies, Tally
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
@@ -50,16 +52,16 @@ class NoHandler(LookupError):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Life(ABC):
+class Life(RequestingLife):
     """One peer from a start to the next end."""
 
     def __init__(self, peer: int, session: int, rng: random.Random, role: str = "peer") -> None:
+        super().__init__(session)
         self.peer = peer
         self.session = session
         self.random = rng
         self.role = role
         self.channels: dict[str, Channel] = {}
-        self.requests: dict[int, PendingRequest] = {}
         self._handling: dict[type[Message], _Handling] = {}
         """The handling of each class of messages, whichever channel has it."""
         self.sampled: list[Channel] = []
@@ -71,8 +73,6 @@ class Life(ABC):
         self.breaches = Occurrences()
         """What breaks the contract, as `drops` counts the messages that components drop."""
         self.drops = self.breaches
-        # Numbers of requests begin anew in each session, so a late reply finds no request of this life.
-        self._last_request = session << 32
         self.new_channel: Callable[[Life, str], Channel] = Channel
         """The function that makes a channel of this name; that of an attacker makes hostile ones."""
 
@@ -96,6 +96,12 @@ class Life(ABC):
             raise ValueError(f"two components have the channel {name!r}")
         channel = self.channels[name] = self.new_channel(self, name)
         return channel
+
+    def leave_pools(self) -> None:
+        """Have the message pools of the host forget this peer, whose life has ended."""
+        for store in self.shared.values():
+            if isinstance(store, MessagePool):
+                store.leave(self.peer)
 
     def components(self) -> list[tuple[str, Component]]:
         """Return the components with their channels' names, the parts before what is made of them."""
@@ -159,12 +165,6 @@ class Life(ABC):
         if pending is not None:
             pending.hasten()
 
-    def begin_request(self, pending: PendingRequest) -> int:
-        """Keep the request until it has ended, and return its number."""
-        self._last_request += 1
-        self.requests[self._last_request] = pending
-        return self._last_request
-
     @abstractmethod
     def now(self) -> float:
         """Return the seconds since the trial began."""
@@ -177,9 +177,9 @@ class Life(ABC):
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         """Send a message. `request` numbers a request, its negative the reply to it; 0 is neither."""
 
-    @abstractmethod
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Do what `Environment.set_timer` promises."""
+    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
+        """Send the message of a row, as the message itself unless this runtime passes rows on."""
+        self.transmit(channel, peer, pool.view(row), 0)
 
     @abstractmethod
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
@@ -245,6 +245,9 @@ class Channel(Environment):
     def send(self, peer: int, message: Message) -> None:
         self.life.transmit(self, peer, message, 0)
 
+    def send_row(self, peer: int, pool: MessagePool, row: i64) -> None:
+        self.life.transmit_row(self, peer, pool, row)
+
     def request(
         self,
         peer: int,
@@ -263,9 +266,19 @@ class Channel(Environment):
         """Count a message that is sent in an operation (`traced`) or in none."""
         tallies = self._tallies
         if tallies is None:
-            tallies = self._tallies = recorder.tallies.on(self.name)
-            self._place = recorder.tallies.place(self.peer)
+            tallies = self._begin_tallies(recorder)
         tallies.count(self._place, message, traced)
+
+    def count_row(self, tally: Tally, size: i64, recorder: Recorder) -> None:
+        """Count a row of `size` bytes that is sent in no operation; `tally` is that of its pool."""
+        if self._tallies is None:
+            self._begin_tallies(recorder)
+        tally.add(self._place, 1, size)
+
+    def _begin_tallies(self, recorder: Recorder) -> ChannelTallies:
+        tallies = self._tallies = recorder.tallies.on(self.name)
+        self._place = recorder.tallies.place(self.peer)
+        return tallies
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         if not delay >= 0.0:
@@ -300,11 +313,11 @@ class Channel(Environment):
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.life.take_identifier(self, identifier, space)
 
-    def shared(self, make: Callable[[], S]) -> S:
-        known = self.life.shared
-        if make not in known:
-            known[make] = make()
-        return cast("S", known[make])
+    def shared(self, make: Callable[..., S], *arguments: object) -> S:
+        known, asked = self.life.shared, (make, *arguments)
+        if asked not in known:
+            known[asked] = make(*arguments)
+        return cast("S", known[asked])
 
     def report_gone(self, peer: int) -> None:
         self.life.notice_unreachable(peer, 0)
@@ -352,49 +365,3 @@ class _PendingReply:
         if request:
             channel = self._channel
             channel.life.transmit(channel, self._sender, message, -request)
-
-
-class PendingRequest(Timer):
-    """A request that waits for its reply.
-
-    It forgets its calls when it is over: a component often keeps the request, and on the virtual clock
-    nothing collects objects that only keep each other.
-    """
-
-    def __init__(
-        self,
-        life: Life,
-        replied: Callable[[Message], None],
-        failed: Callable[[], None],
-        timeout: float,
-    ) -> None:
-        self._replied: Callable[[Message], None] | None = replied
-        self._failed: Callable[[], None] | None = failed
-        self._life = life
-        self.number = life.begin_request(self)
-        self._timer = life.set_timer(timeout, self._overdue)
-
-    def cancel(self) -> None:
-        self._life.requests.pop(self.number, None)
-        self._end()
-
-    def hasten(self) -> None:
-        self._timer.hasten()
-
-    def answer(self, message: Message) -> None:
-        """Take the reply."""
-        replied = self._replied
-        self._end()
-        if replied is not None:
-            replied(message)
-
-    def _overdue(self) -> None:
-        if self._life.requests.pop(self.number, None) is not None:
-            failed = self._failed
-            self._end()
-            if failed is not None:
-                failed()
-
-    def _end(self) -> None:
-        self._timer.cancel()
-        self._replied = self._failed = None

@@ -59,6 +59,7 @@ class WitnessEnvironment(Environment):
     def __init__(self, inner: Environment, ledger: TextIO) -> None:
         self.inner = inner
         self.ledger = ledger
+        self.name = inner.name
         self.peer = inner.peer
         self.session = inner.session
         self.role = inner.role
@@ -122,8 +123,8 @@ class WitnessEnvironment(Environment):
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.inner.take_identifier(identifier, space)
 
-    def shared(self, make: Callable[[], S]) -> S:
-        return self.inner.shared(make)
+    def shared(self, make: Callable[..., S], *arguments: object) -> S:
+        return self.inner.shared(make, *arguments)
 
     def report_gone(self, peer: int) -> None:
         self.inner.report_gone(peer)

@@ -6,22 +6,25 @@ the freshest entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.compact.peer_positions import PeerPositions
+from emulator.compact.peer_rows import PeerRows
+from emulator.contract.draws import below
 from emulator.contract.protocol import Environment, Membership
-from emulator.protocols.gossip.sightings import Sightings, age_ms, told
+from emulator.protocols.gossip.exchanges import ExchangePartner, Exchanges
+from emulator.protocols.gossip.profile_handles import ProfileHandles
+from emulator.protocols.gossip.sightings import Sightings
+from emulator.protocols.gossip.views import Views
 from trellis.v1.overlay import Contact, NewscastExchange, Profile
 
-_PLACES: Final = PeerPositions()
+_KNOWN: Final = Sightings()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Newscast(Membership):
+class Newscast(Membership, ExchangePartner):
     """A view of random live peers that renews itself."""
 
     def __init__(
@@ -30,95 +33,105 @@ class Newscast(Membership):
         """`own` returns this peer's current profile; `period` is a round in seconds."""
         super().__init__(environment)
         self._own = own
-        self._size = view_size
         self._period = period
-        self._view = Sightings()
         self._contacts: Sequence[int] = ()
-        environment.handle(NewscastExchange, self._on_exchange)
+        self._profiles = environment.shared(ProfileHandles)
+        rows = environment.shared(PeerRows)
+        self.row: i64 = rows.row(environment.peer)
+        """This peer's row in `views`."""
+        self.views = environment.shared(Views, environment.name, self._profiles, view_size)
+        self.views.empty(self.row)
+        self._exchanges = environment.shared(
+            Exchanges, environment.name, NewscastExchange, rows, self._profiles, 1 + view_size
+        )
+        self._exchanges.join(self.row, self)
+        environment.handle(NewscastExchange, self._on_message)
 
     def start(self, contacts: Sequence[int]) -> None:
         self._join_through(contacts)
         self.environment.every(self._period, self._exchange)
 
     def stop(self, graceful: bool) -> None:
-        self._view = Sightings()
+        self.views.empty(self.row)
 
     def on_unreachable(self, peer: int) -> None:
         self._contacts = [contact for contact in self._contacts if contact != peer]
-        gone = [profile for profile in self._view.profiles if profile.peer == peer]
-        if gone:
-            self._view = self._view.without(peer)
-            self._tell_changes(gone, joined=False)
+        gone = self.views.remove(self.row, peer)
+        if gone >= 0:
+            self._tell_change(self._profiles.profile(gone), joined=False)
 
-    def view(self) -> Sightings:
-        """Return the current view, at most `view_size` peers. The caller must not change it."""
-        return self._view
+    def view(self) -> list[Profile]:
+        """Return the profiles of the peers in the current view, at most `view_size`."""
+        return [self._profiles.profile(handle) for handle in self._seen()]
 
     def sample(self, count: int) -> Sequence[int]:
-        peers = list(self._view.peers)
+        peers = [int(self._profiles.peer(handle)) for handle in self._seen()]
         return self.environment.random.sample(peers, min(count, len(peers)))
+
+    def take_exchange(self, sender: int, reply: bool, told: Sightings) -> None:
+        if not reply:
+            self._send_to(sender, reply=True)
+        before = self._seen() if self._listeners else []
+        self.views.merge(self.row, self.environment.peer, told)
+        if self._listeners:
+            after = self._seen()
+            self._tell_changes(before, after, joined=False)
+            self._tell_changes(after, before, joined=True)
 
     def _join_through(self, contacts: Sequence[int]) -> None:
         self._contacts = contacts
         if contacts:
-            exchange = self._message(reply=False)
+            exchange = self._compose(reply=False)
             for contact in contacts:
-                self.environment.send(contact, exchange)
+                self.environment.send_row(contact, self._exchanges, exchange)
+            self._exchanges.release(exchange)
 
     def _exchange(self) -> None:
-        if len(self._view):
-            partner = self.environment.random.choice(self._view.profiles).peer
-            self.environment.send(partner, self._message(reply=False))
+        """Run a round of the active thread."""
+        self._profiles.tidy()
+        known = self.views.count(self.row)
+        if known:
+            place = below(self.environment.random, int(known))
+            self._send_to(int(self.views.peer(self.row, place)), reply=False)
         elif self._contacts:
             self._join_through(self._contacts)
         else:
             self.environment.find_contacts(self._join_through)
 
-    def _on_exchange(self, sender: int, message: NewscastExchange) -> None:
-        if len(message.profiles) != len(message.ages_ms):
-            self.environment.drop(NewscastExchange, "its lists do not fit together")
-            return
-        if not message.reply:
-            self.environment.send(sender, self._message(reply=True))
-        before = self._view
-        self._view = self._freshest(told(message.profiles, message.ages_ms, self.environment.now))
-        if self._listeners:
-            self._tell_changes(_missing(before, self._view), joined=False)
-            self._tell_changes(_missing(self._view, before), joined=True)
+    def _send_to(self, receiver: int, *, reply: bool) -> None:
+        exchange = self._compose(reply=reply)
+        self.environment.send_row(receiver, self._exchanges, exchange)
+        self._exchanges.release(exchange)
 
-    def _freshest(self, news: Sightings) -> Sightings:
-        """Return the view with the news merged in; among equally fresh peers those known before stay."""
-        merged = self._view.copy()
-        _PLACES.clear()
-        place: i64
-        for place in range(len(merged.peers)):
-            _PLACES.note(merged.peers[place], place)
-        own: i64 = self.environment.peer
-        for place in range(len(news)):
-            peer = news.peers[place]
-            if peer == own:
-                continue
-            end = len(merged)
-            known = _PLACES.note(peer, end)
-            if known == end:
-                merged.add(news.profiles[int(place)], news.heard[place])
-            else:
-                merged.renew(known, news.profiles[int(place)], news.heard[place])
-        return merged if len(merged) <= self._size else merged.freshest(self._size)
+    def _compose(self, *, reply: bool) -> i64:
+        """Compose a message of the view, with this peer itself added."""
+        now, own = self.environment.now, self._profiles.take(self._own())
+        known = _KNOWN
+        known.clear()
+        known.add(self.environment.peer, own, now)
+        self.views.read(self.row, known)
+        return self._exchanges.compose(reply, known, now)
 
-    def _message(self, *, reply: bool) -> NewscastExchange:
-        now = self.environment.now
-        view = self._view
-        ages = append(vec[i64](capacity=1 + len(view)), i64(0))
-        for heard in view.heard:
-            ages = append(ages, age_ms(heard, now))
-        return NewscastExchange(reply, [self._own(), *view.profiles], ages)
+    def _on_message(self, sender: int, message: NewscastExchange) -> None:
+        """Take an exchange that came as a message, from another host or through a runtime without rows."""
+        told = Sightings()
+        if wrong := told.tell(message.profiles, message.ages_ms, self.environment.now, self._profiles):
+            self.environment.drop(NewscastExchange, wrong)
+        else:
+            self.take_exchange(sender, message.reply, told)
 
-    def _tell_changes(self, profiles: Iterable[Profile], *, joined: bool) -> None:
-        for profile in profiles:
-            self.tell_change(Contact(profile.peer, profile.identifier), joined)
+    def _seen(self) -> list[int]:
+        """Return the handles of the profiles in the view."""
+        seen = Sightings()
+        self.views.read(self.row, seen)
+        return [int(handle) for handle in seen.handles[: seen.count]]
 
+    def _tell_changes(self, some: list[int], others: list[int], *, joined: bool) -> None:
+        """Tell of the peers that are in `some` and not in `others`."""
+        known = {self._profiles.peer(handle) for handle in others}
+        for handle in some:
+            if self._profiles.peer(handle) not in known:
+                self._tell_change(self._profiles.profile(handle), joined=joined)
 
-def _missing(some: Sightings, others: Sightings) -> list[Profile]:
-    """Return the profiles of the peers that are in `some` and not in `others`."""
-    return [profile for profile in some.profiles if profile.peer not in others.peers]
+    def _tell_change(self, profile: Profile, *, joined: bool) -> None:
+        self.tell_change(Contact(profile.peer, profile.identifier), joined)

@@ -122,6 +122,7 @@ class ScriptFollower(World):
     def end(self, life: PlannedLife) -> None:
         life.alive = False
         del self._host.sessions[life.peer]
+        life.leave_pools()
 
     def _act(self, step: Step) -> None:
         match step.action:

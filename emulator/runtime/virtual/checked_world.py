@@ -6,6 +6,9 @@ checked do not use it, so checking costs them nothing.
 
 from __future__ import annotations
 
+from mypy_extensions import i64
+
+from emulator.contract.message_pool import MessagePool
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.messages.fingerprint import fingerprint
@@ -32,6 +35,9 @@ class CheckedWorld(VirtualWorld):
         super().transmit(channel, peer, message, request)
         if self._order != before:  # the network has not lost it
             self._sent[self._order] = fingerprint(message)
+
+    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
+        self.transmit(channel, peer, pool.view(row), 0)
 
     def _arrive(self, arrival: Arrival) -> None:
         message, channel = arrival.message, arrival.channel

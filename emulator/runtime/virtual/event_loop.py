@@ -10,8 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from mypy_extensions import mypyc_attr
+from librt.vecs import vec
+from mypy_extensions import i64, mypyc_attr
 
+from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Application, Environment, Installation, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.registry import SYSTEMS
@@ -24,14 +26,15 @@ from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, 
 from emulator.network.links import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.deliveries import DeliveryJudge
-from emulator.runtime.peer_channels import Channel
+from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.plan_script import network_faults, script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import EventQueue
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, EventQueue
 from emulator.runtime.virtual.events import Arrival, Call, Reach
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
+from emulator.runtime.virtual.sent_pools import SentPools
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
@@ -62,18 +65,23 @@ class VirtualWorld(LifeHost):
         self._network = network
         self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
+        self._pools = SentPools(recorder)
         self._links = network.access
         self._faults = network_faults(spec, plan)
         self._is_ideal = not (self._links or self._faults or spec.attackers)
         """Whether links have no limit, no fault is asked for, and no attacker garbles numbers of peers."""
+        self._passes_rows = self._is_ideal and self._plain_network
+        """Whether rows of message pools arrive as rows, not as messages."""
         self.recorder = recorder
-        self.shared: dict[object, object] = {}
+        self.shared = {}
         self.breaches = Occurrences(spec.system.name)
         self.drops = Occurrences(spec.system.name)
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
         self._lives: list[VirtualLife | None] = [None] * spec.peers
+        self._up = vec[i64]([i64(0)] * spec.peers)
+        """Whether each peer is up, 1 or 0, which is asked for each row without looking at its life."""
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
@@ -100,11 +108,14 @@ class VirtualWorld(LifeHost):
     def begin(self, life: PlannedLife) -> None:
         assert isinstance(life, VirtualLife)
         self._lives[life.peer] = life
+        self._up[i64(life.peer)] = 1
         self._tracker.add(life.peer)
 
     def end(self, life: PlannedLife) -> None:
         life.alive = False
         self._lives[life.peer] = None
+        self._up[i64(life.peer)] = 0
+        life.leave_pools()
         self._tracker.remove(life.peer)
         self.ended += 1
 
@@ -134,6 +145,19 @@ class VirtualWorld(LifeHost):
         self._order += 1
         now = self.time
         self._queue.push(Arrival(now + delay, self._order, peer, message, channel, request, now, context))
+
+    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
+        if self.context is not None or not self._passes_rows:
+            self.transmit(channel, peer, pool.view(row), 0)
+            return
+        number = self._pools.number(pool, channel, row)
+        channel.count_row(self._pools.tallies[int(number)], pool.byte_size(row), self.recorder)
+        self.messages += 1
+        pool.hold(row)
+        delay = self._network.one_way(channel.peer, peer)
+        self._order += 1
+        now = self.time
+        self._queue.push_row(now + delay, self._order, number, peer, channel.peer, channel.session, row, now)
 
     def _send_over(
         self,
@@ -216,9 +240,11 @@ class VirtualWorld(LifeHost):
             entry = queue.pop(end)
             if entry is None:
                 break
-            self.time = entry.at
+            self.time = queue.at
             self.handled += 1
-            if isinstance(entry, Arrival):
+            if entry is ROW_ARRIVES:
+                self._arrive_row()
+            elif isinstance(entry, Arrival):
                 self._arrive(entry)
             elif isinstance(entry, Call):
                 self._fire(entry.timer)
@@ -277,6 +303,20 @@ class VirtualWorld(LifeHost):
             self.context = None
         else:
             self._handle_traced(arrival, receiver, context)
+
+    def _arrive_row(self) -> None:
+        queue, pools = self._queue, self._pools
+        number, row, receiver, sender = int(queue.pool), queue.row, int(queue.receiver), int(queue.sender)
+        pool = pools.pools[number]
+        if not self._up[receiver]:
+            life = self._lives[sender]
+            if life is not None and life.session == queue.session:
+                channel = life.channels[pools.channels[number]]
+                self._tell_unreachable(channel, receiver, 0, queue.sent, None)
+        elif not pool.receive(receiver, sender, row, self.time):
+            kind = pool.view(row).NAME
+            raise NoHandler(f"peer {receiver} does not know {kind} on channel {pools.channels[number]!r}")
+        pool.release(row)
 
     def _handle_traced(self, arrival: Arrival, receiver: VirtualLife, context: TraceContext) -> None:
         message, channel = arrival.message, arrival.channel

@@ -7,9 +7,10 @@ import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
@@ -81,6 +82,10 @@ class LifeHost(World):
         """Put a message on its way."""
 
     @abstractmethod
+    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
+        """Put the message of a row on its way."""
+
+    @abstractmethod
     def contacts(self, peer: int) -> list[int]:
         """Return a few random live peers, as a tracker names them."""
 
@@ -131,6 +136,10 @@ class VirtualLife(PlannedLife):
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
         if self.alive:
             self.world.transmit(channel, peer, message, request)
+
+    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
+        if self.alive:
+            self.world.transmit_row(channel, peer, pool, row)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> VirtualTimer:
         timer = VirtualTimer(callback, self.world.context, self)

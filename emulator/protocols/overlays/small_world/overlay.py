@@ -10,20 +10,26 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from typing import Protocol as Interface
 
+from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.compact.peer_positions import NOWHERE, PeerPositions
+from emulator.compact.peer_rows import PeerRows
 from emulator.contract.identifiers import RING, hash_of_peer
 from emulator.contract.protocol import Environment, Overlay
 from emulator.messages.message import MalformedMessage, Message, Part, Undecoded
 from emulator.protocols.gossip.newscast import Newscast
-from emulator.protocols.gossip.profiles import fits, make_profile, newer, utility
+from emulator.protocols.gossip.profile_handles import ProfileHandles, is_sound
+from emulator.protocols.gossip.profiles import fits, make_profile, utility
 from emulator.protocols.gossip.sightings import Sightings
-from emulator.protocols.gossip.tman import TMan
+from emulator.protocols.gossip.tman import TMan, Topology
 from emulator.protocols.overlays.hop_by_hop import HopByHop
+from emulator.protocols.overlays.small_world.candidates import Candidates
 from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes
-from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection
+from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, HeartbeatListener, Heartbeats
+from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links
+from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection, by_kind
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
+from emulator.protocols.overlays.small_world.replacement import renew_links, replace_links
 from trellis.v1.overlay import Contact, Goodbye, Profile, ProfileExchange
 
 _WORD_COUNTS: Final = 2.5
@@ -31,7 +37,8 @@ _WORD_COUNTS: Final = 2.5
 link."""
 
 
-_PLACES: Final = PeerPositions()
+_CANDIDATES: Final = Candidates()
+_HEARSAY: Final = Sightings()
 
 
 class RidingSystem(Interface):
@@ -53,29 +60,8 @@ class RidingSystem(Interface):
         ...
 
 
-class Link:
-    """A peer with which this one exchanges profiles."""
-
-    __slots__ = ("heard", "peer", "profile", "said")
-
-    def __init__(self, profile: Profile, heard: float) -> None:
-        self.peer = profile.peer
-        self.profile = profile
-        self.heard = heard
-        """The time at which any peer last heard from the peer (s of trial time)."""
-        self.said: ProfileExchange | None = None
-        """The peer's last heartbeat; None if it sent none, or has been silent for too long since."""
-
-    def renew(self, profile: Profile, heard: float) -> None:
-        """Take over from what others tell the parts that are newer."""
-        if heard > self.heard:
-            self.heard = heard
-        if profile is not self.profile and newer(profile, self.profile):
-            self.profile = profile
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SmallWorld(Overlay):
+class SmallWorld(Overlay, Topology, HeartbeatListener):
     """One peer of the overlay.
 
     Heartbeats are `ProfileExchange` messages (Algorithms 6 and 7); a system may let something ride on them.
@@ -98,39 +84,43 @@ class SmallWorld(Overlay):
         self._rates: Mapping[int, float] = {}
         self._profile: Profile | None = None
         self._version = 0
-        self._heartbeats: dict[bool, ProfileExchange] = {}
-        self.table: dict[int, Link] = {}
-        """The routing table, the paper's RT."""
-        self.incoming: dict[int, Link] = {}
-        """The peers that have this one in their table, or that lately had it or were in this one's."""
         self.links_version = 0
         """A count that grows whenever a link comes, goes, or says something new."""
-        self._kinds: dict[str, list[int]] = {}
+        self._has_selected = False
+        self._chosen = vec[i64]()
+        """The peers that the last selection chose, as `NeighbourSelection.chosen` orders them."""
         self._silent: dict[int, float] = {}
         """The times at which peers turned out to be unreachable, or left."""
         self._is_first = False
         self._routes = GreedyRoutes(RING, self._own)
+        self._routed_version = 0
+        """The version of the routes that were built last."""
+        self._newscast = Newscast(
+            environment.channel("newscast"),
+            self.own_profile,
+            view_size=parameters.view,
+            period=parameters.period,
+        )
+        self._row = self._newscast.row
+        self._profiles = environment.shared(ProfileHandles)
+        rows, channel = environment.shared(PeerRows), environment.name
+        self._heartbeats = environment.shared(Heartbeats, channel, rows, self._profiles)
+        self._heartbeats.join(self._row, self)
+        self._table = environment.shared(Links, self._profiles, self._heartbeats, "table")
+        """The routing tables, the paper's RT."""
+        self._table.empty(self._row)
+        self._incoming = environment.shared(Links, self._profiles, self._heartbeats, "incoming")
+        """The peers that have this one in their table, or that lately had it or were in this one's."""
+        self._incoming.empty(self._row)
         self._selection = NeighbourSelection(
-            RING,
+            self._profiles,
             self.identifier,
             parameters.routing_table,
             small_world_links,
             parameters.small_world_draw,
             environment.random,
         )
-        self._newscast = Newscast(
-            environment.channel("newscast"),
-            self._own_profile,
-            view_size=parameters.view,
-            period=parameters.period,
-        )
-        self._tman = TMan(
-            environment,
-            own=self._own_profile,
-            sample=self._newscast.view,
-            table=self._neighbours_seen,
-            select=self._select,
-        )
+        self._tman = TMan(environment, self, parameters.routing_table + parameters.view)
         environment.handle(ProfileExchange, self._on_profile)
         environment.handle(Goodbye, self._on_goodbye)
         self._forwarding = HopByHop(environment, self)
@@ -163,52 +153,110 @@ class SmallWorld(Overlay):
             for link in self.links():
                 self.environment.send(link.peer, goodbye)
         self._newscast.stop(graceful)
-        self.table.clear()
-        self.incoming.clear()
+        self._table.empty(self._row)
+        self._incoming.empty(self._row)
 
     def on_unreachable(self, peer: int) -> None:
         self._silent[peer] = self.environment.now
-        gone = self.incoming.pop(peer, None)
-        if gone is not None:
+        place = self._incoming.find(self._row, peer)
+        if place != NO_LINK:
+            self._incoming.remove(self._row, place)
             self.links_version += 1
-        gone = self.table.pop(peer, None)
-        if gone is not None:
-            self._removed(gone)
+        place = self._table.find(self._row, peer)
+        if place != NO_LINK:
+            self._remove(place)
 
     def gauges(self) -> dict[str, float]:
-        gauges = {"incoming_links": float(len(self.incoming))}
-        friends = [self.table[peer].profile for peer in self._kinds.get(FRIEND, ()) if peer in self.table]
+        gauges = {"incoming_links": float(self._incoming.count(self._row))}
+        profiles = {link.peer: link.profile for link in self.table()}
+        friends = [profiles[peer] for peer in self._selected().get(FRIEND, ()) if peer in profiles]
         if friends:
             total = sum([utility(self.profile, friend) for friend in friends])
             gauges["friend_utility"] = total / len(friends)
         return gauges
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        known = {kind: [p for p in peers if p in self.table] for kind, peers in self._kinds.items()}
-        known["incoming"] = list(self.incoming)
+        table = {link.peer for link in self.table()}
+        known = {kind: [p for p in peers if p in table] for kind, peers in self._selected().items()}
+        known["incoming"] = [link.peer for link in self._incoming.links_of(self._row)]
         return known
 
     def links(self) -> list[Link]:
         """Return the neighbours in both directions."""
-        return [*self.table.values(), *self.incoming.values()]
+        return [*self.table(), *self._incoming.links_of(self._row)]
+
+    def table(self) -> list[Link]:
+        """Return the neighbours in the routing table."""
+        return self._table.links_of(self._row)
 
     def sample(self, count: int) -> Sequence[int]:
         return self._newscast.sample(count)
 
     @property
     def ready(self) -> bool:
-        return self._is_first or bool(self.table)
+        return self._is_first or self.has_neighbours
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether there is any neighbour in the routing table."""
+        return self._table.count(self._row) > 0
 
     def next_hop(self, key: int) -> Contact | None:
+        if self._routed_version != self.routes_version:
+            self._routed_version = self.routes_version
+            self._routes.rebuild(self._contacts())
         return self._routes.next_hop(key)
 
     def route(self, key: int, message: Message) -> None:
         self._forwarding.route(key, message)
 
     def neighbour_set(self, count: int) -> Sequence[Contact]:
-        neighbours = [_contact(link) for link in self.table.values()]
+        neighbours = self._contacts()
         neighbours.sort(key=lambda contact: self.space.distance(self.identifier, contact.identifier))
         return neighbours[:count]
+
+    def own_profile(self) -> Profile:
+        return self.profile
+
+    def read_table(self, sightings: Sightings) -> None:
+        self._table.read(self._row, sightings)
+
+    def read_sample(self, sightings: Sightings) -> None:
+        self._newscast.views.read(self._newscast.row, sightings)
+
+    def select(self, told: Sightings) -> None:
+        """Select neighbours (Algorithm 4) among all known peers and those that this one was `told` of."""
+        hearsay, candidates = _HEARSAY, _CANDIDATES
+        hearsay.clear()
+        self.read_sample(hearsay)
+        self._renew_neighbours(told)
+        self._renew_neighbours(hearsay)
+        candidates.begin(self._own.peer, self.environment.now - self._stale, self._silent)
+        candidates.add_links(self._table, self._row)
+        neighbours = candidates.sightings.count
+        candidates.add_links(self._incoming, self._row)
+        candidates.add(told)
+        candidates.add(hearsay)
+        own = self._profiles.take(self.profile)
+        self._selection.select(own, candidates.sightings, neighbours)
+        self._has_selected = True
+        self._take_links(candidates.sightings)
+
+    def _take_links(self, candidates: Sightings) -> None:
+        """Make the selected candidates the routing table."""
+        chosen = self._selection.chosen
+        self._chosen = vec[i64](capacity=len(chosen))
+        for place in chosen:
+            self._chosen = append(self._chosen, candidates.peers[place])
+        if renew_links(self._table, self._row, candidates, chosen):
+            return
+        left, joined = replace_links(self._table, self._incoming, self._row, candidates, chosen)
+        self.links_version += 1
+        self.routes_version += 1
+        for contact in left:
+            self.tell_change(contact, False)
+        for contact in joined:
+            self.tell_change(contact, True)
 
     def _round(self) -> None:
         """Run a round (Algorithm 1, lines 6 and 7)."""
@@ -216,66 +264,84 @@ class SmallWorld(Overlay):
         self._tman.exchange()
         if self._system is not None:
             self._system.begin_round()
-        if self.table:
+        table = self._table
+        if table.count(self._row):
             heartbeat = self._heartbeat(reply=False)
-            for peer in self.table:
-                self.environment.send(peer, heartbeat)
+            receivers = table.peers[table.begin(self._row) : table.end(self._row)]
+            for peer in receivers:
+                self.environment.send_row(int(peer), self._heartbeats, heartbeat)
 
     def _drop_stale(self) -> None:
+        """Drop the links over which nothing was heard for too long, and what was said over them lately."""
         now = self.environment.now
-        dropped = [link for link in self.table.values() if link.heard < now - self._stale]
-        for link in dropped:
-            del self.table[link.peer]
-            self._removed(link)
-        for link in [link for link in self.incoming.values() if link.heard < now - self._stale]:
-            del self.incoming[link.peer]
-            self.links_version += 1
-        for link in self.links():
-            if link.heard < now - self._word_counts and link.said is not None:
-                link.said = None
-                self.links_version += 1
-        for peer in [peer for peer, since in self._silent.items() if since < now - self._stale]:
-            del self._silent[peer]
+        oldest, counts = now - self._stale, now - self._word_counts
+        table, incoming = self._table, self._incoming
+        for links in (table, incoming):
+            place = links.begin(self._row)
+            while place < links.end(self._row):
+                if not links.heard[place] < oldest:
+                    place += 1
+                elif links is table:
+                    self._remove(place)
+                else:
+                    links.remove(self._row, place)
+                    self.links_version += 1
+        for links in (table, incoming):
+            for place in range(links.begin(self._row), links.end(self._row)):
+                if links.heard[place] < counts and links.said[place] != NOTHING_SAID:
+                    links.say(place, NOTHING_SAID)
+                    self.links_version += 1
+        if self._silent:
+            for peer in [peer for peer, since in self._silent.items() if since < oldest]:
+                del self._silent[peer]
 
-    def _heartbeat(self, reply: bool) -> ProfileExchange:
-        """The same object as long as it says the same: who has it need not read it again."""
+    def _heartbeat(self, reply: bool) -> i64:
+        """Return the same row as long as it says the same: who has it need not read it again."""
         rider = self._system.rider() if self._system is not None else None
-        profile = self.profile
-        heartbeat = self._heartbeats.get(reply)
-        if heartbeat is None or heartbeat.profile is not profile or heartbeat.rider is not rider:
-            heartbeat = self._heartbeats[reply] = ProfileExchange(reply, profile, rider)
-        return heartbeat
+        return self._heartbeats.own(self._row, reply, self.profile, rider)
 
-    def _on_profile(self, sender: int, message: ProfileExchange) -> None:
-        link = self.table.get(sender)
-        if link is None:
-            link = self.incoming.get(sender)
-            if not message.reply:
-                self.environment.send(sender, self._heartbeat(reply=True))
-        if link is not None:
-            link.heard = self.environment.now
-            if message is link.said:
-                return
-        self._take_over(sender, link, message)
+    def hear(self, sender: i64, heartbeat: i64, now: float) -> None:
+        links = self._table
+        place = links.find(self._row, sender)
+        if place == NO_LINK:
+            links = self._incoming
+            place = links.find(self._row, sender)
+            if not self._heartbeats.is_reply(heartbeat):
+                self.environment.send_row(int(sender), self._heartbeats, self._heartbeat(reply=True))
+        if place == NO_LINK or not links.hear(place, heartbeat, now):
+            self._take_over(sender, links, place, heartbeat, now)
 
-    def _take_over(self, sender: int, link: Link | None, message: ProfileExchange) -> None:
-        """Note what a peer says that is not the same object as before."""
-        profile, rider = message.profile, message.rider
-        if profile is None:
-            self.environment.drop(ProfileExchange, "it lacks a part")
-            return
-        if isinstance(rider, Undecoded):
-            message.rider = rider = self._decoded(rider.content)
-        system = self._system
+    def _take_over(self, sender: i64, links: Links, place: i64, heartbeat: i64, now: float) -> None:
+        """Note what a peer says that is not the same heartbeat as before."""
+        message = self._heartbeats.view(heartbeat)
+        profile, rider, system = message.profile, message.rider, self._system
+        assert profile is not None
         if not (fits(profile) and (rider is None or system is None or system.fits(profile, rider))):
             self.environment.drop(ProfileExchange, "its parts do not fit together")
             return
-        if link is None:
-            link = self.incoming[sender] = Link(profile, self.environment.now)
-        said, link.said = link.said, message
-        if said is None or said.profile != profile or said.rider != message.rider:
-            link.profile = profile
+        if place == NO_LINK:
+            self._incoming.add(self._row, sender, self._heartbeats.handle(heartbeat), now, NOTHING_SAID)
+            place = self._incoming.end(self._row) - 1
+        before = links.said[place]
+        said = None if before == NOTHING_SAID else self._heartbeats.view(before)
+        links.say(place, heartbeat)
+        if said is None or said.profile != profile or said.rider != rider:
+            links.handles[place] = self._heartbeats.handle(heartbeat)
             self.links_version += 1
+
+    def _on_profile(self, sender: int, message: ProfileExchange) -> None:
+        """Take a heartbeat that came as a message, from another host or through a runtime without rows."""
+        if message.profile is None:
+            self.environment.drop(ProfileExchange, "it lacks a part")
+            return
+        if not is_sound(message.profile):
+            self.environment.drop(ProfileExchange, "its profile names no peer")
+            return
+        if isinstance(message.rider, Undecoded):
+            message.rider = self._decoded(message.rider.content)
+        heartbeat = self._heartbeats.take(message)
+        self.hear(sender, heartbeat, self.environment.now)
+        self._heartbeats.release(heartbeat)
 
     def _decoded(self, content: bytes) -> Part | None:
         """What came from another host, as the system reads it; nothing if it is malformed."""
@@ -288,112 +354,29 @@ class SmallWorld(Overlay):
     def _on_goodbye(self, sender: int, message: Goodbye) -> None:
         self.environment.report_gone(sender)
 
-    def _removed(self, link: Link) -> None:
-        """Note that a link has left the table."""
+    def _selected(self) -> dict[str, list[int]]:
+        """Return the peers that the last selection chose, by kind of link; some may be gone since."""
+        if not self._has_selected:
+            return {}
+        return by_kind([int(peer) for peer in self._chosen], int(self._selection.small_world))
+
+    def _contacts(self) -> list[Contact]:
+        """Return the neighbours in the routing table."""
+        begin, end = self._table.begin(self._row), self._table.end(self._row)
+        return [self._table.contact(place) for place in range(begin, end)]
+
+    def _remove(self, place: i64) -> None:
+        """Remove a link from the routing table."""
+        contact = self._table.contact(place)
+        self._table.remove(self._row, place)
         self.links_version += 1
-        self._rebuild_routes()
-        self.tell_change(_contact(link), False)
-
-    def _neighbours_seen(self) -> Sightings:
-        seen = Sightings(len(self.table))
-        for link in self.table.values():
-            seen.add(link.profile, link.heard)
-        return seen
-
-    def _own_profile(self) -> Profile:
-        return self.profile
-
-    def _select(self, told: Sightings) -> None:
-        """Select neighbours (Algorithm 4) among all known peers and those that this one was `told` of."""
-        self._renew_neighbours(told)
-        self._renew_neighbours(self._newscast.view())
-        known = self._neighbours_seen()
-        linked = Sightings()
-        for link in self.incoming.values():
-            linked.add(link.profile, link.heard)
-        hearsay = self._newscast.view()
-        _PLACES.clear()
-        candidates = Sightings(len(known) + len(linked) + len(told) + len(hearsay))
-        self._add_candidates(candidates, known)
-        neighbours: i64 = len(candidates)
-        for sightings in (linked, told, hearsay):
-            self._add_candidates(candidates, sightings)
-        chosen = self._selection.select(self.profile, candidates, neighbours)
-        selected: dict[int, Link] = {}
-        self._kinds = {}
-        for kind, places in chosen.items():
-            links = [self._link_to(candidates, i64(place)) for place in places]
-            self._kinds[kind] = [link.peer for link in links]
-            for link in links:
-                selected[link.peer] = link
-        if selected.keys() != self.table.keys():
-            self._replace_table(selected)
+        self.routes_version += 1
+        self.tell_change(contact, False)
 
     def _renew_neighbours(self, hearsay: Sightings) -> None:
         """Take over the newer part of what others tell of this peer's neighbours."""
-        links = list(self.table.values())
-        _PLACES.clear()
         place: i64
-        for place in range(len(links)):
-            _PLACES.note(i64(links[int(place)].peer), place)
-        for place in range(len(hearsay.peers)):
-            known = _PLACES.find(hearsay.peers[place])
-            if known != NOWHERE:
-                links[int(known)].renew(hearsay.profiles[int(place)], hearsay.heard[place])
-
-    def _add_candidates(self, candidates: Sightings, sightings: Sightings) -> None:
-        """Keep the latest word of each peer that is not known to be silent.
-
-        Word from before its silence does not bring a peer back.
-        """
-        oldest = self.environment.now - self._stale
-        own: i64 = self._own.peer
-        peers, times = sightings.peers, sightings.heard
-        place: i64
-        for place in range(len(peers)):
-            peer, heard = peers[place], times[place]
-            if heard < oldest or peer == own:
-                continue
-            if self._silent:
-                silent = self._silent.get(int(peer))
-                if silent is not None and heard <= silent:
-                    continue
-            end: i64 = len(candidates.profiles)
-            known = _PLACES.note(peer, end)
-            if known == end:
-                candidates.add(sightings.profiles[int(place)], heard)
-            elif heard > candidates.heard[known]:
-                candidates.replace(known, sightings.profiles[int(place)], heard)
-
-    def _link_to(self, candidates: Sightings, place: i64) -> Link:
-        """Return the link to a selected peer: the present one, or a new one."""
-        profile, heard = candidates.profiles[int(place)], candidates.heard[place]
-        link = self.table.get(profile.peer)
-        if link is None:
-            link = self.incoming.pop(profile.peer, None)
-        if link is None:
-            return Link(profile, heard)
-        link.renew(profile, heard)
-        return link
-
-    def _replace_table(self, selected: dict[int, Link]) -> None:
-        former, self.table = self.table, selected
-        self.links_version += 1
-        self._rebuild_routes()
-        for peer, link in former.items():
-            if peer not in selected:
-                if link.said is not None:
-                    # The peer may still count on this link for a round; both sides let it fade alike.
-                    self.incoming[peer] = link
-                self.tell_change(_contact(link), False)
-        for peer, link in selected.items():
-            if peer not in former:
-                self.tell_change(_contact(link), True)
-
-    def _rebuild_routes(self) -> None:
-        self._routes.rebuild([_contact(link) for link in self.table.values()])
-        self.routes_version += 1
-
-
-def _contact(link: Link) -> Contact:
-    return Contact(link.peer, link.profile.identifier)
+        for place in range(hearsay.count):
+            known = self._table.find(self._row, hearsay.peers[place])
+            if known != NO_LINK:
+                self._table.renew(known, hearsay.handles[place], hearsay.heard[place])

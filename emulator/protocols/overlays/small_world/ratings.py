@@ -1,4 +1,4 @@
-"""A peer's memory of how other peers rate: where they are on the ring, and how alike their interests are."""
+"""A peer's memory of how alike its interests and those of other peers are."""
 
 from __future__ import annotations
 
@@ -7,63 +7,44 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
-from emulator.contract.identifiers import Ring
+from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import utility
-from trellis.v1.overlay import Profile
 
-_ROWS: Final = 128
-_BITS: Final = 62
-"""The highest bits of a distance, which are kept: far fewer tell peers apart."""
+_ROWS: Final[i64] = 128
 
 
 class Ratings:
-    """A store of values computed from this peer's profile and those of others, when they are asked for.
+    """A store of utilities, computed from this peer's profile and those of others when they are asked for.
 
     Most peers that an exchange tells of were in the last exchange too. A row is found by the peer's number;
     peers that share a row replace each other, and what is not remembered is computed again.
     """
 
-    def __init__(self, space: Ring, identifier: int) -> None:
-        """`identifier` is that of the peer that remembers."""
-        self._shift = space.bits - _BITS
-        self._place = i64(identifier >> self._shift)
-        self._own: Profile | None = None
-        self._rated: list[Profile | None] = [None] * _ROWS
-        self._utilities = vec[float]([0.0] * _ROWS)
-        self._clockwise = vec[i64]([i64(0)] * _ROWS)
-        self._orders = vec[i64]([i64(0)] * _ROWS)
+    def __init__(self, profiles: ProfileHandles) -> None:
+        self._profiles = profiles
+        self._own: i64 = -1
+        self._is_interested = False
+        self._sweeps = -1
+        self._rated = vec[i64]()
+        self._utilities = vec[float]()
 
-    def row(self, own: Profile, other: Profile) -> i64:
-        """Find or compute the ratings of another peer. They stay in the returned row until the next call."""
-        if own is not self._own:
+    def begin(self, own: i64) -> None:
+        """Rate others for the profile of this handle from now on."""
+        if own != self._own or self._sweeps != self._profiles.sweeps:
             self._own = own
-            self._rated = [None] * _ROWS
-        place = other.peer % _ROWS
-        row = i64(place)
-        rated = self._rated[place]
-        if rated is not other:
-            if rated is None or (
-                rated.peer != other.peer or rated.version != other.version or rated.session != other.session
-            ):
-                self._utilities[row] = utility(own, other)
-                theirs = i64(other.identifier >> self._shift)
-                self._clockwise[row] = (theirs - self._place) & (RING_UNITS - 1)
-                self._orders[row] = theirs ^ self._place
-            self._rated[place] = other
-        return row
+            self._sweeps = self._profiles.sweeps
+            self._is_interested = self._profiles.profile(own).topics != 0
+            if self._is_interested:
+                self._rated = vec[i64]([i64(-1)] * int(_ROWS))
+                self._utilities = vec[float]([0.0] * int(_ROWS))
 
-    def utility(self, row: i64) -> float:
-        """Return the utility by Equation 1 of Vitis."""
+    def utility(self, other: i64) -> float:
+        """Return the utility of the profile of a handle by Equation 1 of Vitis."""
+        if not self._is_interested:
+            return 0.0
+        profiles = self._profiles
+        row = profiles.peer(other) % _ROWS
+        if self._rated[row] != other:
+            self._rated[row] = other
+            self._utilities[row] = utility(profiles.profile(self._own), profiles.profile(other))
         return self._utilities[row]
-
-    def clockwise(self, row: i64) -> i64:
-        """Return the distance from this peer clockwise to the other one, in units of 2^-62 of the ring."""
-        return self._clockwise[row]
-
-    def order(self, row: i64) -> i64:
-        """Return a number that orders peers, in a different order at each peer."""
-        return self._orders[row]
-
-
-RING_UNITS: Final[i64] = 1 << _BITS
-"""The whole ring in the units of `Ratings.clockwise`."""

@@ -84,7 +84,7 @@ class GossipKnowledge(Knowledge):
         self._known.clear()
 
     def learn(self, then: Callable[[], None]) -> None:
-        for profile in self._newscast.view().profiles:
+        for profile in self._newscast.view():
             self._note(profile)
         if self._known:
             partner = self._environment.random.choice(list(self._known.values()))

@@ -15,7 +15,7 @@ from mypy_extensions import i32, i64
 from emulator.compact.bit_sets import bits
 from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.identifiers import IdentifierSpace, hash_of_topic
-from emulator.protocols.overlays.small_world.overlay import Link
+from emulator.protocols.overlays.small_world.links import Link
 from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Proposals
 

@@ -119,7 +119,7 @@ class RendezvousPubSub(PubSub):
 
     def _publish(self, data: EventData, patience: int) -> None:
         """Spread the event or route it; a peer that knows no other peer yet waits up to `patience` rounds."""
-        if not self._overlay.table and patience:
+        if not self._overlay.has_neighbours and patience:
             self.environment.set_timer(self._period, lambda: self._publish(data, patience - 1))
         elif self._can_spread(data.topic):
             self._dissemination.publish(data)

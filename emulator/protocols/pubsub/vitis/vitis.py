@@ -8,7 +8,7 @@ from typing import Final
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
 from emulator.messages.message import Part
-from emulator.protocols.overlays.small_world.overlay import Link
+from emulator.protocols.overlays.small_world.links import Link
 from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
 from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
@@ -60,7 +60,7 @@ class Vitis(RendezvousPubSub):
             self._proposed = self._election.proposals(self._relayed)
 
     def _links(self) -> Sequence[Link]:
-        return self._overlay.links() if self._both else list(self._overlay.table.values())
+        return self._overlay.links() if self._both else self._overlay.table()
 
     def _targets(self, topic: int) -> Iterable[int]:
         """Return the interested neighbours, and the neighbours on the topic's relay paths (section III.C)."""

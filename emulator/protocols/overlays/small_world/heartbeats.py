@@ -1,0 +1,146 @@
+"""The heartbeats of the small world's peers at a host, as rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64, mypyc_attr, trait
+
+from emulator.compact.peer_rows import NO_ROW, PeerRows
+from emulator.contract.message_pool import MessagePool
+from emulator.messages.message import Part
+from emulator.protocols.gossip.profile_handles import HandleKeeper, ProfileHandles
+from trellis.v1.overlay import Profile, ProfileExchange
+
+NOTHING_SAID: Final[i64] = -1
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+@trait
+class HeartbeatListener:
+    """An overlay that gets heartbeats."""
+
+    @abstractmethod
+    def hear(self, sender: i64, heartbeat: i64, now: float) -> None:
+        """Take a heartbeat that comes at trial time `now` (s)."""
+
+
+class Heartbeats(MessagePool, HandleKeeper):
+    """Messages of the type `ProfileExchange`.
+
+    A peer's heartbeat is the same row as long as it says the same: who has it need not read it again.
+    """
+
+    def __init__(self, channel: str, rows: PeerRows, profiles: ProfileHandles) -> None:
+        super().__init__()
+        self._rows = rows
+        self._profiles = profiles
+        self._listeners: list[HeartbeatListener | None] = []
+        self._own = vec[i64]()
+        """The last heartbeat and the last reply of each peer, by the peer's row."""
+        self._messages: list[ProfileExchange | None] = []
+        self._handles = vec[i64]()
+        self._sizes = vec[i64]()
+        self._replies = vec[i64]()
+        self._holders = vec[i64]()
+        self._free: list[int] = []
+        profiles.add_keeper(self)
+
+    def join(self, row: i64, listener: HeartbeatListener) -> None:
+        """Hand what comes to the peer of this row to `listener` from now on."""
+        while len(self._listeners) <= row:
+            self._listeners.append(None)
+            self._own = append(append(self._own, NOTHING_SAID), NOTHING_SAID)
+        self._listeners[int(row)] = listener
+        self._forget_own(row)
+
+    def leave(self, peer: i64) -> None:
+        row = self._rows.find(peer)
+        if row != NO_ROW and row < len(self._listeners):
+            self._listeners[int(row)] = None
+            self._forget_own(row)
+
+    def own(self, row: i64, reply: bool, profile: Profile, rider: Part | None) -> i64:
+        """Return the heartbeat of the peer of this row that says this; it is the last one if that does."""
+        place = 2 * row + (1 if reply else 0)
+        last = self._own[place]
+        if last != NOTHING_SAID:
+            said = self.view(last)
+            if said.profile is profile and said.rider is rider:
+                return last
+            self.release(last)
+        said = ProfileExchange(reply, profile, rider)
+        self._own[place] = self.take(said)
+        return self._own[place]
+
+    def take(self, message: ProfileExchange) -> i64:
+        """Return a row for a message that has a profile; the caller holds it."""
+        profile = message.profile
+        assert profile is not None
+        if self._free:
+            row = i64(self._free.pop())
+            self._messages[int(row)] = message
+        else:
+            row = len(self._messages)
+            self._messages.append(message)
+            self._handles = append(self._handles, i64(0))
+            self._sizes = append(self._sizes, i64(0))
+            self._replies = append(self._replies, i64(0))
+            self._holders = append(self._holders, i64(0))
+        self._handles[row] = self._profiles.take(profile)
+        self._sizes[row] = i64(message.byte_size())
+        self._replies[row] = 1 if message.reply else 0
+        self._holders[row] = 1
+        return row
+
+    def handle(self, row: i64) -> i64:
+        """Return the handle of the profile that the heartbeat tells."""
+        return self._handles[row]
+
+    def is_reply(self, row: i64) -> bool:
+        return self._replies[row] != 0
+
+    def byte_size(self, row: i64) -> i64:
+        return self._sizes[row]
+
+    def view(self, row: i64) -> ProfileExchange:
+        message = self._messages[int(row)]
+        assert message is not None, "nobody holds the heartbeat"
+        return message
+
+    def hold(self, row: i64) -> None:
+        self._holders[row] += 1
+
+    def release(self, row: i64) -> None:
+        self._holders[row] -= 1
+        if self._holders[row] == 0:
+            self._messages[int(row)] = None
+            self._free.append(int(row))
+
+    def receive(self, peer: i64, sender: i64, row: i64, now: float) -> bool:
+        at = self._rows.find(peer)
+        if at == NO_ROW or at >= len(self._listeners):
+            return False
+        listener = self._listeners[int(at)]
+        if listener is None:
+            return False
+        listener.hear(sender, row, now)
+        return True
+
+    def _forget_own(self, row: i64) -> None:
+        for place in (2 * row, 2 * row + 1):
+            if self._own[place] != NOTHING_SAID:
+                self.release(self._own[place])
+                self._own[place] = NOTHING_SAID
+
+    def held(self) -> int:
+        """Return the number of heartbeats that anybody holds."""
+        return len(self._messages) - len(self._free)
+
+    def mark(self, kept: vec[i64]) -> None:
+        row: i64
+        for row in range(len(self._holders)):
+            if self._holders[row] > 0:
+                kept[self._handles[row]] = 1
