@@ -90,7 +90,7 @@ class Delayed:
 
 
 def agree(views: dict[int, tuple[int, list[int]]]) -> bool:
-    """Whether each server is in one clique, of which all members have the same view."""
+    """Return whether each server is in one clique, of which all members have the same view."""
     return all(
         peer in view[1] and all(views.get(member) == view for member in view[1])
         for peer, view in views.items()

@@ -139,7 +139,7 @@ def test_what_is_not_renewed_ends() -> None:
 
 @pytest.mark.parametrize("root", [False, True])
 def test_a_new_home_of_an_inner_node_gets_its_table(root: bool) -> None:
-    """It gets the table from the parent; the root has none and asks its halves."""
+    """A node gets the table from its parent; the root has no parent and asks its halves."""
     draw = random.Random(6)
     world = LiWorld(30, parameters(replicas=3))
     grow(world, 150, draw)

@@ -164,7 +164,7 @@ def _judge_by(
         wrong = []
         for row in deliveries.to_pylist():
             publisher, peer = row["publisher"], row["peer"]
-            # What it took at most: the publication may have been later than it seems, the delivery earlier.
+            # The delivery took at most this long, because clocks may err by as much as the tolerance.
             took = row["at_s"] - row["published_s"] + tolerance
             if took < network.one_way(publisher, peer) and took < ways.least(publisher, peer, enough=took):
                 wrong.append({**{name: row[name] for name in _WRONG.names}, "what": _TOO_FAST})

@@ -98,7 +98,7 @@ class ProfileHandles:
         return self.peers[handle]
 
     def is_newer(self, one: i64, other: i64) -> bool:
-        """Whether `one` replaces `other`, both of the same peer."""
+        """Return whether `one` replaces `other`, both of the same peer."""
         return self._ages[one] > self._ages[other]
 
     def tidy(self) -> None:

@@ -27,7 +27,7 @@ def make_profile(
 
 
 def newer(one: Profile, other: Profile) -> bool:
-    """Whether `one` replaces `other`, both of the same peer."""
+    """Return whether `one` replaces `other`, both of the same peer."""
     if one.session != other.session:
         return one.session > other.session
     return one.version > other.version

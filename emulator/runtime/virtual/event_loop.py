@@ -71,7 +71,7 @@ class VirtualWorld(LifeHost):
         self._is_ideal = not (self._links or self._faults or spec.attackers)
         """Whether links have no limit, no fault is asked for, and no attacker garbles numbers of peers."""
         self._passes_rows = self._is_ideal and self._plain_network
-        """Whether rows of message pools arrive as rows, not as messages."""
+        """This is true if rows of message pools arrive as rows, not as messages."""
         self.recorder = recorder
         self.shared = {}
         self.breaches = Occurrences(spec.system.name)
@@ -81,7 +81,7 @@ class VirtualWorld(LifeHost):
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         self._up = vec[i64]([i64(0)] * spec.peers)
-        """Whether each peer is up, 1 or 0, which is asked for each row without looking at its life."""
+        """Each peer has a 1 here while it is up, else a 0; the arrival of a row reads no life."""
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)

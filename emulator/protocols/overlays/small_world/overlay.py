@@ -198,7 +198,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
 
     @property
     def has_neighbours(self) -> bool:
-        """Whether there is any neighbour in the routing table."""
+        """This is true if the routing table has any neighbour."""
         return self._table.count(self._row) > 0
 
     def next_hop(self, key: int) -> Contact | None:
