@@ -19,6 +19,8 @@ from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_w
 
 _AT_ONCE = 2
 """Trials that run beside each other: each waits most of its time."""
+_ENOUGH = 40
+"""The deliveries that a trial makes, but for those whose messages a busy machine delays for seconds."""
 
 
 def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
@@ -29,6 +31,7 @@ def test_spans_and_tables_of_two_hosts_tell_what_was_handed(
     folder = tmp_path_factory.mktemp("told")
     with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as pool:
         trials = list(pool.map(run_one, [*OWN_SYSTEMS, REPAIRING.name], repeat(folder)))
+    assert sum(len(trial.handed) for trial in trials) > _ENOUGH * len(trials)
     check_tables(spark, RunDirectory(folder / "run"), trials)
 
 
@@ -37,6 +40,8 @@ def run_one(system: str, folder: Path) -> WitnessedTrial:
     spec = spec_of(system, folder / system, peers=24, measure="18 s", runtime=runtime)
     run = RunDirectory(folder / "run")
     trial = run_witnessed(spec, run, lambda *of: run_processes(*of, lambda progress: None))
-    assert len(trial.handed) > 40, system
+    reasons = trial.fidelity.reasons
+    late = any("one-way delay error" in reason for reason in reasons)
+    assert len(trial.handed) > _ENOUGH or late, (system, reasons)
     check_spans(trial)
     return trial
