@@ -25,7 +25,7 @@ from emulator.experiment.run.telemetry_totals import Written
 
 pytestmark = [needs_cluster, needs_helm, needs_images]
 EXECUTORS = 2
-JOB_LIMIT = 400.0
+JOB_LIMIT = 800.0
 """Seconds for the analysis of a small run on a busy machine."""
 
 
@@ -78,7 +78,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, RunDirectory, Manifest]]:
         yield namespace, run, job
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_executors_make_the_tables_of_a_local_analysis_and_are_gone_at_the_end(
     cluster: tuple[str, RunDirectory, Manifest], expected: dict[str, pa.Table]
 ) -> None:

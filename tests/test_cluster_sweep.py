@@ -22,7 +22,7 @@ from emulator.trials.sweep import run_sweep
 
 pytestmark = [needs_cluster, needs_helm, needs_images]
 EXECUTORS = 2
-JOB_LIMIT = 400.0
+JOB_LIMIT = 800.0
 """Seconds for a small sweep and its analysis on a busy machine."""
 SPEC = {
     "name": "sweep",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 
 def literal_reader(spark: SparkSession) -> DataFrameReader:
@@ -11,3 +11,16 @@ def literal_reader(spark: SparkSession) -> DataFrameReader:
     With patterns, it would read what a neighbouring folder has, or nothing.
     """
     return spark.read.option("__globPaths__", "false")
+
+
+def is_for_little(spark: SparkSession) -> bool:
+    """Return whether the session is for little telemetry, so that one task is enough for each step."""
+    return spark.conf.get("spark.sql.shuffle.partitions") == "1"
+
+
+def gathered(frame: DataFrame) -> DataFrame:
+    """Return the frame, in one partition if the session is for little telemetry.
+
+    What is made of frames of one partition needs no shuffle, whose tasks take longer than what they do.
+    """
+    return frame.coalesce(1) if is_for_little(frame.sparkSession) else frame

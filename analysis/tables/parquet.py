@@ -15,7 +15,7 @@ from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import NoTable, Trouble, Unfit
-from analysis.engine.reading import literal_reader
+from analysis.engine.reading import gathered, is_for_little, literal_reader
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.directory import RunDirectory
 
@@ -29,7 +29,8 @@ def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> 
 
     Returns the table as it can be read again. An earlier table is replaced.
     """
-    return _write(frame.repartition("trial").sortWithinPartitions("trial", *keys), run, table)
+    by_trial = frame.coalesce(1) if is_for_little(frame.sparkSession) else frame.repartition("trial")
+    return _write(by_trial.sortWithinPartitions("trial", *keys), run, table)
 
 
 class TablesInMaking(RunTables):
@@ -237,7 +238,7 @@ def _write(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
             _rename_parts(path)
         else:
             path.unlink()
-    return literal_reader(frame.sparkSession).schema(frame.schema).parquet(str(folder))
+    return gathered(literal_reader(frame.sparkSession).schema(frame.schema).parquet(str(folder)))
 
 
 def _rename_parts(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
-from analysis.engine.reading import literal_reader
+from analysis.engine.reading import gathered, literal_reader
 from emulator.experiment.plan.tables import PEERS, SESSIONS
 from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
@@ -33,4 +33,4 @@ def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> Da
     reader = literal_reader(spark)
     if table in _SCHEMAS:
         reader = reader.schema(from_arrow_schema(_SCHEMAS[table]))
-    return reader.parquet(*paths).select(trial.alias("trial"), "*")
+    return gathered(reader.parquet(*paths).select(trial.alias("trial"), "*"))
