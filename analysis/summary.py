@@ -18,7 +18,7 @@ from analysis.tables.reconciliation import told_by
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity
-from emulator.experiment.run.summary import write_summary
+from emulator.experiment.run.summary_file import write_summary
 
 
 def summarize(

@@ -15,8 +15,8 @@ from typing import Any
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.run.directory import RunDirectory
-from emulator.runtime.deliveries import REPEATED
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.delivery_judge import REPEATED
+from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.testing.witness import Handed
 from emulator.testing.witnessed_trials import (
     CONTENT,

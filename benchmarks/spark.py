@@ -23,7 +23,7 @@ from emulator.experiment.run.fidelity import Fidelity, HostReport
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
-from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 from trellis.v1.pubsub import EventData, Notification
 
 _PEERS = 2_000

@@ -17,7 +17,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 
 _ATTRIBUTES = [
     {"name": "Attr1", "low": 0, "high": 10_000, "sub_range": 100, "skew": 0.6, "size_skew": 0.8},

@@ -20,7 +20,7 @@ from emulator.messages.message import Message
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
-from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
 EXPERIMENT = """
 name: golden

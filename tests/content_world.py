@@ -11,7 +11,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.layouts.layout import lay_out
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.runtime.script import Join
 from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.runtime.virtual.life import VirtualLife

@@ -10,7 +10,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 from trellis.v1 import control_pb2
 
 SECOND = 10**9

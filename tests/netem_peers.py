@@ -29,7 +29,7 @@ from pyroute2 import netns
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.netem.shaper import why_unavailable
 from emulator.trust.credentials import new_token
 

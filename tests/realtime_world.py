@@ -14,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.contract.protocol import Application, Environment
 from emulator.messages.message import Message
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 from emulator.runtime.realtime.host import Host, Wire

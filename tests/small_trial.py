@@ -15,12 +15,12 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.telemetry import names
-from emulator.testing.spans import Span as Span
-from emulator.testing.spans import read_spans
-from emulator.testing.spans import values as values
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.testing.trial_spans import Span as Span
+from emulator.testing.trial_spans import read_spans
+from emulator.testing.trial_spans import values as values
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 Session = tuple[int, float, float]
 """(peer, start, end)"""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.tables.content import match
-from emulator.workload.tables import RANGES, VALUES
+from emulator.workload.table_schemas import RANGES, VALUES
 
 END_S = 100.0
 EVENTS = pa.schema(

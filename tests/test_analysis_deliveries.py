@@ -18,7 +18,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
-from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
 SECOND = "second"
 """The channel of another overlay."""

@@ -14,7 +14,7 @@ from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
 from analysis.tables.lookups import judge
 from emulator.contract.identifiers import SPACES, encode, hash_of_peer
-from emulator.network.build import network_of
+from emulator.network.build_network import network_of
 from emulator.network.spec import NetworkSpec
 
 BITS = 8

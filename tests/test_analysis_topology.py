@@ -20,7 +20,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.cliques import cluster, mean_inside
 from emulator.layouts.trees import spanning_length
 from emulator.network.round_trips import rtt_between
-from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
 LATENCY = {"kind": "king", "hosts": 30}
 CLIQUES = [[0, 1, 2], [3, 4], [5]]

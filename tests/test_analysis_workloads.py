@@ -18,7 +18,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import SESSIONS, Plan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 PHASES = {"join": "10 s", "settle": "10 s", "measure": "20 s", "drain": "10 s"}
 ATTRIBUTES = [{"name": name, "low": 0, "high": 10, "sub_range": 1} for name in "xy"]

@@ -50,7 +50,7 @@ from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.file.spec import TrialSpec
 from emulator.layouts.layout import lay_out
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 for given in json.load(sys.stdin):
     spec = TrialSpec.model_validate(given)
     trial = TrialDirectory(Path(sys.argv[1]) / "run" / "trials" / spec.system.name)
@@ -107,7 +107,7 @@ from emulator.compiler.finder import WHY_INTERPRETED
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.file.spec import TrialSpec
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 workload = {"subscriptions": {"kind": "random", "topics": 20, "per_peer": 4}}
 given = {"system": {"name": "vitis"}, "peers": 60, "workload": workload, "phases": {"settle": "20 s"}}
 spec = TrialSpec.model_validate(given)

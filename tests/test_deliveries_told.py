@@ -11,9 +11,9 @@ from repairing_toy import REPAIRING
 from told_and_handed import check_spans, check_tables
 
 from emulator.experiment.run.directory import RunDirectory
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.telemetry import names
-from emulator.testing.spans import read_spans
+from emulator.testing.trial_spans import read_spans
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of, told
 
 pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once

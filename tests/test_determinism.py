@@ -13,7 +13,7 @@ from emulator.experiment.file.resolved import resolved_yaml
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 
 EXPERIMENT = """
 name: small

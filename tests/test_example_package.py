@@ -107,7 +107,7 @@ from emulator.experiment.file.package_experiments import locate
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.file.variants import variants
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 
 spec = variants(load(locate(Path("push-gossip:fanout.yaml")), ["peers=30", "vary={}", "repeat=1"]))[0].spec
 trial = TrialDirectory(Path(sys.argv[1]) / "run" / "trials" / "one")

@@ -24,9 +24,9 @@ from emulator.experiment.plan.tables import FAULTS
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import make_run
 from emulator.experiment.run.seals import changed_since
-from emulator.experiment.run.summary import check_table, read_summary, table_digests, write_summary
+from emulator.experiment.run.summary_file import check_table, read_summary, table_digests, write_summary
 from emulator.files.damage import DamagedFile
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.breaches import CHECKED
 from emulator.runtime.shortest_ways import ShortestWays

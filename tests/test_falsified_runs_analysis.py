@@ -18,7 +18,7 @@ from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
-from emulator.experiment.run.summary import write_summary
+from emulator.experiment.run.summary_file import write_summary
 from emulator.trials.trial import run_trial
 from trellis.command.cli import app
 from trellis.run import Run

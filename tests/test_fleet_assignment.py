@@ -11,10 +11,10 @@ from emulator.contract.protocol import Event, RangeInterest, TopicInterest
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import Held, Operation, WorkloadKind
 from emulator.fleet.host.assignment import network_in, put_network, put_script, script_in
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
-from emulator.workload.events import Publish, Subscription
+from emulator.workload.event_operations import Publish, Subscription
 from emulator.workload.lookup_kind import LookUp
 from trellis.v1 import control_pb2
 

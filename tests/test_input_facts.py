@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.check_plans import check_plans, lines_of
-from emulator.experiment.plan.input_facts import read_inputs
+from emulator.experiment.plan.inputs_file import read_inputs
 from emulator.experiment.run.directory import RunDirectory
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import Facts

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from emulator.files.trace_error import TraceError
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.matrix_files import count_hosts, load_rtt
 from emulator.network.spec import MatrixFile, NetworkSpec
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.network.build import build_network, place
+from emulator.network.build_network import build_network, place
 from emulator.network.spec import NetworkSpec
 
 

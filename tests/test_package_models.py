@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from test_packages import EXPERIMENT, ROOT, install, trellis
 
-from emulator.network.build import checked_matrix
+from emulator.network.build_network import checked_matrix
 from emulator.network.model import LatencyModel
 
 __all__ = ["install", "trellis"]
@@ -118,8 +118,8 @@ from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import variants
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.network.build import build_network
-from emulator.runtime.virtual.run import run_virtual
+from emulator.network.build_network import build_network
+from emulator.runtime.virtual.run_virtual import run_virtual
 
 spec = variants(load(Path(sys.argv[1]), []))[0].spec
 plan = draw_plan(spec)

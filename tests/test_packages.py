@@ -135,7 +135,7 @@ def test_a_claim_of_a_package_is_known_without_importing_it(install, trellis):
 
 SOURCE = """\
 from typing import Literal
-from emulator.workload.source import TopicSource
+from emulator.workload.subscription_sources import TopicSource
 
 class One(TopicSource):
     kind: Literal["one"]
@@ -171,7 +171,7 @@ def test_a_kind_of_subscriptions_of_a_package_is_checked_and_drawn_as_others_are
 
 CONTENT = """\
 from typing import Literal
-from emulator.workload.source import ContentSource
+from emulator.workload.subscription_sources import ContentSource
 
 class Shops(ContentSource):
     kind: Literal["shops"]

@@ -15,7 +15,7 @@ from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 SMALL: dict[str, Any] = {
     "system": {"name": "vitis"},

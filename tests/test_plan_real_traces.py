@@ -14,7 +14,7 @@ import pytest
 from emulator.churn.avt import load_avt
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.matrix_files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.workload.followers import load_followers, sample

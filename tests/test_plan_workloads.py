@@ -13,7 +13,7 @@ from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 PRICE = {"name": "price", "low": 0.0, "high": 100.0, "sub_range": 5.0, "skew": 0.5}
 SIZE = {"name": "size", "low": -10.0, "high": 10.0, "sub_range": 1.0}

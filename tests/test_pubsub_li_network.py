@@ -14,7 +14,7 @@ from test_pubsub_li import random_ranges, random_values
 from emulator.contract.protocol import Event, Outcome, PubSub, RangeInterest
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.protocols.pubsub.li.node import Name
 from emulator.protocols.pubsub.li.pieces import matches
 from emulator.protocols.pubsub.li.system import Li

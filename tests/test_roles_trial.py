@@ -16,7 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import RunDirectory
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 
 SPEC = {
     "system": {"name": "scribe-pastry"},

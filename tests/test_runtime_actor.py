@@ -19,7 +19,7 @@ from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.script_actor import World as ActorWorld
-from emulator.workload.events import Publish, Subscription
+from emulator.workload.event_operations import Publish, Subscription
 
 SEVEN, EIGHT = Subscription(0, TopicInterest(7)), Subscription(1, TopicInterest(8))
 HELD = [Held(0, 0.0, 9e9, SEVEN), Held(0, 1e9, 9e9, EIGHT)]

@@ -12,7 +12,7 @@ from small_trial import Outcome, make_plan, run
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
-from emulator.network.bandwidth import Bandwidth
+from emulator.network.bandwidth_spec import Bandwidth
 from emulator.telemetry import names
 from trellis.v1.pubsub import EventData
 

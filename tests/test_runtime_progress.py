@@ -13,7 +13,7 @@ from small_trial import trial_spec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 from trellis.command.terminal import told
 
 SNAPSHOT = Progress("measure", 20.0, 60.0, 1000, 12, 3456, 99_999, words=("published", "delivered"))

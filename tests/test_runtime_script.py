@@ -12,9 +12,9 @@ from emulator.contract.registry import WORKLOADS
 from emulator.experiment.plan.tables import Plan
 from emulator.runtime.plan_script import script_of as script_of_kind
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
-from emulator.workload.events import Publish, Subscription
+from emulator.workload.event_operations import Publish, Subscription
 from emulator.workload.lookup_kind import LookUp
-from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
 END = 10.0
 RANGE = {"attribute": "a", "low": 1.0, "high": 2.0}

@@ -10,7 +10,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, publish_once
 from small_trial import Outcome, make_plan, run, values
 
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.telemetry import names
 from emulator.telemetry.otlp_files import read_records
 from trellis.v1.overlay import LookupRequest, Routed

@@ -16,7 +16,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.layouts.layout import lay_out
 from emulator.protocols.pubsub.vitis.vitis import Vitis
 from emulator.runtime.progress import Progress
-from emulator.runtime.virtual.run import run_virtual
+from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
 PEERS = 20

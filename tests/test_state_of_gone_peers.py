@@ -11,7 +11,7 @@ from small_trial import make_plan, trial_spec
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.telemetry.recorder import Recorder
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
-from emulator.workload.boxes import draw_regions
 from emulator.workload.content_patterns import BoxPattern
-from emulator.workload.source import Rows
+from emulator.workload.draw_boxes import draw_regions
+from emulator.workload.subscription_sources import Rows
 
 PEERS = 100
 PEER = np.repeat(np.arange(PEERS, dtype=np.int32), 5)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from emulator.files.trace_error import TraceError
 from emulator.workload.correlated import EditorFile, Editors, HierarchicalTopics, MultiModal, Spatial
-from emulator.workload.rates import draw_rates
 from emulator.workload.social import Followers, _draw_distinct
-from emulator.workload.source import TopicSource
 from emulator.workload.spec import PowerLaw
+from emulator.workload.subscription_sources import TopicSource
 from emulator.workload.subscriptions import Subscriptions
+from emulator.workload.topic_rates import draw_rates
 
 
 def draw(source: TopicSource, peers: int, seed: int = 1) -> Subscriptions:

@@ -45,7 +45,7 @@ print(fidelity.valid, fidelity.reasons, *last[-1].words, last[-1].asked, last[-1
 RENAMED = """\
 import sys
 
-from emulator.workload.tables import PUBLICATIONS
+from emulator.workload.table_schemas import PUBLICATIONS
 from token_toys import TOKENS, PlanTable, TokensKind
 from trellis.command.cli import main
 

@@ -16,9 +16,9 @@ from emulator.workload.changes import replace_topics
 from emulator.workload.draw_subscriptions import change_subscriptions, draw_subscriptions
 from emulator.workload.patterns import distinct
 from emulator.workload.problems import workload_problems
-from emulator.workload.rates import draw_rates
 from emulator.workload.spec import BucketPattern, PowerLaw, Uniform
 from emulator.workload.subscriptions import held_throughout
+from emulator.workload.topic_rates import draw_rates
 
 
 def pattern(kind: str, **fields: int) -> BucketPattern:

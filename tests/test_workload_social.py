@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator.workload.rates import draw_rates
 from emulator.workload.social import Followers, Groups, draw_power_law, power_law_mean
 from emulator.workload.spec import Popularity
+from emulator.workload.topic_rates import draw_rates
 
 
 def test_groups_have_the_size_that_is_asked_for() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from emulator.experiment.run.directory import RunDirectory
-from emulator.experiment.run.summary import check_table, read_summary, table_digests
+from emulator.experiment.run.summary_file import check_table, read_summary, table_digests
 
 
 class Run:

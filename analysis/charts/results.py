@@ -16,7 +16,7 @@ from analysis.charts.numerals import number
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
-from emulator.experiment.run.summary import check_table, read_summary, table_digests
+from emulator.experiment.run.summary_file import check_table, read_summary, table_digests
 from emulator.files.damage import DamagedFile
 
 

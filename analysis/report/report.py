@@ -16,7 +16,7 @@ from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
 from emulator.experiment.plan.check_plans import lines_of
-from emulator.experiment.plan.input_facts import read_inputs
+from emulator.experiment.plan.inputs_file import read_inputs
 from emulator.experiment.run.directory import RunDirectory, write_whole
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import Facts

@@ -1,8 +1,8 @@
 """Deliveries that cannot be, in real time: the plan and the telemetry of all hosts show them together.
 
-The virtual clock judges each delivery when it is made (`emulator.runtime.deliveries`). A host does not know
-what others published. Clocks of hosts differ, so nothing is told of what is early by less than the limit of
-delays; of what is faster than the network allows, by less than the trial measured (`_tolerance`).
+The virtual clock judges each delivery when it is made (`emulator.runtime.delivery_judge`). A host does not
+know what others published. Clocks of hosts differ, so nothing is told of what is early by less than the limit
+of delays; of what is faster than the network allows, by less than the trial measured (`_tolerance`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from analysis.contract.trials import TrialRecord
 from analysis.tables.deliveries import events, published
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.fidelity import Check, allowed
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.spec import NetworkSpec
-from emulator.runtime.deliveries import IMPOSSIBLE, LONGER_WAY, REPEATED
+from emulator.runtime.delivery_judge import IMPOSSIBLE, LONGER_WAY, REPEATED
 from emulator.runtime.shortest_ways import ShortestWays
 
 Tables = Mapping[str, DataFrame]

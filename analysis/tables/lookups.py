@@ -19,8 +19,8 @@ from analysis.tables.closest import Homes
 from analysis.tables.identifiers import homes
 from analysis.tables.roles import without_attackers
 from emulator.contract.identifiers import Ring, decode
-from emulator.network.build import build_network
-from emulator.network.links import Network
+from emulator.network.build_network import build_network
+from emulator.network.peer_network import Network
 from emulator.network.spec import NetworkSpec
 
 ESTABLISHED_S = 10.0

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from analysis.contract.trials import TrialRecord
 from analysis.engine.reading import gathered, literal_reader
 from emulator.experiment.plan.tables import PEERS, SESSIONS
-from emulator.workload.tables import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 
 _SCHEMAS = {
     "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),

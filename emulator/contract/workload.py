@@ -265,7 +265,7 @@ class WorkloadKind:
         """Return the kind's tables of the plan by name. There are none if the sessions of peers say all.
 
         A package's kind may have a table that Trellis has, with the same columns: rows of `publications`
-        (`emulator.workload.tables`) are events, whose deliveries the analysis judges.
+        (`emulator.workload.table_schemas`) are events, whose deliveries the analysis judges.
         """
         return {}
 

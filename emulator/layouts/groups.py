@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.experiment.plan.tables import Plan
-from emulator.layouts.events import event_values
+from emulator.layouts.event_points import event_values
 from emulator.layouts.trees import spanning_tree
 from emulator.protocols.pubsub.content.space import EventSpace
 from emulator.protocols.pubsub.groups.parameters import GroupLayout, GroupParameters

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from emulator.experiment.plan.tables import Plan
 from emulator.layouts.cliques import cluster
-from emulator.layouts.events import event_values
+from emulator.layouts.event_points import event_values
 from emulator.layouts.trees import spanning_tree
 from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.overlays.cliques.view import even_ends

@@ -1,6 +1,7 @@
 """The network between peers: latencies, jitter and loss.
 
-`spec` is the `network:` part of an experiment; `build` makes the `links` of a trial from latencies that
-`king_like` draws or `matrix_files` reads. `echo` measures round trips, and `netem` has the kernel enforce
-delays.
+`spec` is the `network:` part of an experiment, and `bandwidth_spec` its part on bandwidth. `build_network`
+makes the `peer_network` of a trial from latencies that `king_like` draws or `matrix_files` reads, and
+`access_links` holds the queues of peers whose bandwidth is limited. `echo` measures round trips, and `netem`
+has the kernel enforce delays.
 """

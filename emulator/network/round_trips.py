@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.network.spec import NetworkSpec
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration, Share
-from emulator.network.bandwidth import Bandwidth
+from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 

@@ -13,8 +13,8 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
-from emulator.network.build import build_network
-from emulator.network.links import Network
+from emulator.network.build_network import build_network
+from emulator.network.peer_network import Network
 from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, TakeUp
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 
 _KEPT = 1024
 """The places whose ways and delays are kept at a time."""

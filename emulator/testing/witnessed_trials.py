@@ -17,7 +17,7 @@ from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.layouts.layout import lay_out
 from emulator.telemetry import names
-from emulator.testing.spans import Span, read_spans
+from emulator.testing.trial_spans import Span, read_spans
 from emulator.testing.witness import WITNESS, Handed, read_ledger
 
 OWN_SYSTEMS = [name for name, entry in registry._systems().items() if not entry.package]

@@ -168,7 +168,7 @@ def _laid_out(spec: TrialSpec, plan: Any) -> TrialSpec:
 
 def _runtime(spec: TrialSpec) -> Runtime:
     if spec.runtime.kind == "virtual":
-        from emulator.runtime.virtual.run import run_virtual
+        from emulator.runtime.virtual.run_virtual import run_virtual
 
         return run_virtual
     if spec.runtime.kind == "kubernetes":

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from emulator.contract.workload import Drawing
 from emulator.workload.arrivals import draw_arrivals, draw_publishers
-from emulator.workload.boxes import draw_regions
+from emulator.workload.draw_boxes import draw_regions
 from emulator.workload.draw_subscriptions import draw_content
 from emulator.workload.publications import publication_columns
-from emulator.workload.source import ContentSource, PlacedContentSource
 from emulator.workload.spec import Publications
+from emulator.workload.subscription_sources import ContentSource, PlacedContentSource
 
 
 def draw_by_content(

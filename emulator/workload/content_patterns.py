@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from emulator.workload.attribute import Attribute, attribute_problems
-from emulator.workload.source import ContentSource, PlacedContentSource, Problems, Rows
+from emulator.workload.subscription_sources import ContentSource, PlacedContentSource, Problems, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ class BoxPattern(PlacedContentSource):
         self, peer: NDArray[np.int32], region: NDArray[np.int32], random: np.random.Generator
     ) -> Rows:
         """Return boxes of one width, which is as large as `interested` asks for."""
-        from emulator.workload.boxes import draw_interests, draw_points, draw_points_of_regions
+        from emulator.workload.draw_boxes import draw_interests, draw_points, draw_points_of_regions
 
         count = len(self.attributes)
         if self.interests == "local":
@@ -80,7 +80,7 @@ class BoxPattern(PlacedContentSource):
 
     def draw_events(self, count: int, random: np.random.Generator) -> Rows:
         """Return a value of each attribute for every event."""
-        from emulator.workload.boxes import draw_events
+        from emulator.workload.draw_boxes import draw_events
 
         return draw_events(self.attributes, self._skew_of_events, count, random)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from emulator.files.quantities import Share
 from emulator.workload.size import MOST_CELLS, more
-from emulator.workload.source import Problems, TopicSource
+from emulator.workload.subscription_sources import Problems, TopicSource
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.workload.changes import replace_topics
-from emulator.workload.source import ContentSource, PlacedContentSource, Rows, TopicSource
+from emulator.workload.subscription_sources import ContentSource, PlacedContentSource, Rows, TopicSource
 from emulator.workload.subscriptions import Subscriptions
 
 

@@ -18,11 +18,11 @@ from emulator.contract.workload import (
     WorkloadKind,
 )
 from emulator.workload.content_patterns import RangePattern
-from emulator.workload.events import Publish, Subscription, publications, subscriptions
+from emulator.workload.event_operations import Publish, Subscription, publications, subscriptions
 from emulator.workload.problems import participants_of
 from emulator.workload.size import MOST_ROWS, MOST_SUBSCRIPTIONS, MOST_VALUES, more
-from emulator.workload.source import ContentSource, Source, TopicSource
 from emulator.workload.spec import Popularity, PowerLaw, Publications
+from emulator.workload.subscription_sources import ContentSource, Source, TopicSource
 
 
 class EventsKind(WorkloadKind):
@@ -42,7 +42,7 @@ class EventsKind(WorkloadKind):
         return "subscriptions"
 
     def tables(self) -> Mapping[str, PlanTable]:
-        from emulator.workload.tables import PUBLICATIONS, SUBSCRIPTIONS
+        from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
         return {
             "subscriptions": PlanTable(SUBSCRIPTIONS, asks=False),

@@ -53,7 +53,7 @@ class LookupsKind(WorkloadKind):
     words = "lookups", "arrived"
 
     def tables(self) -> Mapping[str, PlanTable]:
-        from emulator.workload.tables import LOOKUPS
+        from emulator.workload.table_schemas import LOOKUPS
 
         return {"lookups": PlanTable(LOOKUPS, since_ever=False)}
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from emulator.churn.sessions import Sessions
 from emulator.workload.participants import Participants
 from emulator.workload.presence import Presence
-from emulator.workload.source import Rows
 from emulator.workload.spec import Publications as Asked
+from emulator.workload.subscription_sources import Rows
 from emulator.workload.subscriptions import Subscriptions
 
 _TRIES = 50

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.workload.attribute import Attribute
-from emulator.workload.source import Rows
+from emulator.workload.subscription_sources import Rows
 
 
 def draw_points(attribute: Attribute, count: int, random: np.random.Generator) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from emulator.files.quantities import Share
-from emulator.workload.source import Problems, TopicSource
+from emulator.workload.subscription_sources import Problems, TopicSource
 
 if TYPE_CHECKING:
     import numpy as np

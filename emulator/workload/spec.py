@@ -24,7 +24,7 @@ from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
 from emulator.workload.edge_files import First
 from emulator.workload.social import Followers, Groups
-from emulator.workload.source import ContentSource, Problems, TopicSource, sources_of_packages
+from emulator.workload.subscription_sources import ContentSource, Problems, TopicSource, sources_of_packages
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,10 +12,10 @@ from emulator.files.input_facts import Facts
 from emulator.workload.draw_subscriptions import change_subscriptions, draw_subscriptions
 from emulator.workload.participants import Participants
 from emulator.workload.publications import draw_publications, publication_columns
-from emulator.workload.rates import draw_rates
-from emulator.workload.source import TopicSource
 from emulator.workload.spec import Publications
+from emulator.workload.subscription_sources import TopicSource
 from emulator.workload.subscriptions import Subscriptions, begun_after_joins
+from emulator.workload.topic_rates import draw_rates
 
 _SUBSCRIPTION_GRACE = 10.0
 """The seconds after a subscription from which on the analysis expects events (`JOIN_GRACE_S` there)."""

@@ -150,7 +150,7 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
     with endings():
         from emulator.experiment.file.package_experiments import locate
         from emulator.experiment.file.variants import trials
-        from emulator.experiment.plan.input_facts import read_inputs
+        from emulator.experiment.plan.inputs_file import read_inputs
         from emulator.trials.sweep import Update, about, prepare
 
         target = locate(target)

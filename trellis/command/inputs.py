@@ -92,7 +92,7 @@ class InputWarnings:
 
     def update(self, update: Update) -> None:
         """Take news of a trial."""
-        from emulator.experiment.plan.input_facts import read_inputs
+        from emulator.experiment.plan.inputs_file import read_inputs
 
         drawn = update.state != "running" or update.progress is not None
         if not drawn or update.trial in self._read:

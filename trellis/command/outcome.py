@@ -7,7 +7,7 @@ import shlex
 from rich.console import Console
 
 from emulator.experiment.run.directory import RunDirectory
-from emulator.experiment.run.summary import read_summary
+from emulator.experiment.run.summary_file import read_summary
 from emulator.files.damage import DamagedFile
 
 out = Console(highlight=False)

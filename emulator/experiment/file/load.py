@@ -25,7 +25,7 @@ from emulator.experiment.file.explain import Finding, validate
 from emulator.experiment.file.input_paths import named_files, resolve_files
 from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
-from emulator.experiment.file.options import apply_options
+from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.size_limits import parameter_problems
 from emulator.experiment.file.sound_parts import without_parts
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulator.experiment.file.document import WRITTEN, Document, Key, Problem, read_document
 from emulator.experiment.file.input_paths import named_files, resolve_files
-from emulator.experiment.file.options import apply_options
+from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.variants import keys_of
 
 

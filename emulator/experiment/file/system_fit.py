@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
-from emulator.network.build import draw_locations
+from emulator.network.build_network import draw_locations
 from emulator.network.round_trips import rtt_between
 from emulator.network.spec import NetworkSpec
 

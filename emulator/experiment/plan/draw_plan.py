@@ -14,12 +14,12 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
-from emulator.experiment.plan.input_facts import facts_of
+from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
 from emulator.faults.draw import draw_attackers, draw_hit
 from emulator.files.input_facts import Facts
-from emulator.network.build import draw_locations
+from emulator.network.build_network import draw_locations
 from emulator.workload.participants import draw_participants
 
 

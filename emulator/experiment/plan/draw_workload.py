@@ -20,7 +20,7 @@ from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.experiment.file.spec import Phases, TrialSpec
 from emulator.files.input_facts import Facts
 from emulator.files.trace_error import TraceError
-from emulator.network.build import build_network
+from emulator.network.build_network import build_network
 from emulator.workload.participants import Participants
 from emulator.workload.presence import Presence
 from emulator.workload.size import MOST_ROWS

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from emulator.contract.package_versions import package_versions
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.input_facts import write_inputs
+from emulator.experiment.plan.inputs_file import write_inputs
 from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
 from emulator.files.digests import digest_of, digests_of
 from emulator.files.reading import read_regular

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from emulator.contract.workload import Held, WorkloadKind
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
 from trellis.v1 import control_pb2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import RealTime, TrialSpec
 from emulator.network.echo import measure_round_trips, serve_echo
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.runtime.realtime.clock import TrialClock
 from trellis.v1 import control_pb2
 

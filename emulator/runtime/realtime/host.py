@@ -17,7 +17,7 @@ from emulator.contract.protocol import Installation, Outcome
 from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda

@@ -13,7 +13,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.messages.fingerprint import fingerprint
 from emulator.messages.message import Message
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.runtime.breaches import checks_asked_for
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.virtual.event_loop import VirtualWorld

@@ -23,9 +23,9 @@ from emulator.experiment.plan.tables import Plan
 from emulator.faults.network_faults import FAULT, TOLD
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
-from emulator.runtime.deliveries import DeliveryJudge
+from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.plan_script import network_faults, script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp

@@ -8,7 +8,7 @@ from typing import Any
 from block_propagation.parameters import Blocks
 from block_propagation.system import BlockGossip
 from emulator.contract.workload import Asked, Drawing, PlanTable, Row, WorkloadKind
-from emulator.workload.events import Publish, publications
+from emulator.workload.event_operations import Publish, publications
 
 
 class BlocksKind(WorkloadKind):
@@ -23,7 +23,7 @@ class BlocksKind(WorkloadKind):
     analysis = "block_propagation.analysis:BLOCKS_ANALYSIS"
 
     def tables(self) -> Mapping[str, PlanTable]:
-        from emulator.workload.tables import PUBLICATIONS
+        from emulator.workload.table_schemas import PUBLICATIONS
 
         return {"publications": PlanTable(PUBLICATIONS, peer="publisher")}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from emulator.workload.source import Problems, TopicSource
+from emulator.workload.subscription_sources import Problems, TopicSource
 
 if TYPE_CHECKING:
     import numpy as np  # imported where it is used: hosts read the parameters and draw nothing

@@ -10,7 +10,7 @@ from pathlib import Path
 from emulator.experiment.file.document import ExperimentError, dotted, read_document
 from emulator.experiment.file.input_paths import named_files
 from emulator.experiment.file.load import load
-from emulator.experiment.file.options import apply_options
+from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes
 from emulator.experiment.file.variants import trials
 from trellis.command.release.errors import ReleaseError

@@ -13,13 +13,13 @@ from emulator.contract.workload import Operation
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.fidelity import Check, allowed
-from emulator.network.links import Network
+from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences, in_words
 from emulator.runtime.script import Script
 from emulator.runtime.script_actor import PlannedLife
 from emulator.runtime.shortest_ways import ShortestWays
 from emulator.telemetry.context import TraceContext
-from emulator.workload.events import Publish, Subscription
+from emulator.workload.event_operations import Publish, Subscription
 
 IMPOSSIBLE = "impossible deliveries"
 REPEATED = "repeated deliveries"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.workload.source import Rows
+from emulator.workload.subscription_sources import Rows
 
 _CELLS = 100
 _SAMPLE = 400

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.contract.random_streams import generator
-from emulator.network.links import Network
 from emulator.network.model import LatencyModel
+from emulator.network.peer_network import Network
 from emulator.network.spec import NetworkSpec
 
 
