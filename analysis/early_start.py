@@ -65,7 +65,7 @@ class EarlySpark:
         with self._lock:
             self._closed = True
             if error is not None and self._own_java:
-                from analysis.engine.session import close_java
+                from analysis.engine.spark_session import close_java
 
                 close_java(limit=0.0)
         if error is None and (session := self.session()) is not None:
@@ -76,7 +76,7 @@ class EarlySpark:
         return self._to_come < self._cores and all(share >= _NEARLY_OVER for share in self._shares.values())
 
     def _start(self) -> SparkSession | None:
-        from analysis.engine.session import spark_session, start_java
+        from analysis.engine.spark_session import spark_session, start_java
         from analysis.pipeline import has_much_telemetry
 
         much = has_much_telemetry(self._run)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from analysis.engine.class_archive import MAKING, archive_of, is_ours
 from analysis.engine.java import spark_home
-from analysis.engine.session import close_java
+from analysis.engine.spark_session import close_java
 from analysis.pipeline import analyze
 from emulator.experiment.file.load import load
 from emulator.experiment.run.runs import create_run

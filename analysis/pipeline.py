@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.contract.trouble import Trouble
-from analysis.engine.progress import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
-from analysis.engine.session import spark_session
+from analysis.engine.spark_session import spark_session
+from analysis.engine.stages import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
-from analysis.tables.build import build_tables
+from analysis.tables.build_tables import build_tables
 from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile

@@ -12,7 +12,7 @@ from analysis.claims.papers import judge
 from analysis.contract.trials import TrialRecord
 from analysis.contract.workload_kinds import own
 from analysis.measures.measure_run import Measured, Values
-from analysis.measures.variants import variant_results
+from analysis.measures.variant_results import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by
 from emulator.experiment.file.spec import ExperimentSpec

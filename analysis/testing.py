@@ -27,8 +27,8 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Part
 from analysis.contract.measures import Query
 from analysis.contract.trials import read_experiment, read_trials, trial_frame
-from analysis.engine.reading import literal_reader
-from analysis.engine.session import spark_session
+from analysis.engine.literal_reader import literal_reader
+from analysis.engine.spark_session import spark_session
 from analysis.pipeline import analyze
 from analysis.report.report import write_report
 from analysis.report.shown import Shown

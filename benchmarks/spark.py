@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.engine.session import spark_session
-from analysis.tables.build import build_tables, write_telemetry
+from analysis.engine.spark_session import spark_session
+from analysis.tables.build_tables import build_tables, write_telemetry
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan

@@ -130,8 +130,8 @@ def await_trials(
 @contextmanager
 def session_with(executors: Executors | None) -> Iterator[SparkSession]:
     """Open a session of Spark. It is imported only now because it would take memory while the trials run."""
-    from analysis.engine.cluster import cluster_session
-    from analysis.engine.session import spark_session
+    from analysis.engine.cluster_session import cluster_session
+    from analysis.engine.spark_session import spark_session
 
     note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
     with cluster_session(executors) if executors else spark_session() as spark:
@@ -140,7 +140,7 @@ def session_with(executors: Executors | None) -> Iterator[SparkSession]:
 
 def conclude(run: RunDirectory, spark: SparkSession) -> None:
     """Write tables, summary and report."""
-    from analysis.engine.progress import in_words
+    from analysis.engine.stages import in_words
     from analysis.pipeline import analyze
     from analysis.report.report import write_report
 

@@ -56,7 +56,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogethe
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for the whole test process: its start takes seconds."""
-    from analysis.engine.session import spark_session
+    from analysis.engine.spark_session import spark_session
 
     with spark_session(2) as session:
         yield session

@@ -9,10 +9,10 @@ import pytest
 
 from analysis.claims.bounds import about, at_least, at_most, below, between
 from analysis.claims.claim import Claim, Number, Verdict, each, judge_claim
+from analysis.claims.paper_setting import AnyOf, Sweep, differences
 from analysis.claims.papers import CLAIMS, judge
-from analysis.claims.setting import AnyOf, Sweep, differences
 from analysis.measures.clusters import count_clusters
-from analysis.measures.variants import VariantResult, estimate
+from analysis.measures.variant_results import VariantResult, estimate
 
 CALM = {"jitter": "0 s", "loss": 0.0, "latency": {"kind": "king", "mean_rtt": "180 ms"}}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims.papers import judge
-from analysis.measures.variants import VariantResult, estimate
+from analysis.measures.variant_results import VariantResult, estimate
 from emulator.experiment.file.load import load
 from emulator.experiment.file.variants import variants
 

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.claims.claim import Verdict
 from analysis.claims.papers import judge
-from analysis.measures.variants import VariantResult, estimate
+from analysis.measures.variant_results import VariantResult, estimate
 
 SIENA: dict[str, Any] = {
     "network_cost_ms": 1000.0,

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.claims.claim import Verdict
 from analysis.claims.papers import judge
-from analysis.measures.variants import VariantResult, estimate
+from analysis.measures.variant_results import VariantResult, estimate
 
 UNIFORM: dict[str, Any] = {"kind": "uniform"}
 SKEWED: dict[str, Any] = {"kind": "power-law", "alpha": 0.75}

@@ -9,7 +9,7 @@ import pytest
 from analysis.claims.claim import Verdict, compare, of_ends, ratio, saving
 from analysis.claims.curves import curves
 from analysis.claims.papers import judge
-from analysis.measures.variants import VariantResult, estimate
+from analysis.measures.variant_results import VariantResult, estimate
 
 SIZES = (1024, 32_768)
 

@@ -14,7 +14,7 @@ import pytest
 
 from analysis import early_start as early_module
 from analysis.early_start import EarlySpark
-from analysis.engine import class_archive, session
+from analysis.engine import class_archive, spark_session
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.progress import Progress
 from emulator.trials.sweep import Update
@@ -38,9 +38,9 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(f"start {optimize}")
         return True
 
-    monkeypatch.setattr(session, "start_java", start)
-    monkeypatch.setattr(session, "spark_session", lambda optimize: FakeSpark())
-    monkeypatch.setattr(session, "close_java", lambda limit: calls.append("close"))
+    monkeypatch.setattr(spark_session, "start_java", start)
+    monkeypatch.setattr(spark_session, "spark_session", lambda optimize: FakeSpark())
+    monkeypatch.setattr(spark_session, "close_java", lambda limit: calls.append("close"))
     return calls
 
 
@@ -93,7 +93,7 @@ def test_an_error_ends_java_at_once(done: list[str], tmp_path: Path) -> None:
 def test_an_error_leaves_the_java_that_was_there(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "start_java", lambda optimize: False)
+    monkeypatch.setattr(spark_session, "start_java", lambda optimize: False)
     with pytest.raises(KeyboardInterrupt), early(tmp_path, 1) as spark:
         spark.update(running("a", 1.0))
         spark.session()
@@ -105,7 +105,7 @@ _PROGRAM = """
 import sys, time
 from pathlib import Path
 from analysis import pipeline
-from analysis.engine import session
+from analysis.engine import spark_session
 from analysis.early_start import EarlySpark
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials.sweep import Update
@@ -113,9 +113,9 @@ from emulator.trials.sweep import Update
 pipeline.has_much_telemetry = lambda run: False
 with EarlySpark(RunDirectory(Path(sys.argv[1])), 2, 2, virtual=True) as spark:
     spark.update(Update("a", "valid"))
-    while session._java is None:
+    while spark_session._java is None:
         time.sleep(0.01)
-    print(session._java._process.pid, flush=True)
+    print(spark_session._java._process.pid, flush=True)
     time.sleep(60)
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.measures import by_content, events, every_trial, of_lookups
+from analysis.measures import by_content, event_delivery, every_trial, of_lookups
 from analysis.measures.series import _maintenance
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.runtime.hostile_channel import OBSERVATION
@@ -30,18 +30,18 @@ def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -
         "expected boolean, delivered boolean, hops int, fewest_hops int, delay_ms double, copies bigint, "
         "duplicates bigint, repeated bigint"
     )
-    found = only(events._deliveries({"deliveries": table(spark, made, columns)}))
+    found = only(event_delivery._deliveries({"deliveries": table(spark, made, columns)}))
     names_of = ("delay_ms_median", "delay_ms_p90", "delay_ms_p99", "delay_ms_max")
     assert [found[name] for name in names_of] == pytest.approx([50, 90, 99, 100])
     # Where no copies are told of, that there are no duplicates was not measured.
     silent = table(spark, [(True, True, 1, 1, 1.0, 0, 0, 0)], columns)
-    assert only(events._deliveries({"deliveries": silent}))["duplicates"] is None
+    assert only(event_delivery._deliveries({"deliveries": silent}))["duplicates"] is None
 
 
 def test_variation_is_that_of_a_sample_and_ends_with_the_calm(spark: SparkSession) -> None:
     series = [(10.0, 0.5, 0.1, 1.0), (20.0, 0.9, 0.3, 2.0), (30.0, 0.4, 0.9, 9.0)]
     found = only(
-        events._in_time(
+        event_delivery._in_time(
             {
                 "series": table(
                     spark, series, "end_s double, hit_ratio double, overhead double, hops double"
@@ -62,7 +62,7 @@ def test_the_load_of_relays_is_told_apart_from_that_of_peers_at_its_quantile(spa
         "role string, received bigint, unwanted bigint, overhead double, messages bigint, "
         "unwanted_messages bigint"
     )
-    found = only(events._overhead({"traffic": table(spark, peers + servers, columns)}))
+    found = only(event_delivery._overhead({"traffic": table(spark, peers + servers, columns)}))
     assert (found["relay_load"], found["relay_load_p99"]) == (50, 99)
     assert (found["relay_duty_load"], found["relay_duty_load_p99"]) == (1050, 1099)
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from analysis.engine import progress
-from analysis.engine.progress import (
+from analysis.engine import stages as stages_module
+from analysis.engine.stages import (
     MEASURING,
     READING,
     SERIES,
@@ -27,7 +27,7 @@ ALL = (STARTING, READING, TABLES, SERIES, MEASURING, SUMMARY)
 
 def told(size: int, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> list[Standing]:
     """Return what is told if every stage takes a second."""
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(stages_module.time, "monotonic", lambda: clock[0])
     found: list[Standing] = []
     stages = Stages(found.append, size, STARTING)
     for stage in ALL:

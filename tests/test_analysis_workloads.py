@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from analysis.contract.trials import TrialRecord
 from analysis.measures.measure_run import Values, measure
 from analysis.measures.series import build_series
-from analysis.tables.build import build_tables
+from analysis.tables.build_tables import build_tables
 from emulator.contract.identifiers import RING, encode, hash_of_peer
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import SESSIONS, Plan

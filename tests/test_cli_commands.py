@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.engine.jvm import JavaError
-from analysis.engine.progress import Standing
+from analysis.engine.stages import Standing
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials import sweep
 from trellis.command.cli import app

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from small_trial import expected
 
 from analysis.contract.trials import TrialRecord
-from analysis.tables.build import build_tables
+from analysis.tables.build_tables import build_tables
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan

@@ -46,7 +46,7 @@ exec {shlex.quote(JAVA)} "$@"
 """
 """The Java that the worker gives to executors, with options that it does not have left out."""
 TRELLIS = """\
-from analysis.engine.session import spark_session
+from analysis.engine.spark_session import spark_session
 from trellis.command import cli
 
 def analyze(directory, screen, early):

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.tables.build import build_tables
+from analysis.tables.build_tables import build_tables
 from emulator.experiment.run.directory import RunDirectory
 from emulator.testing.witness import Handed
 from emulator.testing.witnessed_trials import WitnessedTrial, told, without_time

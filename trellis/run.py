@@ -75,7 +75,7 @@ class Run:
 
     @cached_property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables by name, all trials together; `analysis/tables/build.py` describes each column.
+        """The tables by name, all trials together; `analysis/tables/build_tables.py` describes each column.
 
         Raises emulator.files.damage.DamagedFile for a table that was changed since the analysis wrote it.
         """
@@ -86,7 +86,7 @@ class Run:
 
         Raises emulator.trials.sweep.RunBusy while trials of the run are running.
         """
-        from analysis.engine.progress import in_words
+        from analysis.engine.stages import in_words
         from analysis.pipeline import analyze
         from analysis.report.report import write_report
         from emulator.trials.sweep import alone

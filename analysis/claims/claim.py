@@ -41,8 +41,8 @@ from typing import Literal
 from analysis.claims.bounds import Bound, said
 from analysis.claims.bounds import Outcome as NumberOutcome
 from analysis.claims.curves import curves
-from analysis.claims.setting import Setting, differences
-from analysis.measures.variants import Estimate, VariantResult, estimate
+from analysis.claims.paper_setting import Setting, differences
+from analysis.measures.variant_results import Estimate, VariantResult, estimate
 
 Variants = Sequence[VariantResult]
 Found = Mapping[str, Estimate | None]

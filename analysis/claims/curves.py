@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.measures.variants import VariantResult
+from analysis.measures.variant_results import VariantResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from analysis.claims.claim import (
     ratio,
 )
 from analysis.claims.pairs import pairs_by_system
-from analysis.measures.variants import Estimate, VariantResult, estimate
+from analysis.measures.variant_results import Estimate, VariantResult, estimate
 
 _INTERESTS = "workload.subscriptions.interests"
 _EVENTS = "workload.subscriptions.events"

@@ -26,8 +26,8 @@ from analysis.claims.claim import (
     to_mean,
 )
 from analysis.claims.pairs import pairs_by_value
-from analysis.claims.setting import Setting, Sweep
-from analysis.measures.variants import Estimate, VariantResult
+from analysis.claims.paper_setting import Setting, Sweep
+from analysis.measures.variant_results import Estimate, VariantResult
 
 _PEERS = "peers"
 _PROBING = "system.parameters.probing"

@@ -27,8 +27,8 @@ from analysis.claims.claim import (
     ratio,
     saving,
 )
-from analysis.claims.setting import AnyOf, Setting, Sweep
-from analysis.measures.variants import Estimate, VariantResult, estimate
+from analysis.claims.paper_setting import AnyOf, Setting, Sweep
+from analysis.measures.variant_results import Estimate, VariantResult, estimate
 
 _RELAYS = "relays_per_event"
 _PLACEMENT = "system.parameters.placement"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from analysis.claims.claim import Pair, Variants, of_system
-from analysis.measures.variants import VariantResult
+from analysis.measures.variant_results import VariantResult
 
 
 def pairs_by_value(

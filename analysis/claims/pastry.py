@@ -10,8 +10,8 @@ import math
 
 from analysis.claims.bounds import about, at_most, between
 from analysis.claims.claim import Claim, Found, Number, Variants, each, is_static, of_system
-from analysis.claims.setting import Setting, Sweep
-from analysis.measures.variants import Estimate, VariantResult
+from analysis.claims.paper_setting import Setting, Sweep
+from analysis.measures.variant_results import Estimate, VariantResult
 
 _PEERS = "peers"
 _DIGIT_BITS = "system.parameters.digit_bits"

@@ -19,8 +19,8 @@ from analysis.claims.claim import (
     of_ends,
     ratio,
 )
-from analysis.claims.setting import AnyOf, Setting, Sweep
-from analysis.measures.variants import VariantResult
+from analysis.claims.paper_setting import AnyOf, Setting, Sweep
+from analysis.measures.variant_results import VariantResult
 
 _PEERS = "peers"
 _KIND = "workload.subscriptions.kind"

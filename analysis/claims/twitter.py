@@ -22,8 +22,8 @@ from analysis.claims.claim import (
     saving,
 )
 from analysis.claims.pairs import pairs_by_system
-from analysis.claims.setting import Setting, Sweep
-from analysis.measures.variants import VariantResult
+from analysis.claims.paper_setting import Setting, Sweep
+from analysis.measures.variant_results import VariantResult
 
 _TABLE = "system.parameters.routing_table"
 _DEGREE = "system.parameters.degree"

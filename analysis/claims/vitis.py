@@ -25,8 +25,8 @@ from analysis.claims.claim import (
     saving,
 )
 from analysis.claims.pairs import pairs_by_system
-from analysis.claims.setting import AnyOf, Setting, Sweep
-from analysis.measures.variants import Estimate, VariantResult, estimate
+from analysis.claims.paper_setting import AnyOf, Setting, Sweep
+from analysis.measures.variant_results import Estimate, VariantResult, estimate
 
 _PATTERN = "workload.subscriptions.kind"
 _TABLE = "system.parameters.routing_table"

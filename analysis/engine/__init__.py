@@ -1,5 +1,6 @@
 """Spark and its Java, on this machine and in a cluster.
 
-`session` makes a session, `jvm` and `java` start Java, `class_archive` makes that faster, `executors` and
-`cluster` have pods work for it, `progress` tells how far it is, and `failures` words errors.
+`spark_session` makes a session, `jvm` and `java` start Java, and `class_archive` makes that faster.
+`executors` and `cluster_session` have pods work for a session, `stages` tells how far the analysis is,
+`literal_reader` reads files, and `failures` words errors.
 """

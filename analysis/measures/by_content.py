@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
+from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
-from analysis.measures.ratios import share_of
 
 _TOP = 20
 _HEADINGS = {

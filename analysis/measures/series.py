@@ -12,9 +12,9 @@ from analysis.contract.tables import SeriesPart
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload_kinds import Kind, kinds
+from analysis.measures.aggregates import mean_ms
 from analysis.measures.distributions import delay_cdf
-from analysis.measures.ratios import mean_ms
-from analysis.tables.build import Tables
+from analysis.tables.build_tables import Tables
 from analysis.tables.deliveries import published
 from analysis.tables.offered import of_packages
 from analysis.tables.parquet import TablesInMaking

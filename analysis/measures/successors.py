@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Tables
-from analysis.measures.ratios import share_of
+from analysis.measures.aggregates import share_of
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from emulator.contract.identifiers import ClockwiseRing, Ring
 

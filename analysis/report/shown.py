@@ -15,7 +15,7 @@ from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section,
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import Trouble, Unfit
 from analysis.contract.workload_kinds import Kind, named, own
-from analysis.report.figures import MAINTENANCE
+from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 
 T = TypeVar("T", Figure, Section)

@@ -15,7 +15,8 @@ from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import NoTable, Trouble, Unfit
-from analysis.engine.reading import gathered, is_for_little, literal_reader
+from analysis.engine.literal_reader import literal_reader
+from analysis.engine.one_partition import gathered, is_for_little
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.directory import RunDirectory
 

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
-from analysis.engine.reading import gathered, literal_reader
+from analysis.engine.literal_reader import literal_reader
+from analysis.engine.one_partition import gathered
 from emulator.experiment.plan.tables import PEERS, SESSIONS
 from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
 

@@ -12,15 +12,15 @@ from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.by_content import BY_CONTENT
 from analysis.measures.distributions import cost_cdf, nothing
-from analysis.measures.events import EVENTS
+from analysis.measures.event_delivery import EVENTS
 from analysis.measures.routing import ROUTING
 from analysis.measures.topology import TOPOLOGY
-from analysis.report.figures import against
+from analysis.report.figures_by_variant import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.tables import content, costs, installations, routing, topology
 from analysis.workloads.events import EVENT_FIGURES, OVERHEAD_HISTOGRAM, PUBLICATIONS, SUBSCRIPTIONS, TREE
 
-_COLUMNS = "`analysis.tables.build` describes the columns."
+_COLUMNS = "`analysis.tables.build_tables` describes the columns."
 
 
 def _interests(tables: RunTables) -> DataFrame:

@@ -11,7 +11,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Block, Section, SettingLine
 from analysis.contract.tables import Table
 from analysis.measures.distributions import overhead_histogram
-from analysis.report.figures import against
+from analysis.report.figures_by_variant import against
 from analysis.report.figures_spread import OVERHEAD, Spread, spread
 from analysis.report.figures_time import Curve, curve
 from analysis.report.setting import part, plain
@@ -71,7 +71,7 @@ def _tree(results: Results) -> Iterator[Block | None]:
 
 OVERHEAD_HISTOGRAM: Final = Table(
     "overhead_histogram",
-    "Peers by the share of unwanted copies of events; `analysis.tables.build` describes the columns.",
+    "Peers by the share of unwanted copies of events; `analysis.tables.build_tables` describes the columns.",
     "trial string, low double, high double, peers bigint, share double, above double",
     ("low",),
     overhead_histogram,

@@ -13,9 +13,9 @@ from analysis.contract.figures import SettingLine
 from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
+from analysis.measures.aggregates import mean_ms
 from analysis.measures.of_lookups import LOOKUPS as MEASURES
-from analysis.measures.ratios import mean_ms
-from analysis.report.figures import against
+from analysis.report.figures_by_variant import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.report.figures_time import Curve, curve
 from analysis.report.setting import part, plain
@@ -64,7 +64,7 @@ LOOKUPS: Final = WorkloadAnalysis(
     tables=(
         Table(
             "lookups",
-            "One row for each lookup; `analysis.tables.build` describes the columns.",
+            "One row for each lookup; `analysis.tables.build_tables` describes the columns.",
             lookups.LOOKUPS,
             ("lookup",),
             _lookups,

@@ -8,7 +8,7 @@ from analysis.contract.tables import Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.by_topic import BY_TOPIC
 from analysis.measures.clusters import clusters
-from analysis.measures.events import EVENTS
+from analysis.measures.event_delivery import EVENTS
 from analysis.workloads.events import EVENT_FIGURES, OVERHEAD_HISTOGRAM, PUBLICATIONS, SUBSCRIPTIONS, TREE
 
 CLUSTERS: Final = Table(

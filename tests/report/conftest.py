@@ -1,4 +1,4 @@
-"""A small analyzed run, made up by the schema of `analysis.tables.build`, without Spark."""
+"""A small analyzed run, made up by the schema of `analysis.tables.build_tables`, without Spark."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from analysis.charts.bars import BarChart, Row, bar_chart
 from analysis.charts.chart import LineChart, Point, Quantity, Series, line_chart
 from analysis.charts.numerals import estimate, number, quantity
 from analysis.charts.results import Results, variant_labels
-from analysis.report.figures import MAINTENANCE
+from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
 

@@ -347,7 +347,7 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
     with screen.step("analyzing", 0) as step:
         from analysis.engine.failures import SparkError, spark_in_words
         from analysis.engine.jvm import JavaError
-        from analysis.engine.progress import Standing
+        from analysis.engine.stages import Standing
         from analysis.pipeline import analyze as analyze_run
         from emulator.trials.sweep import alone
 

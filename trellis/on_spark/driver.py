@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
-from analysis.engine.cluster import executors_of
+from analysis.engine.cluster_session import executors_of
 from analysis.engine.executors import ClusterError
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import Trial

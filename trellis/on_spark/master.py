@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from analysis.engine.cluster import await_executor
+from analysis.engine.cluster_session import await_executor
 from analysis.engine.executors import ClusterError
 from analysis.engine.jvm import JavaError
-from analysis.engine.session import start_session
+from analysis.engine.spark_session import start_session
 
 _HERE = "127.0.0.1"
 _LOCAL = re.compile(r"local(\[([1-9]\d{0,3}|\*)(,\d{1,4})?\])?")

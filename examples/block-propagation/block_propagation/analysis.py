@@ -11,8 +11,8 @@ from analysis.contract.figures import Chart, Figure
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 from analysis.contract.tables import RunTables, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
-from analysis.measures.events import EVENTS
-from analysis.report.figures import against
+from analysis.measures.event_delivery import EVENTS
+from analysis.report.figures_by_variant import against
 from analysis.report.figures_shown import drawn, shown
 
 

@@ -167,7 +167,7 @@ from analysis.contract.trials import TrialRecord, trial_frame
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload_analysis import INTERESTS
 from analysis.contract.workload_kinds import Kind, kinds
-from analysis.engine.progress import READING, TABLES, Stages
+from analysis.engine.stages import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
 from analysis.tables.completions import COMPLETIONS, completions

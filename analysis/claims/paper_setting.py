@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.measures.variants import VariantResult
+from analysis.measures.variant_results import VariantResult
 
 Setting = Mapping[str, Any]
 """The dotted keys of the experiment with the paper's values: a plain value, `AnyOf` or `Sweep`.

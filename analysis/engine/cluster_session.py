@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from analysis.engine.executors import ClusterError, Executors
-from analysis.engine.session import start_session
+from analysis.engine.spark_session import start_session
 
 _FIRST_EXECUTOR_LIMIT = 600.0
 """The seconds within which one executor has to be there; its image may have to be fetched."""

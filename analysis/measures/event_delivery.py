@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.measures import clustering
+from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
-from analysis.measures.ratios import share_of
 from analysis.tables.roles import has_duty
 from emulator.telemetry import names
 
