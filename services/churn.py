@@ -21,7 +21,7 @@ from emulator.runtime.realtime.streams import OPTIONS
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.exporter import Exporter
 from emulator.trust.credentials import NoCredentials
-from services.credentials import add_options, credentials_of
+from services.credential_options import add_options, credentials_of
 from services.endings import in_words
 from trellis.v1 import control_pb2_grpc
 

@@ -30,7 +30,7 @@ from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
-from services.credentials import add_options, credentials_of
+from services.credential_options import add_options, credentials_of
 from services.endings import in_words
 
 

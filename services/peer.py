@@ -20,7 +20,7 @@ from emulator.fleet.host.program import Place, run_host
 from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
-from services.credentials import add_options, credentials_of
+from services.credential_options import add_options, credentials_of
 from services.endings import in_words
 
 _MOST_DIGITS = 5

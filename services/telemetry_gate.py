@@ -14,7 +14,7 @@ from pathlib import Path
 
 from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
-from services.credentials import add_certificates, certificates_of
+from services.credential_options import add_certificates, certificates_of
 from services.endings import in_words
 
 _GRACE = 5.0

@@ -7,7 +7,7 @@ import pytest
 from release_world import PROGRESS, claim, job, pod, waiting
 
 from trellis.command.release.errors import ReleaseError
-from trellis.command.release.experiment import is_for_pods, load_for_pods
+from trellis.command.release.experiment_for_pods import is_for_pods, load_for_pods
 
 EXPERIMENT = """\
 name: small

@@ -6,7 +6,7 @@ from release_world import World, claim, event, job, pod, waiting, workload
 from trellis.command.release.cluster import Cluster
 from trellis.command.release.errors import ReleaseError, Unreachable
 from trellis.command.release.lookout import Lookout
-from trellis.command.release.problems import Problem, explain_pod, kind_of, refusal, unbound
+from trellis.command.release.pod_problems import Problem, explain_pod, kind_of, refusal, unbound
 from trellis.command.release.release import Release
 from trellis.command.release.waiting import Waiting
 

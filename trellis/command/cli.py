@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.compiler.finder import WHY_INTERPRETED
-from trellis.command import options as pods
+from trellis.command import pod_options as pods
 from trellis.command.exits import (
     INVALID,
     VALID,
@@ -29,7 +29,7 @@ from trellis.command.inputs import InputWarnings, check_drawing, draw_or_refuse,
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
-from trellis.command.packages import commands as package_commands
+from trellis.command.package_commands import commands as package_commands
 from trellis.command.releases import commands as release_commands
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from trellis.command.exits import INTERRUPTED, INVALID, VALID, UserError, err
-from trellis.command.options import PodOptions
 from trellis.command.outcome import say_summary, say_verdict
+from trellis.command.pod_options import PodOptions
 
 if TYPE_CHECKING:
     from emulator.experiment.file.spec import ExperimentSpec
@@ -39,7 +39,7 @@ def cluster_errors() -> Iterator[None]:
 
 def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
     """Return whether an experiment file is for pods. Errors in the file are told later, when it is loaded."""
-    from trellis.command.release.experiment import is_for_pods
+    from trellis.command.release.experiment_for_pods import is_for_pods
 
     return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))
 
@@ -61,10 +61,10 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
     Returns the exit status of the command. Raises UserError, ExperimentError and OSError.
     """
     from emulator.experiment.file.resolved import resolved_yaml
-    from trellis.command.release.chart import find_chart, image_settings
     from trellis.command.release.cluster import Cluster
-    from trellis.command.release.experiment import load_for_pods
+    from trellis.command.release.experiment_for_pods import load_for_pods
     from trellis.command.release.helm import Helm, Installation
+    from trellis.command.release.helm_chart import find_chart, image_settings
 
     with cluster_errors():
         spec = load_for_pods(file, sets)

@@ -13,8 +13,8 @@ import typer
 
 from trellis.command.exits import INVALID, VALID, UserError, endings, err
 from trellis.command.on_kubernetes import cluster_errors, command
-from trellis.command.options import Namespace
 from trellis.command.outcome import out, say_summary
+from trellis.command.pod_options import Namespace
 
 if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing

@@ -1,5 +1,6 @@
 """An installed release of the Helm chart.
 
-`release` is one with its workloads and volume; `helm` and `chart` install it, `waiting`, `lookout` and
-`problems` follow its pods, `results`, `forward` and `relay` reach its pages, and `removal` removes it.
+`release` is one with its workloads and volume. `helm_chart` finds the chart and `helm` installs it,
+`experiment_for_pods` checks what is to run there, and `waiting`, `lookout` and `pod_problems` follow the
+pods. `results_client`, `forward` and `relay` reach the pages of a release, and `removal` removes it.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from trellis.command.release.problems import Problem, explain_pod, kind_of, refusal, trouble, unbound
+from trellis.command.release.pod_problems import Problem, explain_pod, kind_of, refusal, trouble, unbound
 from trellis.command.release.release import Release, Workload
 
 _CRASHES = 2

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
 from trellis.command.release.errors import ReleaseError
-from trellis.command.release.results import Results
+from trellis.command.release.results_client import Results
 
 _PAGES = {"/": "", "/status": "status"}
 """The pages that a browser may ask for, with their paths at the results service."""

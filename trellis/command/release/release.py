@@ -15,7 +15,7 @@ from emulator.experiment.run.runs import new_folder
 from emulator.trials.run_progress import Standing
 from trellis.command.release.cluster import Cluster, Json
 from trellis.command.release.errors import NotThere, ReleaseError, Unreachable
-from trellis.command.release.results import Results
+from trellis.command.release.results_client import Results
 
 _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/component"
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"

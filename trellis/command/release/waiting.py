@@ -11,7 +11,7 @@ from emulator.trials.sweep import Update
 from trellis.command.release.errors import ReleaseError, Unreachable
 from trellis.command.release.helm import Installing
 from trellis.command.release.lookout import Lookout
-from trellis.command.release.problems import Problem, failed_pods
+from trellis.command.release.pod_problems import Problem, failed_pods
 from trellis.command.release.release import Release, Workload
 
 START_LIMIT = 600.0
