@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from li_subscriptions import check, grow, parameters, random_ranges, random_values
 from li_world import LiWorld
-from test_pubsub_li import check, grow, parameters, random_ranges, random_values
 
 from emulator.contract.identifiers import hash_of_peer
 from emulator.contract.protocol import Contact

@@ -1,6 +1,5 @@
 """The results service: the report or how far the run is, and the run directory as one file."""
 
-import base64
 import http.client
 import json
 import os
@@ -13,30 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from served_run import EXPERIMENT, PROGRESS, begin, serving
 
 from emulator.experiment.run.archive import pack, unpack
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials.run_progress import Standing
 from services import results
-from services.results import ResultsServer
-
-EXPERIMENT = """\
-name: small
-system: {name: vitis}
-peers: 10
-repeat: 3
-workload:
-  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
-"""
-PROGRESS = {
-    "phase": "measure",
-    "trial_time": 12.0,
-    "trial_end": 80.0,
-    "peers_up": 10,
-    "asked": 3,
-    "delivered": 5,
-    "messages": 900,
-}
 
 
 @pytest.fixture
@@ -46,13 +27,8 @@ def run(tmp_path):
 
 @pytest.fixture
 def server(run):
-    server = ResultsServer("127.0.0.1", 0, run)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(run) as server:
+        yield server
 
 
 @pytest.fixture
@@ -69,16 +45,6 @@ def ask(server):
             connection.close()
 
     return ask
-
-
-def begin(run):
-    """Make what is there when the first trial has ended and the second one runs."""
-    run.path.mkdir()
-    run.experiment.write_text(EXPERIMENT)
-    for number, fields in enumerate([{"state": "invalid", "reasons": ["<late>"]}, {"state": "running"}], 1):
-        trial = run.trial(f"vitis-{number}")
-        trial.path.mkdir(parents=True)
-        trial.write_status(progress=PROGRESS, **fields)
 
 
 def finish(run):
@@ -287,73 +253,6 @@ def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_header(run, ask)
         ask("/healthz")
         times.append(time.monotonic() - began)
     assert min(times) < 0.02
-
-
-@pytest.fixture
-def guarded(run):
-    server = ResultsServer("127.0.0.1", 0, run, "the token")
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def _ask_with(server, path, headers):
-    connection = http.client.HTTPConnection(*server.server_address, timeout=20)
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read()
-    finally:
-        connection.close()
-
-
-def _basic(text):
-    return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"X-Trellis-Token": "another"},
-        {"X-Trellis-Token": "the token "[:-2]},
-        {"Authorization": "Bearer another"},
-        {"Authorization": "Bearer"},
-        {"Authorization": "Basic ~"},
-        {"Authorization": "Basic the token"},
-        {"Authorization": "Basic dÜ=="},
-        {"Authorization": "Bearer Ü"},
-        {"X-Trellis-Token": "Ü"},
-        _basic("the token"),
-        _basic("the token:"),
-    ],
-)
-@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
-def test_without_the_token_nothing_is_read(run, guarded, headers, path):
-    begin(run)
-    status, told, body = _ask_with(guarded, path, headers)
-    assert status == 401 and b"small" not in body and b"the token\n" not in body
-    assert told["WWW-Authenticate"].startswith("Basic")
-    assert _ask_with(guarded, "/healthz", {})[0] == 200
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"X-Trellis-Token": "the token"},
-        {"Authorization": "Bearer the token"},
-        {"authorization": "bearer the token"},
-        _basic("anybody:the token"),
-        _basic(":the token"),
-    ],
-)
-@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
-def test_with_the_token_all_is_read(run, guarded, headers, path):
-    begin(run)
-    assert _ask_with(guarded, path, headers)[0] == 200
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])

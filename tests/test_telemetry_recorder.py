@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
+from recorded_telemetry import START, begin, hop, read, recorder, spans
 
-from emulator.contract.protocol import Component, Event, Installation, Lookup, Outcome
+from emulator.contract.protocol import Event, Installation, Lookup, Outcome
 from emulator.messages.message import Message
 from emulator.telemetry import names
-from emulator.telemetry.context import TraceContext
 from emulator.telemetry.otlp_files import read_records
-from emulator.telemetry.recorder import Recorder
 from trellis.v1.content import EventContent, EventDelivery, ProbePub
-from trellis.v1.overlay import Goodbye, LookupRequest, Routed
-from trellis.v1.pubsub import EventData, Notification, Pull
+from trellis.v1.overlay import LookupRequest, Routed
+from trellis.v1.pubsub import EventData, Notification
 from trellis.v1.scribe import Multicast, RootAddress
-
-START = 1_700_000_000 * 10**9
-
-
-class Part(Component):
-    """A component that tells gauges and links."""
-
-    def __init__(
-        self, gauges: Mapping[str, float] | None = None, links: Mapping[str, Sequence[int]] | None = None
-    ) -> None:
-        self._gauges = dict(gauges or {})
-        self._links = links or {}
-
-    def start(self, contacts: Sequence[int]) -> None: ...
-
-    def stop(self, graceful: bool) -> None: ...
-
-    def gauges(self) -> dict[str, float]:
-        return self._gauges
-
-    def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return self._links
 
 
 class FullSink:
@@ -56,81 +30,6 @@ class FullSink:
 
     def close(self) -> None:
         raise OSError("disk full")
-
-
-def recorder(directory: Path, host: str = "h1", **fields: Any) -> Recorder:
-    given = {"experiment": "e", "trial": "t-1", "seed": 1, "start_unix_ns": START}
-    return Recorder(directory, host, **(given | fields))
-
-
-def read(attributes: Any) -> dict[str, Any]:
-    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}
-
-
-def spans(directory: Path) -> list[Span]:
-    return [
-        span
-        for path in sorted(directory.glob("*-traces-*.otlp"))
-        for record in read_records(path)
-        for resource in TracesData.FromString(record).resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    ]
-
-
-def points(directory: Path) -> dict[str, list[tuple[dict[str, Any], float]]]:
-    """Return metric -> (attributes, value) of each point."""
-    found: dict[str, list[tuple[dict[str, Any], float]]] = {}
-    for path in sorted(directory.glob("*-metrics-*.otlp")):
-        for record in read_records(path):
-            for resource in metrics_pb2.MetricsData.FromString(record).resource_metrics:
-                for metric in resource.scope_metrics[0].metrics:
-                    data = metric.sum if metric.HasField("sum") else metric.gauge
-                    found.setdefault(metric.name, []).extend(
-                        (read(p.attributes), p.as_int if p.HasField("as_int") else p.as_double)
-                        for p in data.data_points
-                    )
-    return found
-
-
-def begin(
-    recorder: Recorder,
-    operation: str,
-    peer: int,
-    at_ns: int,
-    attributes: Mapping[str, int | bool],
-    topic: int | None = None,
-    event: int = -1,
-) -> TraceContext:
-    context = recorder.begin(topic, event)
-    recorder.operation(context, operation, peer, at_ns, attributes)
-    return context
-
-
-def hop(
-    recorder: Recorder, context: TraceContext, message: Message | None = None, **fields: Any
-) -> TraceContext:
-    inner = TraceContext(
-        context.trace_id, recorder.next_span_id(), context.depth + 1, context.topic, context.event
-    )
-    given: dict[str, Any] = {
-        "message": message or Notification(8, 7, 3, 1),
-        "channel": "",
-        "sender": 3,
-        "peer": 4,
-        "sent_ns": 10,
-        "handled_ns": 20,
-        "interested": True,
-        "delivered": None,
-    }
-    recorder.hop(inner, context.span_id, **(given | fields))
-    return inner
-
-
-def sent(recorder: Recorder, peer: int, traced: bool, size: int, channel: str = "") -> None:
-    """Count a message of this size."""
-    tallies = recorder.tallies
-    tallies.on(channel).tally(Pull(1), traced).add(tallies.place(peer), 1, size)
 
 
 def test_an_operation_and_its_messages_make_one_trace(tmp_path: Path) -> None:
@@ -324,101 +223,6 @@ def test_many_spans_are_written_in_several_records_and_none_is_lost(tmp_path: Pa
             names.INCARNATION: 0,
             names.START: START,
         }
-
-
-def test_an_interval_tells_the_totals_of_the_host_by_message_channel_and_traffic(tmp_path: Path) -> None:
-    tested = recorder(tmp_path)
-    sent(tested, 1, True, 10)
-    sent(tested, 2, True, 30)
-    sent(tested, 2, False, 7)
-    sent(tested, 2, False, 8, channel="overlay")
-    tested.tallies.on("").tally(Goodbye(), traced=False).add(tested.tallies.place(2), 3, 6)
-    tested.write_interval(5, peers_up=9, dropped_envelopes=4)
-    tested.close()
-    found = points(tmp_path)
-
-    def by_type(metric: str) -> dict[tuple[str, ...], float]:
-        keys = (names.MESSAGE_TYPE, names.MESSAGE_KIND, names.CHANNEL, names.TRAFFIC)
-        return {tuple(a.get(key, "") for key in keys): value for a, value in found[metric]}
-
-    assert by_type(names.SENT_MESSAGES) == {
-        ("Pull", "notification", "", "operation"): 2,
-        ("Pull", "notification", "", "maintenance"): 1,
-        ("Pull", "notification", "overlay", "maintenance"): 1,
-        ("Goodbye", "maintenance", "", "maintenance"): 3,
-    }
-    assert by_type(names.SENT_BYTES) == {
-        ("Pull", "notification", "", "operation"): 40,
-        ("Pull", "notification", "", "maintenance"): 7,
-        ("Pull", "notification", "overlay", "maintenance"): 8,
-        ("Goodbye", "maintenance", "", "maintenance"): 6,
-    }
-    assert found[names.PEERS_UP] == [({}, 9)]
-    assert found[names.DROPPED] == [({}, 4)]
-    assert found[names.LOST_SPANS] == [({}, 0)]
-
-
-def test_a_snapshot_tells_counters_states_and_links_of_each_peer_by_channel(tmp_path: Path) -> None:
-    tested = recorder(tmp_path)
-    sent(tested, 1, True, 10, channel="overlay")
-    tested.tallies.on("").tally(Goodbye(), traced=False)
-    links: Mapping[str, Sequence[int]] = {"friend": [2, 5], "successor": [2], "predecessor": []}
-    components = [("overlay", Part({"links": 3.0}, links)), ("", Part({"utility": 0.5}))]
-    assert list(tested.write_snapshot(5, [(1, components), (2, [("", Part())])]))
-    tested.close()
-    found = points(tmp_path)
-    at_overlay = {names.PEER: 1, names.CHANNEL: "overlay"}
-    counted = {
-        names.MESSAGE_TYPE: "Pull",
-        names.MESSAGE_KIND: "notification",
-        names.TRAFFIC: "operation",
-    } | at_overlay
-    assert found[names.PEER_SENT_MESSAGES] == [(counted, 1)]
-    assert found[names.PEER_SENT_BYTES] == [(counted, 10)]
-    assert found[names.STATE + "utility"] == [({names.PEER: 1}, 0.5)]
-    assert found[names.STATE + "links"] == [(at_overlay, 3.0)]
-    assert found[names.LINK] == [
-        (at_overlay | {names.NEIGHBOUR: other, names.KIND: kind}, 1)
-        for other, kind in ((2, "friend"), (5, "friend"), (2, "successor"))
-    ]
-
-
-def test_identifiers_are_told_with_the_time_at_which_they_were_taken(tmp_path: Path) -> None:
-    tested = recorder(tmp_path)
-    for number in range(600):
-        tested.take_identifier(number, "overlay", number, number << 100, "ring")
-    tested.take_identifier(0, "", 7_000, 255, "xor")
-    tested.close()
-    found = points(tmp_path)[names.TAKEN_IDENTIFIER]
-    assert len(found) == 601
-    assert found[5] == (
-        {
-            names.PEER: 5,
-            names.CHANNEL: "overlay",
-            names.IDENTIFIER: f"{5 << 100:x}",
-            names.SPACE: "ring",
-        },
-        1,
-    )
-    assert found[-1] == ({names.PEER: 0, names.IDENTIFIER: "ff", names.SPACE: "xor"}, 1)
-    times = [
-        point.time_unix_nano - START
-        for record in read_records(tmp_path / "h1-metrics-0.otlp")
-        for metric in metrics_pb2.MetricsData.FromString(record).resource_metrics[0].scope_metrics[0].metrics
-        for point in metric.gauge.data_points
-    ]
-    assert times == [*range(600), 7_000]
-
-
-def test_a_large_snapshot_is_split_and_whole(tmp_path: Path) -> None:
-    tested = recorder(tmp_path)
-    peers = [(peer, [("", Part({"a": peer}, {"friend": list(range(10))}))]) for peer in range(5000)]
-    assert list(tested.write_snapshot(5, peers))
-    tested.close()
-    assert len(list(read_records(tmp_path / "h1-metrics-0.otlp"))) > 1
-    found = points(tmp_path)
-    assert [value for _, value in found[names.STATE + "a"]] == [float(peer) for peer in range(5000)]
-    assert len(found[names.LINK]) == 50_000
 
 
 def test_lost_spans_are_told_and_the_error_is_raised_at_the_end(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""The results service asks for the token of its release."""
+
+import base64
+import http.client
+
+import pytest
+from served_run import begin, serving
+
+from emulator.experiment.run.directory import RunDirectory
+
+
+@pytest.fixture
+def run(tmp_path):
+    return RunDirectory(tmp_path / "run")
+
+
+@pytest.fixture
+def guarded(run):
+    with serving(run, "the token") as server:
+        yield server
+
+
+def _ask_with(server, path, headers):
+    connection = http.client.HTTPConnection(*server.server_address, timeout=20)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def _basic(text):
+    return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Trellis-Token": "another"},
+        {"X-Trellis-Token": "the token "[:-2]},
+        {"Authorization": "Bearer another"},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic ~"},
+        {"Authorization": "Basic the token"},
+        {"Authorization": "Basic dÜ=="},
+        {"Authorization": "Bearer Ü"},
+        {"X-Trellis-Token": "Ü"},
+        _basic("the token"),
+        _basic("the token:"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
+def test_without_the_token_nothing_is_read(run, guarded, headers, path):
+    begin(run)
+    status, told, body = _ask_with(guarded, path, headers)
+    assert status == 401 and b"small" not in body and b"the token\n" not in body
+    assert told["WWW-Authenticate"].startswith("Basic")
+    assert _ask_with(guarded, "/healthz", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Trellis-Token": "the token"},
+        {"Authorization": "Bearer the token"},
+        {"authorization": "bearer the token"},
+        _basic("anybody:the token"),
+        _basic(":the token"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/status", "/run.tar.zst"])
+def test_with_the_token_all_is_read(run, guarded, headers, path):
+    begin(run)
+    assert _ask_with(guarded, path, headers)[0] == 200
