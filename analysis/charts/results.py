@@ -26,7 +26,7 @@ class ResultsError(Exception):
 
 @dataclass(frozen=True)
 class Results:
-    """What a run directory holds after the analysis."""
+    """The results that a run directory holds after the analysis."""
 
     run: RunDirectory
     summary: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a claim of a paper is, how one is written, and how it is judged.
+"""The definition of a paper's claim, the functions by which claims are written, and the judge of claims.
 
 A claim is a statement and the numbers that the paper prints for it. There is no other text of the paper: a
 report prints these numbers, and each of them is judged. Each names

@@ -17,7 +17,7 @@ INTERESTS = "trial string, event int, peer int, expected boolean"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkloadAnalysis:
-    """What is made of trials of a kind of workload, beyond what is made of all trials.
+    """The tables, measures and figures of a kind of workload, beyond those that all trials have.
 
     All trials have the tables of operations, completions, messages, sessions, states, links, observations and
     events, the traffic of peers, and the measures of these; a kind that names nothing here has only these.

@@ -1,4 +1,4 @@
-"""What installed packages add to Trellis, by entry points.
+"""Finds and loads what installed packages add to Trellis by entry points.
 
 A package names what it brings in groups such as `trellis.systems`; the guide lists all groups. An entry point
 is imported when its name is asked for, so a broken package disturbs only those who use it.

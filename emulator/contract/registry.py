@@ -67,7 +67,7 @@ V = TypeVar("V", bound=System | OverlayKind | MembershipKind | WorkloadKind)
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[V]):
-    """How to make a system, an overlay or a kind of workload, and the package that it comes from."""
+    """The maker of a system, an overlay or a kind of workload, and the package that it comes from."""
 
     make: Callable[[], V]
     package: str = ""

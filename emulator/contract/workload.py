@@ -172,7 +172,7 @@ class Phases(Protocol):
 
 
 class Trial(Protocol):
-    """What a kind may know of a trial when an experiment file is checked."""
+    """A trial as a kind of workload may know it when an experiment file is checked."""
 
     @property
     def peers(self) -> int:

@@ -1,4 +1,4 @@
-"""What goes wrong in a trial because the experiment asks for it.
+"""Faults and attackers that an experiment asks for.
 
 Read `spec` first, which holds the keys of the experiment file; `attacks` has the kinds of bad behaviour,
 `network_faults` what becomes of messages, and `draw` chooses the peers. The contract of attacks is

@@ -1,4 +1,4 @@
-"""Which peers attack, and which ones faults hit: drawn from the seed, whatever the kind is."""
+"""Draws the peers that attack and those that faults hit, from the seed and whatever the kind is."""
 
 from __future__ import annotations
 

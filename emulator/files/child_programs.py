@@ -1,4 +1,4 @@
-"""What programs that Trellis starts get of the caller's surroundings: listed variables, and a safe path."""
+"""The environment of programs that Trellis starts: listed variables of the caller, and a safe path."""
 
 from __future__ import annotations
 

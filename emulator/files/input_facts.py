@@ -1,4 +1,4 @@
-"""What a reader tells of an input: what it found, and what it left out, filled in or merged."""
+"""Facts that a reader tells of an input: what it found, and what it left out, filled in or merged."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def count_hosts(source: MatrixSource) -> int:
 
 
 class _Notes:
-    """What is told of a file, and the errors that name its lines."""
+    """Collects the facts about a file, and makes the errors that name its lines."""
 
     def __init__(self, source: MatrixSource, table: Table, unit: str) -> None:
         self.source = source

@@ -53,7 +53,7 @@ else:
 
 
 class NetworkSpec(_Model):
-    """How messages travel between peers."""
+    """The network of an experiment: the keys that say how messages travel between peers."""
 
     latency: Latency = Field(default_factory=King)
     same_host_rtt: Duration = Field(

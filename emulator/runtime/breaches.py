@@ -1,4 +1,4 @@
-"""What a world notices of a system, counted: breaches of the contract, and messages that it drops."""
+"""Counts what a world notices of a system: breaches of the contract, and messages that it drops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_checked(spec: TrialSpec) -> bool:
 
 
 class Occurrences:
-    """What a system did, counted by kind, with the first place of each."""
+    """Counts by kind of what a system did, with the first place of each."""
 
     def __init__(self, system: str = "") -> None:
         """`system` is whom each kind names."""

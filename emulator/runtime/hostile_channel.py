@@ -138,7 +138,7 @@ class HostileChannel(Channel):
 
 
 class _Surroundings(AttackerEnvironment):
-    """What an attack gets of its channel."""
+    """The view of its channel that an attack gets."""
 
     def __init__(self, channel: HostileChannel, random: Random) -> None:
         self._channel = channel

@@ -27,7 +27,7 @@ LateAnswer = Callable[[int, Message, Callable[[Message], None]], None]
 
 
 class _Handling:
-    """What a channel does with the messages of a class: it handles them, or answers them as requests."""
+    """The handler of a class of messages on a channel, which handles them or answers them as requests."""
 
     __slots__ = ("answer", "answer_later", "channel", "elsewhere", "handler")
 

@@ -16,7 +16,7 @@ from emulator.messages.message import KINDS, Message
 
 
 class Subject(NamedTuple):
-    """What one tally counts: messages of one type and kind on one channel."""
+    """The key of a tally, which counts messages of one type and kind on one channel."""
 
     channel: str
     message: str

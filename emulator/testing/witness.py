@@ -32,7 +32,7 @@ from emulator.contract.system import System
 
 
 class Handed(NamedTuple):
-    """What an application was handed, and where."""
+    """An outcome that an application was handed, and where."""
 
     what: str
     """"event" or "lookup"."""

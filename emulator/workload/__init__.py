@@ -1,4 +1,4 @@
-"""What peers are asked to do: interests, publications and lookups.
+"""Workloads, which say what peers are asked to do: interests, publications and lookups.
 
 `spec` is the `workload:` part of an experiment and `subscription_sources` has the bases of all kinds of
 subscriptions. Topics are drawn by `patterns`, `social`, `followers` and `correlated`, interests in content by

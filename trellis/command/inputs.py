@@ -1,4 +1,4 @@
-"""What the command prints about the inputs of an experiment, and the check that its plans can be drawn."""
+"""Prints facts and warnings about the inputs of an experiment, and checks that its plans can be drawn."""
 
 from __future__ import annotations
 

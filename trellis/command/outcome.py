@@ -1,4 +1,4 @@
-"""What the command prints about a finished run."""
+"""Prints the outcome of a finished run."""
 
 from __future__ import annotations
 

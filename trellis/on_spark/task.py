@@ -36,7 +36,7 @@ _CHUNK = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an executor has to know of a trial."""
+    """One trial, as an executor has to know it."""
 
     run: str
     """The name of the run directory."""

@@ -64,7 +64,7 @@ class Virtual(_Runtime):
 
 
 class RealTime(_Runtime):
-    """What real-time runtimes share: peers in several hosts that communicate by gRPC."""
+    """The keys that real-time runtimes share, whose peers are in several hosts and communicate by gRPC."""
 
     time_scale: float = Field(1.0, ge=0.01, le=1000, description="wall seconds for one trial second")
 

@@ -38,7 +38,7 @@ def refusals_in(error: Undrawable) -> Iterator[Refusal]:
 
 @dataclass(slots=True)
 class Checked:
-    """What came of drawing the plans."""
+    """The outcome of drawing the plans."""
 
     plans: int = 0
     """The number of different plans."""

@@ -1,6 +1,7 @@
-"""What is told of an experiment's inputs once its plan is drawn: files, shares of peers, and who is left out.
+"""Writes and reads `inputs.json`, which tells how an experiment's inputs were used in a plan.
 
-It is kept in `inputs.json` beside the plan's tables, if there is anything to tell.
+The file tells of the files that were read, of shares of peers, and of peers that are left out. It lies beside
+the plan's tables, and is missing if there is nothing to tell.
 """
 
 from __future__ import annotations

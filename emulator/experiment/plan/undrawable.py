@@ -14,7 +14,7 @@ _KEY_FIRST = re.compile(r"((?:[a-z_]+\.)+[a-z_0-9]+|workload): ")
 
 
 class Undrawable(ValueError):
-    """No plan can be drawn from a spec. `problems` has dotted keys, each with what is wrong there."""
+    """No plan can be drawn from a spec. `problems` has dotted keys, each with the problem that is there."""
 
     def __init__(self, problems: Sequence[tuple[str, str]], file: Path | None = None) -> None:
         super().__init__("; ".join(f"{key}: {text}" for key, text in problems))

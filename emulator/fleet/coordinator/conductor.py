@@ -30,7 +30,7 @@ _GRACE = 1.0
 
 
 class Fleet(ABC):
-    """What starts the hosts of a trial and notices when they end: local processes or pods."""
+    """The hosts of a trial, as local processes or pods: it starts them and notices when they end."""
 
     @abstractmethod
     def start(self, coordinator: str, hosts: list[str]) -> None:

@@ -49,7 +49,7 @@ def listed(names: Sequence[object]) -> str:
 
 @dataclass
 class Member:
-    """What the coordinator knows of one host."""
+    """One host, as the coordinator knows it."""
 
     name: str
     index: int

@@ -35,7 +35,7 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a host runs, what it writes to and what it may use."""
+    """The surroundings of a host: where it runs, what it writes to and what it may use."""
 
     name: str
     coordinator: str

@@ -47,7 +47,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a kill."""
+    """The outcome of a kill."""
 
     kill: Kill
     asked: float

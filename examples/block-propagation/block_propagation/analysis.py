@@ -1,4 +1,4 @@
-"""What is measured of blocks: how soon most peers have them, by their size."""
+"""Measures of blocks: how soon most peers have them, by their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment file may say of blocks. Modules that import pydantic are not compiled."""
+"""The keys of an experiment file about blocks. Modules that import pydantic are not compiled."""
 
 from __future__ import annotations
 

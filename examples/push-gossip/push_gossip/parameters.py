@@ -1,4 +1,4 @@
-"""What an experiment file may say of push gossip. Modules that import pydantic are not compiled."""
+"""The keys of an experiment file about push gossip. Modules that import pydantic are not compiled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.files.quantities import Duration
 
 
 class PushGossipParameters(BaseModel):
-    """What an experiment file may say under `system.parameters`."""
+    """The keys of an experiment file under `system.parameters`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

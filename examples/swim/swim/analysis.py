@@ -1,4 +1,4 @@
-"""What is measured of a membership: how soon a crash is detected, and how often a member is wronged."""
+"""Measures of a membership: how soon a crash is detected, and how often a live member is suspected."""
 
 from __future__ import annotations
 

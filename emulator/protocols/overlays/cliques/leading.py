@@ -21,7 +21,7 @@ mend."""
 
 
 class Leading:
-    """What one server does while it leads a clique."""
+    """The part of one server that acts while it leads a clique."""
 
     def __init__(self, context: MemberContext, own: OwnClique) -> None:
         self._environment = context.environment

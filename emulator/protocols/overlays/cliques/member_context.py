@@ -10,7 +10,7 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 
 
 class MemberContext:
-    """What all parts of the overlay at one server share."""
+    """The state that all parts of the overlay at one server share."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How rings that several peers began become one: a peer whose place is in doubt has the place confirmed."""
+"""Confirms the place of a peer that is in doubt of it, so that rings that several peers began become one."""
 
 from __future__ import annotations
 

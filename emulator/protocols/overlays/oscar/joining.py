@@ -1,4 +1,4 @@
-"""How a peer gets a place on the ring: at an identifier, or behind a peer that it names.
+"""Gets a peer its place on the ring, at an identifier or behind a peer that it names.
 
 A peer that is asked either gives the place behind itself or names a peer that is closer, which the newcomer
 asks next. A peer that gives a place takes the newcomer as its successor at once, so that no two newcomers get

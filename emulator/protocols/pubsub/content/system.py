@@ -1,4 +1,4 @@
-"""What the systems that route by content between servers declare alike."""
+"""The declarations that the systems share which route by content between servers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Bounds = list[tuple[float, float]]
 
 
 class KyraLayout(BaseModel):
-    """What is laid out before the start, instead of being found by the servers."""
+    """The parts that are laid out before the start, instead of being found by the servers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""What an OPT peer knows of others: the peers that share a topic with it."""
+"""The knowledge that an OPT peer has of others: the peers that share a topic with it."""
 
 from __future__ import annotations
 
