@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fleet_toys import Flood, FloodParameters
 from realtime_world import HERE, THERE, World
-from test_runtime_realtime_links import FakeHost, linked, listening, passage, unsettled, until
+from test_runtime_realtime_streams import FakeHost, linked, listening, passage, unsettled, until
 
 from emulator.contract.registry import WORKLOADS
 from emulator.runtime.realtime import host as host_module
