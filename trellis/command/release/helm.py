@@ -90,7 +90,7 @@ class Installing:
             command += ["--values", str(file)]
         for setting in installation.settings:
             command += ["--set", setting]
-        # a process group of its own, so that an interrupt reaches it when its release can be removed
+        # Helm has a process group of its own: an interrupt may reach it only when its release can be removed.
         with self._said.open("w") as said:
             self._process = subprocess.Popen(
                 command,

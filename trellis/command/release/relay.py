@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.headers.get("Host") not in self.server.names:
-            # a page of a stranger whose name leads to this machine
+            # The page of a stranger asks, by a name that leads to this machine.
             self.send_error(HTTPStatus.FORBIDDEN)
             return
         page = _PAGES.get(self.path)

@@ -71,7 +71,7 @@ class Results:
         Raises Forbidden if the user may not read it.
         """
         if self._token is None:
-            # the Secret that the service is given, which the user may have made
+            # The service is given this Secret, which the user may have made.
             spec: Json = self._only(_APPS, "deployments")["spec"]
             volumes = spec.get("template", {}).get("spec", {}).get("volumes", ())
             secret = next((str(v["secret"]["secretName"]) for v in volumes if v["name"] == "trust"), "")
