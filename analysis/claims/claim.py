@@ -70,7 +70,7 @@ class Claim:
     among: Callable[[Variants], Variants]
     """The function that selects the variants of a run that the claim is about."""
     needs: str
-    """What the run lacks if there are no such variants, such as "static variants of Vitis"."""
+    """The thing that a run without such variants lacks, such as "static variants of Vitis"."""
     setting: Setting
     numbers: tuple[Number, ...]
 

@@ -30,7 +30,7 @@ class Measure:
     """The unit; "share" is 0 to 1 and is shown in percent; empty if the measure has none."""
     better: Literal["lower", "higher"] | None
     about: str
-    """What the measure is, with its formula if the name does not say it: whole sentences or a phrase."""
+    """The meaning of the measure, with a formula if the name does not say it: whole sentences or a phrase."""
     group: str = ""
     """The heading of the report under which the measure stands; empty: that of the trial itself."""
 

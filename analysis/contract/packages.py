@@ -22,7 +22,7 @@ class Brought(Generic[T]):
 
     item: T
     what: str
-    """What it is, such as 'the figure "detection"'."""
+    """The thing in words, such as 'the figure "detection"'."""
     package: str = ""
     """The distribution with its version; empty for Trellis' own."""
     name: str = ""

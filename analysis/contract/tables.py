@@ -52,7 +52,7 @@ class Table:
     name: str
     """The name in lower case: letters, digits, underscores."""
     about: str
-    """What a row is, and what the columns are, with their units."""
+    """The meaning of a row and of the columns, with their units."""
     schema: str
     """The columns and types as Spark's DDL has them, `trial string` among them."""
     keys: Sequence[str]

@@ -22,7 +22,7 @@ class Spread:
     about: str
     x: Quantity
     of: str
-    """What the shares are shares of."""
+    """The title of the axis of shares, such as "deliveries"."""
     rows: tuple[str, ...]
     """The rows by `operation` and `unit` of the table `delay_cdf`, or by `kind` of `cost_cdf`."""
     upto: float = 1.0

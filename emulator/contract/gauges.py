@@ -10,7 +10,7 @@ class Gauge:
     """A gauge as summary and report show it."""
 
     text: str = ""
-    """What the gauge measures, in a sentence."""
+    """The meaning of the gauge, in a sentence."""
     unit: str = ""
     """The unit, such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
     better: str | None = None

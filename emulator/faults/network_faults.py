@@ -9,9 +9,9 @@ from typing import Final
 from emulator.faults.spec import FaultSpec
 
 SILENCE: Final = -1.0
-"""What stands for the delay of a message that vanishes."""
+"""Stands for the delay of a message that vanishes."""
 TOLD: Final = -2.0
-"""What stands for the delay of a message that vanishes, and whose sender learns that nobody was reached."""
+"""Stands for the delay of a message that vanishes, and whose sender learns that nobody was reached."""
 FAULT: Final = "fault"
 """The first word of the observations that tell of stopped messages; the second is the fault's name."""
 

@@ -23,7 +23,7 @@ _OTHERS = {
     b"%PDF": "PDF",
 }
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile, RuntimeError)
-"""What reading a damaged or an encrypted file raises."""
+"""The errors that reading a damaged or an encrypted file raises."""
 
 
 def open_content(file: Path, most: int) -> IO[bytes]:

@@ -16,7 +16,7 @@ from typing import Final
 NANOSECONDS: Final = 1_000_000_000
 """The nanoseconds of a second."""
 DROPPED: Final = -1
-"""What stands for the departure of a message that does not fit into the queue."""
+"""Stands for the departure of a message that does not fit into the queue."""
 UP_LINK_DROP: Final = "up link drop"
 """The name of the observation of a sender whose message did not fit into its up link; its value is bytes."""
 DOWN_LINK_DROP: Final = "down link drop"

@@ -48,17 +48,17 @@ class MatrixSource(Interface):
 
     @property
     def zeros(self) -> str | None:
-        """What a 0 between two hosts is: "fill", "same_host_rtt" or "refuse"."""
+        """The meaning of a 0 between two hosts: "fill", "same_host_rtt" or "refuse"."""
         ...
 
     @property
     def gaps(self) -> str | None:
-        """What is made of a pair without a measurement: "fill" or "refuse"."""
+        """The treatment of a pair without a measurement: "fill" or "refuse"."""
         ...
 
     @property
     def asymmetry(self) -> str | None:
-        """What is made of two directions that differ: "refuse", "mean" or "one-way"."""
+        """The treatment of two directions that differ: "refuse", "mean" or "one-way"."""
         ...
 
 
@@ -74,7 +74,7 @@ class MeasuredRtt:
     filled_pairs: int
     """The number of pairs without a measurement, which got the shortest two-hop path."""
     facts: Facts
-    """What was read, filled in, averaged and left out."""
+    """The facts about what was read, filled in, averaged and left out."""
 
 
 def load_rtt(source: MatrixSource) -> MeasuredRtt:

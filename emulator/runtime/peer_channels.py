@@ -44,7 +44,7 @@ class _Handling:
         self.answer = answer
         self.answer_later = answer_later
         self.elsewhere = elsewhere
-        """What another channel of the peer does with these messages, if one does."""
+        """The handling of these messages by another channel of the peer, if one handles them."""
 
 
 class NoHandler(LookupError):
@@ -71,7 +71,7 @@ class Life(RequestingLife):
         self.shared: dict[object, object] = {}
         """The objects that the peers of a host share, by the function that made them."""
         self.breaches = Occurrences()
-        """What breaks the contract, as `drops` counts the messages that components drop."""
+        """Counts of what breaks the contract, as `drops` counts the messages that components drop."""
         self.drops = self.breaches
         self.new_channel: Callable[[Life, str], Channel] = Channel
         """The function that makes a channel of this name; that of an attacker makes hostile ones."""

@@ -22,7 +22,7 @@ class Subscriptions:
     start: NDArray[np.float64]
     end: NDArray[np.float64]
     facts: Facts = NOTHING
-    """What is told of a file that they were read from."""
+    """The facts about a file that they were read from."""
 
 
 def held_throughout(

@@ -41,7 +41,7 @@ _LARGEST_SHOWN = 1e15
 _PERCENTS = 100
 _SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
 _MEANT = {"seeds": _SEEDS, "trials": _SEEDS, "repeats": _SEEDS, "runs": _SEEDS}
-"""What is to be written for keys of an experiment that others would have."""
+"""The advice for keys that other tools have and an experiment does not."""
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:

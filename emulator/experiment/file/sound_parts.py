@@ -12,7 +12,7 @@ from emulator.experiment.file.spec import TrialSpec
 _NEEDED = frozenset(("peers", "phases"))
 """The parts that all checks of combinations depend on."""
 _IN_THEIR_PLACE: dict[str, Any] = {"system": {"name": "none"}, "workload": {"lookups": {"rate": 1.0}}}
-"""What stands for a wrong part that may not be left out; nothing is told of it."""
+"""Stands for a wrong part that may not be left out; nothing is told of it."""
 
 
 def without_parts(values: Mapping[str, Any], broken: AbstractSet[str | int]) -> TrialSpec | None:

@@ -47,7 +47,7 @@ class Checked:
     refused: dict[Refusal, list[str]] = field(default_factory=dict)
     """The reasons for which plans cannot be drawn, each with the names of the trials."""
     inputs: dict[str, Mapping[str, Facts]] = field(default_factory=dict)
-    """What is told of the inputs of each plan, by the name of its first trial and by key."""
+    """The facts about the inputs of each plan, by the name of its first trial and by key."""
 
 
 def check_plans(

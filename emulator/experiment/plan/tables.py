@@ -85,7 +85,7 @@ class Plan:
         }
         self.tables: Mapping[str, pa.Table] = tables | empty
         self.inputs: Mapping[str, Facts] = {}
-        """What is told of the experiment's inputs, by key; a plan that was read from files has it not."""
+        """The facts about the experiment's inputs, by key; a plan that was read from files has none."""
 
     def __getattr__(self, name: str) -> pa.Table:
         """Return a table of the kind of workload. Raises AttributeError if the plan has none of that name."""

@@ -19,14 +19,14 @@ class Check:
     """One comparison of the emulation with what was asked of it; a failed one invalidates the trial."""
 
     name: str
-    """What was checked, such as "timer lateness, 99th percentile"."""
+    """The name of the check, such as "timer lateness, 99th percentile"."""
     measured: float | None
     """The measured value; None if there was nothing to measure, or nobody told."""
     limit: float
     unit: str
     """The unit: ms, envelopes, spans, hosts, ..."""
     detail: str = ""
-    """What a reader needs to act on a failure."""
+    """The details that a reader needs to act on a failure."""
     told_by: str = ""
     """The hosts that told of it, such as "1 of 2 hosts", if not all did; the true value may be larger."""
 
@@ -81,7 +81,7 @@ class Fidelity:
     written: list[Written] = field(default_factory=list)
     """The totals that each start of each host told of its telemetry."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """How many messages components of the system dropped, by class and reason, with the first place."""
+    """Counts of messages that components of the system dropped, by class and reason, with the first place."""
 
     @property
     def valid(self) -> bool:

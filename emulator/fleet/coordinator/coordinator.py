@@ -34,7 +34,7 @@ _NAMED = 10
 
 
 _EARLY_S, _EARLY_SHARE = 1.0, 0.001
-"""How far a host's clock may be ahead of the coordinator's: wall seconds, plus a share of the trial time."""
+"""The most that a host's clock may be ahead of the coordinator's: wall seconds, and a share of trial time."""
 
 
 class ControlError(Exception):
@@ -98,7 +98,7 @@ class Coordinator:
         self.stopping = False
         """Whether the trial is to end early; the conductor sets it."""
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
-        """What the churn controller told of sessions that end with their pods, by peer and session."""
+        """The reports of the churn controller on sessions that end with their pods, by peer and session."""
         self._written: dict[tuple[str, int], Written] = {}
         self._plan = plan
         self._experiment = experiment

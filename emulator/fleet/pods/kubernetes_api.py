@@ -40,7 +40,7 @@ class PodsDenied(Exception):
 
 
 Note = Callable[[str, Pod | None], None]
-"""What hears of changes: the name of a pod, and its state now or None if it is gone."""
+"""A listener to changes: it gets the name of a pod, and its state now or None if it is gone."""
 
 
 @asynccontextmanager

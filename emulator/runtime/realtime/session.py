@@ -28,7 +28,7 @@ class SessionHost(ABC):
     agenda: Agenda
     recorder: Recorder
     breaches: Occurrences
-    """What breaks the contract."""
+    """Counts of what breaks the contract."""
     drops: Occurrences
     """The messages that components drop."""
     context: TraceContext | None
@@ -38,7 +38,7 @@ class SessionHost(ABC):
     checked: bool = False
     """Whether what breaks the contract is an error."""
     shared: dict[object, object]
-    """What the peers of the host share, by what made it."""
+    """The objects that the peers of the host share, by what made them."""
     find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]
     """Asks the bootstrap service for contacts, for a peer that is up."""
 

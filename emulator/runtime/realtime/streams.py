@@ -92,7 +92,7 @@ class _Link:
         self._back_off = _BACK_OFF[0]
         self._task: asyncio.Task[None] | None = None
         self._ledgers: dict[Stream, Ledger] = {}
-        """What was written to the streams that are open."""
+        """The record of what was written, for each stream that is open."""
 
     def offer(self, passage: Passage) -> None:
         if not self._up:

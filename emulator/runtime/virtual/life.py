@@ -69,7 +69,7 @@ class LifeHost(World):
     """The objects that all peers share, by the function that made them."""
     recorder: Recorder
     breaches: Occurrences
-    """What breaks the contract."""
+    """Counts of what breaks the contract."""
     drops: Occurrences
     """The messages that components drop."""
 

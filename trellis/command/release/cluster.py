@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/\[\]:@]+)(:[0-9]{1,5})
 _NAME, _LONGEST_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"), 63
 """The pattern and the most characters of a namespace's name."""
 _CONTENT = re.compile(r"/\{.*\}")
-"""What the library quotes of a file's content, which may hold a secret."""
+"""Matches what the library quotes of a file's content, which may hold a secret."""
 _TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
 """The errors that the library raises at content that it does not expect."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
