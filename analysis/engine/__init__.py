@@ -2,5 +2,5 @@
 
 `spark_session` makes a session, `jvm` and `java` start Java, and `class_archive` makes that faster.
 `executors` and `cluster_session` have pods work for a session, `stages` tells how far the analysis is,
-`literal_reader` reads files, and `failures` words errors.
+`literal_reader` reads files, `one_partition` keeps small frames together, and `failures` words errors.
 """
