@@ -1,4 +1,9 @@
-"""The fidelity of a trial: what was asked of the emulation and what it did, as `fidelity.json` has it."""
+"""The fidelity of a trial: what was asked of the emulation and what it did, as `fidelity.json` has it.
+
+A trial is valid if each of its checks is within its limit. `emulator.fleet.coordinator.fidelity_checks` makes
+the checks of processes and pods, `emulator.runtime.virtual.run_virtual` those of the virtual clock, both with
+what `emulator.runtime.delivery_judge` and `breaches` found; the analysis adds those of its reconciliation.
+"""
 
 from __future__ import annotations
 
