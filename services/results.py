@@ -27,6 +27,7 @@ from typing import Any
 
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
+from emulator.network.loopback import bracketed, family_of, loopback
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
@@ -62,7 +63,7 @@ class ResultsServer(ThreadingHTTPServer):
 
         Raises OSError if the server cannot listen.
         """
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.address_family = family_of(host)
         self.run = run
         self.token = token
         self.archives = threading.BoundedSemaphore(_MAX_ARCHIVES)
@@ -244,7 +245,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The results of a run over HTTP")
     parser.add_argument("--run", type=Path, required=True, help="the run directory; it may come later")
     parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")
-    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:8080"))
+    parser.add_argument(
+        "--listen", default=os.environ.get("TRELLIS_LISTEN") or f"{bracketed(loopback())}:8080"
+    )
     parser.add_argument("--token", type=Path, help="file with the token that readers show")
     arguments = parser.parse_args()
     host, _, port = arguments.listen.rpartition(":")

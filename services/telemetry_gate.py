@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from emulator.network.loopback import bracketed, loopback
 from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
 from services.credential_options import add_certificates, certificates_of
@@ -25,7 +26,9 @@ _GRACE = 5.0
 def main() -> int:
     """Serve until SIGTERM. The exit status is 0, or 1 if it could not serve."""
     parser = argparse.ArgumentParser(description="The gate before the Collector of a release")
-    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN", "127.0.0.1:4317"))
+    parser.add_argument(
+        "--listen", default=os.environ.get("TRELLIS_LISTEN") or f"{bracketed(loopback())}:4317"
+    )
     parser.add_argument("--collector", required=True, help="address:port")
     parser.add_argument("--ticket-key", type=Path, required=True, help="file with the key of tickets")
     add_certificates(parser)

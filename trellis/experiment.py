@@ -57,12 +57,15 @@ class Experiment:
         `jobs` trials run at once, by default as many as the command would run. `watch` is told what happens.
         Trials run in processes of their own, and each imports the systems that it needs. A run that is not
         valid says so in its verdict and raises nothing. Raises ValueError for an experiment that is for pods,
-        and OSError if the run cannot be written.
+        RuntimeError if Spark cannot start here, and OSError if the run cannot be written.
         """
+        from analysis.engine.readiness import why_unable
         from trellis.run import Run
 
         if any(trial.spec.runtime.kind == "kubernetes" for trial in trials(self.spec)):
             raise ValueError("its hosts are pods. Run it with `trellis run FILE --on kubernetes`")
+        if why := why_unable():
+            raise RuntimeError(f"the analysis cannot start Spark here: {why}")
         directory = create_run(self.spec, Path(out))
 
         def tell(update: Update) -> None:

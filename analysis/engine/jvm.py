@@ -18,9 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from analysis.engine import ipv6_gateway
 from analysis.engine.class_archive import archive_options
 from analysis.engine.java import JAVA, LOG, OPTIONS, spark_home
 from emulator.files.child_programs import surroundings
+from emulator.network.loopback import is_six
 
 HEAP = "2g"
 _ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
@@ -76,6 +78,10 @@ class Java:
             "SPARK_LOCAL_IP": address,
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
         }
+        if is_six():
+            environment |= ipv6_gateway.ENVIRONMENT
+            os.environ.update(ipv6_gateway.ENVIRONMENT)
+            flags = (*flags, *ipv6_gateway.JAVA_OPTIONS)
         self._process = subprocess.Popen(
             [
                 *(JAVA, f"-Xmx{HEAP}", "-XX:+UseSerialGC", *_ROOM, *flags, *OPTIONS),

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from analysis.engine.ipv6_gateway import SETTINGS as BY_IPV6
+from analysis.engine.ipv6_gateway import gateway_by_ipv6
 from analysis.engine.jvm import HEAP, NOBODY, Java, has_entry
+from emulator.network.loopback import bracketed, is_six, loopback
 
-_HERE = "127.0.0.1"
 _ONE_ENCODING = {
     "spark.hadoop.parquet.enable.dictionary": "false",
     "spark.hadoop.parquet.writer.version": "v2",
@@ -76,7 +78,7 @@ def spark_session(cores: int | None = None, *, optimize: bool = False) -> SparkS
 
 def start_java(cores: int | None = None, *, optimize: bool = False) -> bool:
     """Start the JVM of such a session unless one runs. Returns at once, with whether the JVM is a new one."""
-    return _start(_here(cores, optimize), _HERE, () if optimize else _COMPILED_ONCE)
+    return _start(_here(cores, optimize), loopback(), () if optimize else _COMPILED_ONCE)
 
 
 def start_session(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> SparkSession:
@@ -101,15 +103,16 @@ def _here(cores: int | None, optimize: bool) -> dict[str, str]:
     return _every(
         f"local[{cores}]",
         cores,
-        _HERE,
-        {"spark.driver.bindAddress": _HERE, **({} if optimize else _FOR_LITTLE)},
+        loopback(),
+        {"spark.driver.bindAddress": bracketed(loopback()), **({} if optimize else _FOR_LITTLE)},
     )
 
 
 def _every(master: str, tasks: int, address: str, settings: Mapping[str, str]) -> dict[str, str]:
     return {
         **_SETTINGS,
-        "spark.driver.host": address,
+        **(BY_IPV6 if is_six() else {}),
+        "spark.driver.host": bracketed(address),
         "spark.master": master,
         "spark.sql.shuffle.partitions": str(tasks),
         **settings,
@@ -126,7 +129,7 @@ def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) ->
 
 def _session(settings: Mapping[str, str]) -> SparkSession:
     assert _java is not None
-    with _java.connection():
+    with _java.connection(), gateway_by_ipv6():
         if not has_entry():
             _log_in()
         builder = SparkSession.builder

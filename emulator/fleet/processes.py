@@ -1,4 +1,4 @@
-"""The fleet of local processes: hosts are children of this process and listen on 127.0.0.1."""
+"""The fleet of local processes: hosts are children of this process and listen on its loopback address."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.host.member import own_versions
 from emulator.fleet.host.stop_signals import WORD, is_stopped
+from emulator.network.loopback import any_port
 from emulator.runtime.progress import Report
 from emulator.trust.credentials import Credentials, new_token
 
-_LOOPBACK = "127.0.0.1:0"
 _INHERITED = "/dev/stdin"
 """The pipe by which a host gets its token, which would be visible to others in a command line."""
 _EXIT_LIMIT = 5.0
@@ -46,7 +46,7 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
     trust = Trust(Credentials(new_token()))
     fleet = ProcessFleet(directory, trust.credentials.token)
     try:
-        early_end = asyncio.run(conduct(coordinator, _LOOPBACK, fleet, report, trust))
+        early_end = asyncio.run(conduct(coordinator, any_port(), fleet, report, trust))
     finally:
         fleet.close()
     fidelity = judge(coordinator, own_versions(), early_end)

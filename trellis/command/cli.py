@@ -27,7 +27,13 @@ from trellis.command.exits import (
 )
 from trellis.command.inputs import InputWarnings, check_drawing, draw_or_refuse, say_inputs, say_refused
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
-from trellis.command.on_spark import check_master, is_master, refuse_all_but_virtual, run_on_master
+from trellis.command.on_spark import (
+    check_master,
+    check_spark,
+    is_master,
+    refuse_all_but_virtual,
+    run_on_master,
+)
 from trellis.command.outcome import out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.releases import commands as release_commands
@@ -108,9 +114,12 @@ def run(
             raise UserError("an option for runs in pods is given. Add --on kubernetes, or leave it out")
         if master:
             check_master(master)
-        directory, spec = _find_run(
-            target, options, folder, resume, refuse_all_but_virtual if master else refuse_pods
-        )
+
+        def refuse(spec: ExperimentSpec) -> None:
+            (refuse_all_but_virtual if master else refuse_pods)(spec)
+            check_spark()
+
+        directory, spec = _find_run(target, options, folder, resume, refuse)
         screen = _screen()
         if WHY_INTERPRETED:
             typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
@@ -176,6 +185,7 @@ def analyze(target: Run) -> None:
     """Make the tables and summary.json of a run from its telemetry."""
     with endings():
         directory = _open(target)
+        check_spark()
         _analyze(directory, _screen())
         raise typer.Exit(VALID if say_summary(directory) else INVALID)
 

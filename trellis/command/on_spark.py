@@ -39,6 +39,14 @@ def refuse_all_but_virtual(spec: ExperimentSpec) -> None:
         )
 
 
+def check_spark() -> None:
+    """Raises UserError if the analysis could not start Spark here."""
+    from analysis.engine.readiness import why_unable
+
+    if why := why_unable():
+        raise UserError(f"the analysis cannot start Spark here: {why}")
+
+
 def check_master(master: str) -> None:
     """Raises UserError if there is no such cluster."""
     from analysis.engine.executors import ClusterError

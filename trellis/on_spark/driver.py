@@ -21,6 +21,7 @@ from emulator.experiment.file.variants import Trial
 from emulator.experiment.run.archive import unpack
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.experiment.run.versions import now
+from emulator.network.loopback import loopback
 from emulator.runtime.progress import Progress
 from emulator.trials.sweep import Update, about, conduct, interrupted, outcome_of, prepare
 from emulator.trials.trial import STATUS_INTERVAL, describe
@@ -84,8 +85,8 @@ class _Sweep:
         self._executors_at = time.monotonic()
 
     def run_trials(self, pending: deque[Trial]) -> Iterator[Update]:
-        host = self._context.getConf().get("spark.driver.host") or "127.0.0.1"
-        with Listener(host) as listener:
+        host = self._context.getConf().get("spark.driver.host") or loopback()
+        with Listener(host.strip("[]")) as listener:
             try:
                 while pending or self._asked:
                     while pending and len(self._asked) < self._room():

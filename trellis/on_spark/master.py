@@ -16,8 +16,8 @@ from analysis.engine.cluster_session import await_executor
 from analysis.engine.executors import ClusterError
 from analysis.engine.jvm import JavaError
 from analysis.engine.spark_session import start_session
+from emulator.network.loopback import loopback
 
-_HERE = "127.0.0.1"
 _LOCAL = re.compile(r"local(\[([1-9]\d{0,3}|\*)(,\d{1,4})?\])?")
 """The local masters that are accepted: Spark does not start with more threads, and does not say so."""
 _STANDALONE = re.compile(r"spark://(?P<places>[^/\s]+)")
@@ -32,7 +32,7 @@ _ADVICE = (
 def find_address(master: str) -> str:
     """Return the address at which executors find this machine. Raises ClusterError."""
     if _LOCAL.fullmatch(master):
-        return _HERE
+        return loopback()
     if (match := _STANDALONE.fullmatch(master)) is None:
         raise ClusterError(
             f"--on {master}: a sweep runs on a master such as spark://host:7077, or on local[4]. "

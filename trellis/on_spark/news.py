@@ -19,6 +19,7 @@ from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
 
+from emulator.network.loopback import family_of
 from emulator.runtime.progress import Progress
 
 _LARGEST = 4096
@@ -32,7 +33,7 @@ class Listener:
     """Hears of trials, at an address of this machine."""
 
     def __init__(self, host: str) -> None:
-        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
+        self._socket = socket.socket(family_of(host), socket.SOCK_DGRAM)
         self._socket.bind((host, 0))
         self._socket.setblocking(False)
         self.token = secrets.token_hex(16)
@@ -69,7 +70,7 @@ class Teller:
     """Tells a listener of one trial, at a bounded rate."""
 
     def __init__(self, host: str, port: int, token: str, trial: str) -> None:
-        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
+        self._socket = socket.socket(family_of(host), socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         self._there = host, port
         self._fixed = {"token": token, "trial": trial}
@@ -93,7 +94,3 @@ class Teller:
             self._socket.sendto(
                 json.dumps(self._fixed | {"progress": asdict(progress)}).encode(), self._there
             )
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -55,7 +55,7 @@ class Enforcement:
 
             self._unavailable = why_unavailable() or ""
             host, _, port = self._address.rpartition(":")
-            self._echo = await serve_echo(host, int(port))
+            self._echo = await serve_echo(host.strip("[]"), int(port))
         return self
 
     async def __aexit__(

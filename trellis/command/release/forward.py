@@ -12,13 +12,14 @@ from contextlib import contextmanager
 
 import urllib3
 
+from emulator.network.loopback import bracketed, loopback
 from trellis.command.release.errors import NotThere, ReleaseError, Unreachable
 
 _START_LIMIT = 15.0
 _END_LIMIT = 5.0
 _CONNECT_LIMIT, _ANSWER_LIMIT = 5.0, 30.0
 """The seconds to a connection, and between two bytes of an answer."""
-_SAID = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+) ")
+_SAID = re.compile(rb"Forwarding from (?:127\.0\.0\.1|\[::1\]):(\d+) ")
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def forwarded(context: str, namespace: str, service: str, port: int) -> Iterator
     if program is None:
         raise NotThere("the program kubectl is not on the PATH")
     command = [program, "--context", context, "--namespace", namespace, "port-forward"]
-    command += ["--address", "127.0.0.1", f"service/{service}", f":{port}"]
+    command += ["--address", loopback(), f"service/{service}", f":{port}"]
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -40,7 +41,7 @@ def forwarded(context: str, namespace: str, service: str, port: int) -> Iterator
         start_new_session=True,
     ) as process:
         try:
-            yield f"127.0.0.1:{_await_port(process)}"
+            yield f"{bracketed(loopback())}:{_await_port(process)}"
         finally:
             process.terminate()
             try:

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
+from emulator.network.loopback import bracketed, family_of, loopback
 from trellis.command.release.errors import ReleaseError
 from trellis.command.release.results_client import Results
 
@@ -21,7 +22,7 @@ class Relay:
 
     def __init__(self, results: Results) -> None:
         self._server = _Server(results)
-        self.address = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        self.address = f"http://{self._server.names[0]}/"
 
     def __enter__(self) -> Relay:
         return self
@@ -41,8 +42,11 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.names = tuple(f"{host}:{self.server_address[1]}" for host in ("127.0.0.1", "localhost"))
+        self.address_family = family_of(loopback())
+        super().__init__((loopback(), 0), _Handler)
+        self.names = tuple(
+            f"{host}:{self.server_address[1]}" for host in (bracketed(loopback()), "localhost")
+        )
 
 
 class _Handler(BaseHTTPRequestHandler):
