@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other: `make bench`."""
+"""All benchmarks of speed and memory, one after the other: `make bench`."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analysis.measures import by_content, event_delivery, every_trial, of_lookups
 from analysis.measures.series import _maintenance
+from analysis.tables.sessions import sessions
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.runtime.hostile_channel import OBSERVATION
 from emulator.telemetry import names
@@ -168,3 +169,37 @@ def test_maintenance_is_the_growth_of_counters_in_the_middle_between_two_reading
     columns = "host string, incarnation int, name string, traffic string, at_s double, value double"
     rows = _maintenance({"points": table(spark, readings, columns)}).collect()
     assert sorted((row.at_s, row.maintenance_messages) for row in rows) == [(5, 4), (15, 3), (15, 6)]
+
+
+def test_a_session_that_nobody_saw_end_ended_as_its_plan_says(spark: SparkSession) -> None:
+    planned = [
+        *((0, 0, "churn", False, 0.0, 50.0), (1, 0, "churn", True, 0.0, 50.0)),
+        *((2, 0, "churn", False, 0.0, 100.0), (3, 0, "churn", False, 0.0, 120.0)),
+        *((4, 0, "churn", True, 0.0, 50.0), (5, 0, "churn", False, 0.0, 50.0)),
+    ]
+    happened = [*((peer, "join", 1.0 + peer, None) for peer in range(5)), (4, "leave", 40.0, False)]
+    rows = sessions(
+        spark,
+        table(
+            spark,
+            planned,
+            "peer int, session int, cause string, graceful boolean, start_s double, end_s double",
+        ),
+        {
+            "trials": table(spark, [(100.0,)], "trial_end_s double"),
+            "operations": table(
+                spark,
+                [(peer, 0, "host-0", *rest) for peer, *rest in happened],
+                "peer int, session int, host string, operation string, at_s double, graceful boolean",
+            ),
+        },
+        [],
+    ).collect()
+    assert {row.peer: (row.start_s, row.end_s, row.ended) for row in rows} == {
+        0: (1, 50, "crash"),
+        1: (2, 50, "leave"),
+        2: (3, 100, "trial end"),
+        3: (4, 100, "trial end"),
+        4: (5, 40, "crash"),
+        5: (None, None, None),
+    }

@@ -45,7 +45,7 @@ def alone() -> tuple[str, ...]:
 
 
 def run(
-    prefix: tuple[str, ...], here: Path, *arguments: str, limit: float = 60
+    prefix: tuple[str, ...], here: Path, *arguments: str, limit: float = 280
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*prefix, sys.executable, "-P", *arguments],
@@ -82,7 +82,7 @@ class Results:
         return urllib.request.urlopen(f"http://{bracketed(loopback())}:{server.server_address[1]}/{page}")
 
 class Answer:
-    def __init__(self, answer): self.status, self.headers, self.read = answer.status, answer.headers, answer.read
+    def __init__(self, of): self.status, self.headers, self.read = of.status, of.headers, of.read
     def __enter__(self): return self
     def __exit__(self, *of): pass
 

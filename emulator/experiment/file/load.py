@@ -80,7 +80,7 @@ def load(
             del vary[entry]
     fill_kinds(ExperimentSpec, values)
     spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
-    problems += [document.problem(key, text) for key, text in findings]
+    problems += [document.problem(key, text) for key, text in findings if key not in document.replaced]
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
     problems += _variant_problems(document, vary, check_files, check_systems, missing)
