@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from emulator.churn.avt import load_avt
 from emulator.files.reading import read_regular
@@ -18,6 +19,7 @@ from emulator.files.trace_error import TraceError
 from emulator.network.matrix_files import load_rtt
 from emulator.network.spec import MatrixFile
 from emulator.workload.followers import load_followers
+from trellis.command.cli import app
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -151,3 +153,42 @@ def test_a_mutated_file_is_read_or_told_but_never_breaks(
         LOADERS[kind](path)
     except TraceError as error:
         assert error.file == path
+
+
+EXPERIMENT = """\
+name: small
+system: {name: vitis}
+peers: 3
+network: {latency: {kind: planetlab, file: rtt}, loss: 0.1}
+workload:
+  subscriptions: {kind: random, topics: 5, per_peer: 2, buckets: 1}
+"""
+
+
+def refused(folder: Path, experiment: str) -> str:
+    (folder / "small.yaml").write_text(experiment)
+    result = CliRunner().invoke(app, ["validate", str(folder / "small.yaml")], catch_exceptions=False)
+    assert result.exit_code == 2, result.output
+    return str(result.output)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("0 inf 1\ninf 0 1\n1 1 0\n", ":1: column 2 is 'inf', which is not a number"),
+        ("0 1 2\n1 0\n2 1 0\n", ":2: 2 values, but the first line has 3"),
+    ],
+)
+def test_bad_numbers_of_a_latency_file_are_refused_at_its_key(tmp_path: Path, rows: str, told: str) -> None:
+    """Also if the plan needs no delays, as with topics at random."""
+    (tmp_path / "rtt").write_text(rows)
+    said = refused(tmp_path, EXPERIMENT)
+    assert "small.yaml:4: network.latency.file: " in said
+    assert told in said
+
+
+def test_a_value_that_is_no_number_is_told_once_and_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "rtt").write_text(GOOD["planetlab"])
+    said = refused(tmp_path, EXPERIMENT.replace("loss: 0.1", "jitter: .nan"))
+    assert "network.jitter: is nan. Write a finite number" in said
+    assert "1 problem;" in said

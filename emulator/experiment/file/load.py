@@ -18,6 +18,7 @@ from emulator.experiment.file.document import (
     ExperimentError,
     Key,
     Problem,
+    dotted,
     plain,
     read_document,
 )
@@ -64,6 +65,7 @@ def load(
     """
     document = read_document(path, room=1 if check_files else WRITTEN)
     problems = document.problems
+    of_text = len(problems)
     fill_kinds(ExperimentSpec, document.values)  # so that options and `vary` find keys below a short form
     problems += apply_options(document, options)
     missing = resolve_files(document, path.parent.resolve(), check_files)
@@ -80,12 +82,14 @@ def load(
             del vary[entry]
     fill_kinds(ExperimentSpec, values)
     spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
-    problems += [document.problem(key, text) for key, text in findings if key not in document.replaced]
+    problems += [document.problem(key, text) for key, text in findings]
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
     problems += _variant_problems(document, vary, check_files, check_systems, missing)
     if problems or spec is None:
-        raise ExperimentError(problems)
+        replaced = {dotted(key) for key in document.replaced}
+        others = [problem for problem in problems[of_text:] if problem.key not in replaced]
+        raise ExperimentError(problems[:of_text] + others)
     # Defaults may depend on the parameters that are varied: then each variant has its own.
     if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
         parameters = complete_parameters(values["system"])

@@ -12,7 +12,6 @@ from emulator.experiment.file.variants import Trial
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.undrawable import Undrawable
 from emulator.files.input_facts import Facts
-from emulator.files.trace_error import TraceError
 
 LONGEST = 120.0
 """The seconds of processor time after which no further plan is drawn."""
@@ -71,9 +70,6 @@ def check_plans(
         except Undrawable as error:
             for refusal in refusals_in(error):
                 found.refused.setdefault(refusal, []).extend(names)
-        except TraceError as error:
-            text = f"has changed since it was checked: {error}. Nothing may write to it meanwhile"
-            found.refused.setdefault(Refusal("", text, error.file), []).extend(names)
     return found
 
 

@@ -72,7 +72,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
         faults=_faults(spec),
         **asked,
     )
-    plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
+    with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
+        plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
     return plan
 
 
