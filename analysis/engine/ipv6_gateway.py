@@ -28,9 +28,10 @@ def gateway_by_ipv6() -> Iterator[None]:
         return
     from pyspark import java_gateway
 
-    kept = java_gateway.GatewayParameters
-    java_gateway.GatewayParameters = partial(kept, address=loopback())
+    known = vars(java_gateway)
+    kept = known["GatewayParameters"]
+    known["GatewayParameters"] = partial(kept, address=loopback())
     try:
         yield
     finally:
-        java_gateway.GatewayParameters = kept
+        known["GatewayParameters"] = kept
