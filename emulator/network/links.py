@@ -11,6 +11,7 @@ from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
 from emulator.network.model import JitterModel, LossModel
+from emulator.network.pair_order import PairOrder
 from emulator.network.spec import NetworkSpec
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
@@ -36,6 +37,7 @@ class Network:
         "link_classes",
         "locations",
         "loss",
+        "order",
         "rows",
         "unreachable_after",
     )
@@ -64,6 +66,8 @@ class Network:
         bandwidth = spec.bandwidth
         self.access = None if bandwidth is None else bandwidth.links(link_classes, spec.overhead)
         """The links of the peers, None if they have no limit."""
+        self.order = PairOrder() if spec.order == "kept" else None
+        """The order of each pair's messages, None if they may overtake each other."""
         self._places = vec[i64](self.locations)
         self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()

@@ -63,6 +63,9 @@ class NetworkSpec(_Model):
         0.0, description="standard deviation that is added to each one-way delay; or a package's model"
     )
     loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a package's model")
+    order: Literal["any", "kept"] = Field(
+        "any", description='"kept": messages from one peer to another never overtake each other'
+    )
     unreachable_after: Duration = Field(
         2.0, gt=0, le=86_400, description="time after which a sender learns that its message reached nobody"
     )

@@ -145,6 +145,9 @@ class Host(SessionHost):
             parcel = self._parcel = Parcel(message)
         due = leaves + later + delay
         sent_ns, due_ns = int(entered * 1e9), int(due * 1e9)
+        if self.network.order is not None:
+            due_ns = self.network.order.arrival(sender, peer, due_ns, sent_ns)
+            due = due_ns * 1e-9
         self._take(Passage(sender, peer, parcel, channel.name, request, sent_ns, due_ns, context), due)
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
