@@ -84,7 +84,7 @@ def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
     whole = Network(rows, [2, 0, 1, 2], NetworkSpec())
     assignment = control_pb2.Assignment()
     put_network(assignment, whole, whole.locations, [1, 3])
-    part = network_in(assignment, NetworkSpec())
+    part = network_in(assignment, NetworkSpec(), 1)
     assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
     assert part.one_way(3, 2) == 3.0
     assert {row.location for row in assignment.rows} == {0, 2}

@@ -38,7 +38,7 @@ def build_network(
     if spec.latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
     same_host_rtt = spec.latency.rtt_at_one_place(spec.same_host_rtt)
-    return network_of(rtt, same_host_rtt, locations, spec, link_classes)
+    return network_of(rtt, same_host_rtt, locations, spec, link_classes, seed)
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
@@ -59,6 +59,7 @@ def network_of(
     locations: Sequence[int],
     spec: NetworkSpec,
     link_classes: Sequence[int] = (),
+    seed: int = 0,
 ) -> Network:
     """Return the network of a matrix in seconds, whose diagonal does not count.
 
@@ -68,4 +69,4 @@ def network_of(
     np.fill_diagonal(one_way, same_host_rtt / 2)
     if len(locations) and not 0 <= min(locations) <= max(locations) < len(one_way):
         raise ValueError(f"a peer's location is not one of the {len(one_way)} hosts of the matrix")
-    return Network([array("f", row.tobytes()) for row in one_way], locations, spec, link_classes)
+    return Network([array("f", row.tobytes()) for row in one_way], locations, spec, link_classes, seed)

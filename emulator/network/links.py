@@ -32,6 +32,7 @@ class Network:
         "_row_starts",
         "_sigma",
         "access",
+        "earliest",
         "is_plain",
         "jitter",
         "link_classes",
@@ -48,15 +49,21 @@ class Network:
         locations: Sequence[int],
         spec: NetworkSpec,
         link_classes: Sequence[int] = (),
+        seed: int = 0,
     ) -> None:
-        """`link_classes` has the index of each peer's class of links, where links have a bandwidth."""
+        """`link_classes` has the index of each peer's class of links, where links have a bandwidth.
+
+        Bursts of loss are drawn from the trial's `seed`.
+        """
         self.rows = rows
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
         self.jitter = jitter.begin() if isinstance(jitter, JitterModel) else None
-        """The jitter of a package's model, None if the experiment asks for none."""
-        self.loss = loss.begin() if isinstance(loss, LossModel) else None
-        """The loss of a package's model, None if the experiment asks for none."""
+        """The jitter of a model, None if the experiment asks for none or for a plain one."""
+        self.earliest: float = 0.0 if self.jitter is None else self.jitter.earliest
+        """The most seconds by which jitter makes a message earlier than the delay of its pair."""
+        self.loss = loss.begin_trial(seed) if isinstance(loss, LossModel) else None
+        """The loss of a model, None if the experiment asks for none or for a plain share."""
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
         self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
@@ -98,8 +105,8 @@ class Network:
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
         """Return the seconds that this message takes, or None if it is lost.
 
-        Jitter only adds: it is a half-normal variable whose standard deviation is `jitter` (and whose mean is
-        1.32 times that), because queues make packets late and never early.
+        Plain jitter only adds: it is a half-normal variable whose standard deviation is `jitter` (and whose
+        mean is 1.32 times that), because queues make packets late and never early.
         """
         if self._lost_share and random.random() < self._lost_share:
             return None
@@ -107,5 +114,6 @@ class Network:
             return None
         base = self.one_way(sender, receiver)
         if self.jitter is not None:
-            return base + max(self.jitter.draw(sender, receiver, random), 0.0)
+            later = max(self.jitter.draw(sender, receiver, random), -self.earliest)
+            return max(base + later, 0.0)
         return base + abs(random.gauss(0.0, self._sigma)) if self._sigma else base

@@ -5,8 +5,11 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
+from emulator.network.model import JitterModel, LossModel
 from emulator.workload.problems import workload_problems
 
 
@@ -38,6 +41,9 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
+    for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
+        if isinstance(each, JitterModel | LossModel):
+            problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
         found = fault.problems(spec.peers, spec.phases.end)
@@ -52,8 +58,10 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
 
 
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
-    """Return the key and name of each file that the latencies, the churn and the workload are read from."""
-    read = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
+    """Return the key and name of each file that the network, the churn and the workload are read from."""
+    read: dict[str, BaseModel] = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
+    if isinstance(spec.network.jitter, JitterModel):
+        read["network.jitter"] = spec.network.jitter
     files = [
         (f"{key}.{name}", value)
         for key, model in read.items()
