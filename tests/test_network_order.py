@@ -14,9 +14,7 @@ from small_trial import make_plan, run
 
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
-from emulator.network.build import build_network
 from emulator.network.pair_order import PairOrder
-from emulator.network.spec import NetworkSpec
 from trellis.v1.pubsub import EventData, Pull
 
 JITTER = {"jitter": "50 ms"}
@@ -30,7 +28,7 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
+    made = World(tmp_path, jitter="20 ms", order="kept")
     yield made
     made.close()
 
@@ -105,10 +103,6 @@ def test_a_fault_that_ends_lets_no_message_overtake_where_order_is_kept(
 
 
 def test_hosts_in_real_time_keep_the_order_too(world: World) -> None:
-    spec = NetworkSpec.model_validate(
-        {"latency": {"kind": "constant", "rtt": "20 ms"}, "jitter": "20 ms", "order": "kept"}
-    )
-    world.host.network = build_network(spec, [0] * 5, 1)
     sender = world.join(0)
     world.join(1)
     for event in range(30):

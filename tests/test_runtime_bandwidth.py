@@ -130,3 +130,50 @@ def test_classes_have_links_of_their_own_by_their_shares() -> None:
 def test_links_that_cannot_be_are_refused(bandwidth: dict[str, Any], key: str, words: str) -> None:
     with pytest.raises(ValueError, match=rf"network\.bandwidth\.{key}: .*{words}"):
         draw_plan(spec(5, bandwidth))
+
+
+@pytest.mark.parametrize(
+    "rates, sends, expected",
+    [
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1)], [22]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [22, 23]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 2), (0, 3), (0, 4)], [25, 25, 25, 25]),
+        (("10 Mbit/s", "10 Mbit/s"), [(1, 0), (2, 0), (3, 0), (4, 0)], [25, 25, 25, 25]),
+        (("2 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [26, 31]),
+        (("10 Mbit/s", None), [(0, 1), (0, 1), (0, 2)], [22, 22, 23]),
+        ((None, "10 Mbit/s"), [(0, 1), (0, 1)], [21, 22]),
+    ],
+)
+@pytest.mark.parametrize("checked", [False, True])
+def test_fair_links_share_their_rate_among_peers(
+    diary: type[Diary],
+    tmp_path: Path,
+    rates: tuple[str | None, str | None],
+    sends: list[tuple[int, int]],
+    expected: list[float],
+    checked: bool,
+) -> None:
+    asked = spec(5, {"up": rates[0], "down": rates[1], "queue": "1 s", "discipline": "fair"})
+    asked = asked.model_copy(update={"runtime": asked.runtime.model_copy(update={"check": checked})})
+    assert arrivals(diary, tmp_path, asked, sends)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "way, observation, at",
+    [("up", UP_LINK_DROP, 0), ("down", DOWN_LINK_DROP, 1)],
+)
+def test_a_full_fair_link_drops_and_tells(
+    diary: type[Diary], tmp_path: Path, way: str, observation: str, at: int
+) -> None:
+    asked = spec(2, {way: "10 Mbit/s", "queue": "2 ms", "discipline": "fair"}, order="kept")
+    got, outcome = arrivals(diary, tmp_path, asked, [(0, 1)] * 4)
+    assert got == [21, 22]
+    told = [span.attributes for span in outcome.spans if span.name == names.OBSERVATION]
+    assert [(each[names.OBSERVED], each[names.PEER]) for each in told] == [(observation, at)] * 2
+
+
+def test_a_lost_message_has_used_the_shared_up_link(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(2, {"up": "10 Mbit/s", "queue": "1 s", "discipline": "fair"}, loss=0.5)
+    got, _ = arrivals(diary, tmp_path, asked, [(0, 1)] * 20)
+    assert set(got) < {float(21 + number) for number in range(20)}
+    assert 3 <= len(got) <= 17

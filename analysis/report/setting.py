@@ -142,7 +142,8 @@ def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
     for each in classes:
         named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
         texts.append(f"{named}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down")
-    return f"; links of {'; '.join(texts)}; queues of {bandwidth.get('queue', '100 ms')}"
+    fair = ", shared fairly" if bandwidth.get("discipline") == "fair" else ""
+    return f"; links of {'; '.join(texts)}{fair}; queues of {bandwidth.get('queue', '100 ms')}"
 
 
 def _churn(churn: Mapping[str, Any]) -> str:

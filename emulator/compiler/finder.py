@@ -52,6 +52,7 @@ MODULES = (
     "emulator.runtime.deliveries",
     "emulator.network.access_links",
     "emulator.network.pair_order",
+    "emulator.network.shared_links",
     "emulator.network.links",
     "emulator.telemetry.context",
     "emulator.telemetry.span_encoding",

@@ -40,6 +40,7 @@ class Network:
         "loss",
         "order",
         "rows",
+        "shared",
         "unreachable_after",
     )
 
@@ -71,8 +72,13 @@ class Network:
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
         bandwidth = spec.bandwidth
-        self.access = None if bandwidth is None else bandwidth.links(link_classes, spec.overhead)
-        """The links of the peers, None if they have no limit."""
+        fair = bandwidth is not None and bandwidth.discipline == "fair"
+        self.access = None if bandwidth is None or fair else bandwidth.links(link_classes, spec.overhead)
+        """The links of the peers, None if they have no limit, or are `shared`."""
+        self.shared = (
+            bandwidth.shared_links(link_classes, spec.overhead) if bandwidth is not None and fair else None
+        )
+        """The links of the peers if they are shared fairly, else None."""
         self.order = PairOrder() if spec.order == "kept" else None
         """The order of each pair's messages, None if they may overtake each other."""
         self._places = vec[i64](self.locations)

@@ -56,7 +56,7 @@ def put_network(
 ) -> None:
     """Add the locations of all peers, and the delays from those of the host's `own` peers."""
     assignment.location.extend(locations)
-    if network.access is not None:
+    if network.access is not None or network.shared is not None:
         assignment.link_class.extend(network.link_classes)
     for location in sorted({locations[peer] for peer in own}):
         assignment.rows.add(location=location, one_way=_little_endian(network.rows[location]).tobytes())

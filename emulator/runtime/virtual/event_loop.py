@@ -30,7 +30,7 @@ from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES
-from emulator.runtime.virtual.events import Arrival, Call, Reach
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
 from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
@@ -180,6 +180,8 @@ class VirtualWorld(LinkedWorld):
                 self._fire(entry.timer)
             elif isinstance(entry, Reach):
                 self._reach(entry)
+            elif isinstance(entry, Departure):
+                self._depart(entry)
         self.time = end
 
     def snapshot(self) -> None:
