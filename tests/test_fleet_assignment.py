@@ -6,6 +6,7 @@ from array import array
 
 from hypothesis import given
 from hypothesis import strategies as st
+from small_trial import trial_spec
 
 from emulator.contract.protocol import Event, RangeInterest, TopicInterest
 from emulator.contract.registry import WORKLOADS
@@ -84,7 +85,7 @@ def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
     whole = Network(rows, [2, 0, 1, 2], NetworkSpec())
     assignment = control_pb2.Assignment()
     put_network(assignment, whole, whole.locations, [1, 3])
-    part = network_in(assignment, NetworkSpec(), 1)
+    part = network_in(assignment, trial_spec("vitis", 4, 1.0))
     assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
     assert part.one_way(3, 2) == 3.0
     assert {row.location for row in assignment.rows} == {0, 2}

@@ -175,7 +175,9 @@ def _churn(churn: Mapping[str, Any]) -> str:
 
 def _fault(fault: Mapping[str, Any]) -> str:
     kind = next((key for key in ("partition", "links") if fault.get(key)), "?")
-    what = _parameters({key: value for key, value in part(fault, kind).items() if value is not None})
+    given = {key: value for key, value in part(fault, kind).items() if value is not None}
+    rates = given.pop("bandwidth", None) or {}
+    what = _parameters(given | {way: rate for way, rate in rates.items() if rate is not None})
     lasts = f" for {fault['for']}" if fault.get("for") else ""
     return f"{fault.get('name', '?')}: {kind} ({what}) from {fault.get('at', '0 s')}{lasts}"
 

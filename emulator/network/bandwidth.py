@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
-from emulator.network.shared_links import SharedLinks
+from emulator.network.shared_links import RateChange, SharedLinks
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
@@ -64,9 +64,18 @@ class Bandwidth(_Rates):
         message has `overhead` bytes beside its own."""
         return AccessLinks(self.all_classes(), classes, overhead)
 
-    def shared_links(self, classes: Sequence[int], overhead: int) -> SharedLinks:
-        """Return the links of peers of these classes (indices) for the discipline that is asked for."""
-        return SharedLinks(self.all_classes(), classes, overhead, self.discipline == "fair")
+    def shared_links(
+        self, classes: Sequence[int], overhead: int, changes: Sequence[RateChange]
+    ) -> SharedLinks:
+        """Return the links of peers of these classes (indices) for the discipline that is asked for, with
+        these changes of rates."""
+        return SharedLinks(self.all_classes(), classes, overhead, self.discipline == "fair", changes)
+
+    def without(self, way: str) -> list[str]:
+        """Return the names of what has no rate `way` ("up" or "down"): classes, or "" for all peers."""
+        if not self.classes:
+            return [""] if getattr(self, way) is None else []
+        return [each.name for each in self.classes if getattr(each, way) is None]
 
     def problems(self, peers: int) -> list[tuple[str, str]]:
         """Return the key below `network.bandwidth` and the problem of each combination that cannot be."""

@@ -10,8 +10,10 @@ from random import Random
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
+from emulator.network.access_links import AccessLinks
 from emulator.network.model import JitterModel, LossModel
 from emulator.network.pair_order import PairOrder
+from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
@@ -51,8 +53,10 @@ class Network:
         spec: NetworkSpec,
         link_classes: Sequence[int] = (),
         seed: int = 0,
+        changes: Sequence[RateChange] = (),
     ) -> None:
-        """`link_classes` has the index of each peer's class of links, where links have a bandwidth.
+        """`link_classes` has the index of each peer's class of links, where links have a bandwidth, and
+        `changes` what happens to their rates.
 
         Bursts of loss are drawn from the trial's `seed`.
         """
@@ -72,13 +76,14 @@ class Network:
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
         bandwidth = spec.bandwidth
-        fair = bandwidth is not None and bandwidth.discipline == "fair"
-        self.access = None if bandwidth is None or fair else bandwidth.links(link_classes, spec.overhead)
+        self.access: AccessLinks | None = None
         """The links of the peers, None if they have no limit, or are `shared`."""
-        self.shared = (
-            bandwidth.shared_links(link_classes, spec.overhead) if bandwidth is not None and fair else None
-        )
-        """The links of the peers if they are shared fairly, else None."""
+        self.shared: SharedLinks | None = None
+        """The links of the peers if they are shared fairly or their rates change, else None."""
+        if bandwidth is not None and (changes or bandwidth.discipline == "fair"):
+            self.shared = bandwidth.shared_links(link_classes, spec.overhead, changes)
+        elif bandwidth is not None:
+            self.access = bandwidth.links(link_classes, spec.overhead)
         self.order = PairOrder() if spec.order == "kept" else None
         """The order of each pair's messages, None if they may overtake each other."""
         self._places = vec[i64](self.locations)

@@ -9,6 +9,8 @@ from pydantic import BaseModel
 
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
+from emulator.faults.spec import FaultSpec
+from emulator.network.bandwidth import Bandwidth
 from emulator.network.model import JitterModel, LossModel
 from emulator.workload.problems import workload_problems
 
@@ -49,12 +51,27 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         found = fault.problems(spec.peers, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
+        found += _rate_problems(fault, spec.network.bandwidth)
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
         found = spec.attackers.problems(spec.peers, spec.phases.end)
         problems += [(f"attackers.{key}", problem) for key, problem in found]
     churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
     return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
+
+
+def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:
+    """Return the key below a fault and the problem of each rate that it would change where there is none."""
+    problems = []
+    for way in fault.links.rates if fault.links is not None else ():
+        key = f"links.bandwidth.{way}"
+        if own is None:
+            problems.append((key, "the links have no rate that could change. Give `network.bandwidth`, too"))
+            continue
+        for name in own.without(way):
+            who = f'the class "{name}" has' if name else "the peers have"
+            problems.append((key, f"{who} no rate `{way}` in `network.bandwidth` that could change. Give it"))
+    return problems
 
 
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:

@@ -12,7 +12,7 @@ from emulator.contract.workload import Held, WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
 from emulator.network.links import Network
 from emulator.network.model import JitterModel
-from emulator.network.spec import NetworkSpec
+from emulator.runtime.rate_changes import rate_changes
 from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
 from trellis.v1 import control_pb2
 
@@ -74,14 +74,15 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
     return Script(steps, held.values(), roles, assignment.attackers)
 
 
-def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec, seed: int) -> Network:
-    """Return the network as the host's peers send into it, in the trial of this seed."""
+def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:
+    """Return the network as the host's peers send into it, in the trial of this spec."""
     rows: dict[int, array[float]] = {}
     for row in assignment.rows:
         delays = array("f")
         delays.frombytes(row.one_way)
         rows[row.location] = _little_endian(delays)
-    return Network(rows, assignment.location, spec, assignment.link_class, seed)
+    changes = rate_changes(spec.faults, [each.peers for each in assignment.faults])
+    return Network(rows, assignment.location, spec.network, assignment.link_class, spec.seed, changes)
 
 
 def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
