@@ -17,10 +17,13 @@ from emulator.network.access_links import NANOSECONDS, LinkRates
 
 NEVER: Final = -1
 """What stands for the departure of a message from a link that stalls for ever."""
+_UNKNOWN: Final = -2
 _FINE: Final = 2**24 * 3**8 * 5**4 * 7**2 * 11 * 13
 """The parts of a unit of `AccessLinks`, so that divisions by small numbers of peers leave whole ones."""
 _ROUNDING_BITS: Final = 30
 """A time that is less than this power of a half nanosecond before the middle of two counts as the middle."""
+_NOTHING: Final[list[tuple[int, object]]] = []
+"""The answer that nothing has departed."""
 
 
 class RateChange:
@@ -54,6 +57,7 @@ class _Link:
         "entered",
         "heads",
         "left",
+        "next",
         "piece",
         "rates",
         "room",
@@ -83,6 +87,8 @@ class _Link:
         self.entered = 0
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
+        self.next = _UNKNOWN
+        """When the next message departs, if that is known."""
         self.awaited = NEVER
         """The earliest time at which somebody is going to ask for departures."""
 
@@ -90,17 +96,15 @@ class _Link:
         """Let the link work up to this time; what departs at it has departed."""
         heads = self.heads
         while heads:
-            gone, _, peer, item = heads[0]
-            behind = self.waiting[peer]
-            sharing = len(heads)
-            need = max(self.left, 0) if sharing == 1 and not behind else (gone - self.sent) * sharing
-            at = self._finish(need)
+            at = self.next_departure()
             if at == NEVER or at > until:
                 break
-            self.left -= self._work(at)
-            self._move(at)
+            self.left -= self._move(at)
+            gone, _, peer, item = heads[0]
             self.sent = gone
             self.departed.append((at, item))
+            self.next = _UNKNOWN
+            behind = self.waiting[peer]
             if behind:
                 work, number, item = behind.popleft()
                 heapq.heapreplace(heads, (gone + work, number, peer, item))
@@ -110,11 +114,10 @@ class _Link:
             if not heads:
                 self.left = self.sent = 0
         if until > self.clock:
+            work = self._move(until)
             if heads:
-                work = self._work(until)
                 self.left -= work
                 self.sent += work // len(heads)
-            self._move(until)
 
     def enter(self, peer: int, work: int, item: object) -> None:
         """Add a message now, at the clock."""
@@ -124,17 +127,18 @@ class _Link:
         if behind is None:
             self.waiting[peer] = deque()
             heapq.heappush(self.heads, (self.sent + work, self.entered, peer, item))
+            self.next = _UNKNOWN
         else:
             behind.append((work, self.entered, item))
 
     def next_departure(self) -> int:
         """Return when the next message departs if nothing enters before, or `NEVER`."""
-        if not self.heads:
-            return NEVER
-        gone, _, peer, _ = self.heads[0]
-        sharing = len(self.heads)
-        alone = sharing == 1 and not self.waiting[peer]
-        return self._finish(max(self.left, 0) if alone else (gone - self.sent) * sharing)
+        if self.next == _UNKNOWN and self.heads:
+            gone, _, peer, _ = self.heads[0]
+            sharing = len(self.heads)
+            alone = sharing == 1 and not self.waiting[peer]
+            self.next = self._finish(self.left if alone else (gone - self.sent) * sharing)
+        return self.next if self.heads else NEVER
 
     def _finish(self, work: int) -> int:
         """Return when so much work is done from now on, or `NEVER`."""
@@ -153,20 +157,15 @@ class _Link:
             work -= rate * (self.times[piece] - at)
             at = self.times[piece]
 
-    def _work(self, until: int) -> int:
-        """Return the work that the link can do from now until then."""
+    def _move(self, until: int) -> int:
+        """Set the clock, and return the work that the link can do until then."""
         at, piece, work = self.clock, self.piece, 0
-        while piece + 1 < len(self.times) and self.times[piece + 1] < until:
+        while piece + 1 < len(self.times) and self.times[piece + 1] <= until:
             work += self.rates[piece] * (self.times[piece + 1] - at)
             piece += 1
             at = self.times[piece]
+        self.clock, self.piece = until, piece
         return work + self.rates[piece] * (until - at)
-
-    def _move(self, until: int) -> None:
-        """Set the clock."""
-        self.clock = until
-        while self.piece + 1 < len(self.times) and self.times[self.piece + 1] <= until:
-            self.piece += 1
 
 
 class SharedLinks:
@@ -229,7 +228,8 @@ class SharedLinks:
     def enter(self, link: int, peer: int, at: int, size: int, item: object) -> None:
         """Put a message that fits into a link; `peer` is at the other end of its way."""
         here = self._link(link)
-        here.advance(at)
+        if at > here.clock:
+            here.advance(at)
         here.enter(peer if self._fair else 0, self._work(size), item)
 
     def take(self, link: int, until: int) -> list[tuple[int, object]]:
@@ -237,8 +237,9 @@ class SharedLinks:
         here = self._link(link)
         here.advance(until)
         departed = here.departed
-        if departed:
-            here.departed = []
+        if not departed:
+            return _NOTHING
+        here.departed = []
         return departed
 
     def await_next(self, link: int) -> int:
