@@ -279,22 +279,16 @@ class SharedLinks:
 
     def _profile(self, link: int, own: int) -> tuple[list[int], list[int]]:
         """Return the times from which on the link has a rate, and these rates."""
-        changes = []
+        changes = list[tuple[int, int, int]]()
         for change in self._changes:
-            rate = change.down if link & 1 else change.up
-            if rate is not None and link >> 1 in change.peers:
-                changes.append((change.begins_ns, change.ends_ns, rate))
-        bounds = {
-            0,
-            *(begins for begins, _, _ in changes),
-            *(ends for _, ends, _ in changes if ends != NEVER),
-        }
+            then = change.down if link & 1 else change.up
+            if then is not None and link >> 1 in change.peers:
+                changes.append((change.begins_ns, change.ends_ns, then))
+        bounds = {0, *(each[0] for each in changes), *(each[1] for each in changes if each[1] != NEVER)}
         times, rates = list[int](), list[int]()
         for at in sorted(bounds):
-            rate = min(
-                (rate for begins, ends, rate in changes if begins <= at and (ends == NEVER or at < ends)),
-                default=own,
-            )
+            lower = [each[2] for each in changes if each[0] <= at and (each[1] == NEVER or at < each[1])]
+            rate = min(lower) if lower else own
             if not rates or rates[-1] != rate:
                 times.append(at * self._unit)
                 rates.append(rate)
