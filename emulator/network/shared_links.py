@@ -175,7 +175,17 @@ class SharedLinks:
     they never go back: an earlier time than the last one counts as the last one. A message is any object.
     """
 
-    __slots__ = ("_changes", "_classes", "_fair", "_links", "_made", "_overhead", "_second", "_unit")
+    __slots__ = (
+        "_changes",
+        "_classes",
+        "_fair",
+        "_limited",
+        "_links",
+        "_made",
+        "_overhead",
+        "_second",
+        "_unit",
+    )
 
     def __init__(
         self,
@@ -198,7 +208,10 @@ class SharedLinks:
         self._overhead = overhead
         self._fair = fair
         self._changes = list(changes)
-        self._made: dict[int, _Link] = {}
+        own = [(each.up != 0, each.down != 0) for each in classes]
+        self._limited = bytes(limited for index in links for limited in own[index])
+        """1 for each link that has a limit."""
+        self._made: list[_Link | None] = [None] * len(self._limited)
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in parts."""
@@ -214,7 +227,7 @@ class SharedLinks:
 
     def limits(self, link: int) -> bool:
         """Return whether the link has a limit; others are not to be used here."""
-        return self._own_rate(link) != 0
+        return self._limited[link] != 0
 
     def fits(self, link: int, at: int, size: int) -> bool:
         """Return whether there is room for a message of `size` bytes at this time.
@@ -268,7 +281,7 @@ class SharedLinks:
         return own.down if link & 1 else own.up
 
     def _link(self, link: int) -> _Link:
-        found = self._made.get(link)
+        found = self._made[link]
         if found is None:
             own = self._own_rate(link)
             room = self._classes[self._links[link >> 1]].queue_ns * self._unit * own

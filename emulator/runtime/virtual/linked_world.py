@@ -68,16 +68,16 @@ class LinkedWorld(LifeHost):
             channel.drop(type(message), "its receiver does not exist")
             self._tell_unreachable(channel, peer, request, now, context)
             return
-        leaves = 0
+        leaves = size = 0
         if links is not None:
             leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())
             if leaves == DROPPED:
                 channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
                 return
-        elif shared is not None and shared.limits(2 * sender):
-            leaves = shared.instant(round(now * NANOSECONDS))
-            if not shared.fits(2 * sender, leaves, message.byte_size()):
-                channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+        elif shared is not None:
+            leaves, size = shared.instant(round(now * NANOSECONDS)), message.byte_size()
+            if shared.limits(2 * sender) and not shared.fits(2 * sender, leaves, size):
+                channel.record(UP_LINK_DROP, size, peer, "bytes")
                 return
         later = 0.0
         if self._faults is not None:
@@ -86,16 +86,17 @@ class LinkedWorld(LifeHost):
                 channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
                 if later == TOLD:
                     self._tell_unreachable(channel, peer, request, now, context)
-                self._pass_up_link(sender, peer, message, None)
+                self._pass_up_link(sender, peer, leaves, size, None)
                 return
         delay = self._network.delay(sender, peer, self._network_random)
         if delay is None:
-            self._pass_up_link(sender, peer, message, None)
+            self._pass_up_link(sender, peer, leaves, size, None)
             return
         self._order += 1
         arrival = Arrival(now + delay + later, self._order, peer, message, channel, request, now, context)
         if shared is not None:
-            self._pass_up_link(sender, peer, message, Flight(arrival, round((delay + later) * NANOSECONDS)))
+            flight = Flight(arrival, round((delay + later) * NANOSECONDS))
+            self._pass_up_link(sender, peer, leaves, size, flight)
             return
         kept = self._kept
         if links is None:
@@ -135,14 +136,14 @@ class LinkedWorld(LifeHost):
             arrival.context, arrival.receiver, receiver.session, arrival.channel.name, self._ns(), observed
         )
 
-    def _pass_up_link(self, sender: int, receiver: int, message: Message, flight: Flight | None) -> None:
+    def _pass_up_link(self, sender: int, receiver: int, now: int, size: int, flight: Flight | None) -> None:
         """Take a message through its sender's up link if links are shared; with None it is lost after it."""
         shared = self._shared
         if shared is None:
             return
-        link, now = 2 * sender, shared.instant(round(self.time * NANOSECONDS))
+        link = 2 * sender
         if shared.limits(link):
-            shared.enter(link, receiver, now, message.byte_size(), flight)
+            shared.enter(link, receiver, now, size, flight)
             self._serve(link, now)
         elif flight is not None:
             self._cross(flight, now)
