@@ -85,11 +85,13 @@ class Capture(Wire):
 class World:
     """Peers 0, 1, 2 are at this host, 3 and 4 at another."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **network: Any) -> None:
+        """`network` is what the experiment says of the network beside its delay."""
         spec = NetworkSpec.model_validate(
             {
                 "latency": {"kind": "constant", "rtt": f"{2 * ONE_WAY} s"},
                 "unreachable_after": f"{UNREACHABLE_AFTER} s",
+                **network,
             }
         )
         self.directory = directory
@@ -98,7 +100,7 @@ class World:
         self.host = Host(
             HERE,
             [HERE, HERE, HERE, THERE, THERE],
-            build_network(spec, [0] * 5, 1),
+            build_network(spec, [0] * 5, 1, [0] * 5),
             TrialClock(unix_ns(), 1.0),
             self.recorder,
             Random(1),

@@ -6,6 +6,7 @@ from array import array
 
 from hypothesis import given
 from hypothesis import strategies as st
+from small_trial import trial_spec
 
 from emulator.contract.protocol import Event, RangeInterest, TopicInterest
 from emulator.contract.registry import WORKLOADS
@@ -84,7 +85,20 @@ def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
     whole = Network(rows, [2, 0, 1, 2], NetworkSpec())
     assignment = control_pb2.Assignment()
     put_network(assignment, whole, whole.locations, [1, 3])
-    part = network_in(assignment, NetworkSpec())
+    part = network_in(assignment, trial_spec("vitis", 4, 1.0))
     assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
     assert part.one_way(3, 2) == 3.0
     assert {row.location for row in assignment.rows} == {0, 2}
+
+
+def test_a_host_knows_how_the_rates_of_links_change() -> None:
+    fault = {"name": "slow", "at": "1 s", "links": {"number": 1, "bandwidth": {"up": "1 Mbit/s"}}}
+    spec = trial_spec("vitis", 2, 9.0, network={"bandwidth": {"up": "10 Mbit/s"}}, faults=[fault])
+    assignment = control_pb2.Assignment(
+        location=[0, 0], link_class=[0, 0], faults=[control_pb2.Hit(peers=[1])]
+    )
+    links = network_in(assignment, spec).shared
+    assert links is not None
+    for peer, takes in ((0, 1_000_000), (1, 10_000_000)):
+        links.enter(2 * peer, 0, links.instant(2 * 10**9), 1250, "")
+        assert links.nanoseconds(links.await_next(2 * peer)) == 2 * 10**9 + takes

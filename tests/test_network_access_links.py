@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,3 +118,20 @@ def test_rates_are_written_as_they_are_read(text: str, bits: int) -> None:
 def test_a_rate_without_a_unit_or_beyond_all_links_is_refused(text: object) -> None:
     with pytest.raises(ValueError, match="a rate"):
         parse_rate(text)
+
+
+@pytest.mark.parametrize("load, messages", [(0.5, 500_000), (0.8, 1_000_000), (0.9, 2_000_000)])
+def test_waiting_at_random_arrivals_is_that_of_theory(load: float, messages: int) -> None:
+    """M/D/1: the mean wait is load / (2 (1 - load)) times what a message takes (Pollaczek and Khinchine).
+
+    The gaps are the quantiles of the exponential distribution in random order, so that their mean is exact.
+    """
+    takes = 1_000_000
+    shares = (np.arange(messages) + 0.5) / messages
+    gaps = np.random.default_rng(1).permutation(-np.log1p(-shares)) * (takes / load)
+    links = AccessLinks([LinkRates(10 * MBIT, 0, 10**15)], [0], 0)
+    waited = 0
+    for at in np.cumsum(gaps).astype(np.int64).tolist():
+        waited += links.send(0, at, 1250) - takes - at
+    assert links.instant(1) == 1
+    assert waited / messages == pytest.approx(load / (2 * (1 - load)) * takes, rel=0.01)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from runtime_diary import Diary, diary_spec, diary_system
 from small_trial import Outcome, make_plan, run
 
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import Plan
+from emulator.faults.spec import FaultSpec
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.telemetry import names
@@ -44,6 +47,7 @@ def arrivals(
     tmp_path: Path,
     asked: TrialSpec,
     sends: list[tuple[int, int]],
+    faults: pa.Table | None = None,
 ) -> tuple[list[float], Outcome]:
     """Have the senders send at 1 s, in this order; when messages arrive, in ms after that, sorted."""
 
@@ -56,6 +60,8 @@ def arrivals(
 
     diary.on_start = staticmethod(send)
     plan = make_plan(asked.peers, [(peer, 0.0, 10.0) for peer in range(asked.peers)])
+    if faults is not None:
+        plan = Plan(plan.peers, plan.sessions, faults, **plan.tables)
     outcome = run(asked, plan, tmp_path)
     got = sorted(round((at - 1.0) * 1e3, 6) for peer in diary.lives for at, _, _ in peer.received)
     return got, outcome
@@ -130,3 +136,90 @@ def test_classes_have_links_of_their_own_by_their_shares() -> None:
 def test_links_that_cannot_be_are_refused(bandwidth: dict[str, Any], key: str, words: str) -> None:
     with pytest.raises(ValueError, match=rf"network\.bandwidth\.{key}: .*{words}"):
         draw_plan(spec(5, bandwidth))
+
+
+@pytest.mark.parametrize(
+    "rates, sends, expected",
+    [
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1)], [22]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [22, 23]),
+        (("10 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 2), (0, 3), (0, 4)], [25, 25, 25, 25]),
+        (("10 Mbit/s", "10 Mbit/s"), [(1, 0), (2, 0), (3, 0), (4, 0)], [25, 25, 25, 25]),
+        (("2 Mbit/s", "10 Mbit/s"), [(0, 1), (0, 1)], [26, 31]),
+        (("10 Mbit/s", None), [(0, 1), (0, 1), (0, 2)], [22, 22, 23]),
+        ((None, "10 Mbit/s"), [(0, 1), (0, 1)], [21, 22]),
+    ],
+)
+@pytest.mark.parametrize("checked", [False, True])
+def test_fair_links_share_their_rate_among_peers(
+    diary: type[Diary],
+    tmp_path: Path,
+    rates: tuple[str | None, str | None],
+    sends: list[tuple[int, int]],
+    expected: list[float],
+    checked: bool,
+) -> None:
+    asked = spec(5, {"up": rates[0], "down": rates[1], "queue": "1 s", "discipline": "fair"})
+    asked = asked.model_copy(update={"runtime": asked.runtime.model_copy(update={"check": checked})})
+    assert arrivals(diary, tmp_path, asked, sends)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "way, observation, at",
+    [("up", UP_LINK_DROP, 0), ("down", DOWN_LINK_DROP, 1)],
+)
+def test_a_full_fair_link_drops_and_tells(
+    diary: type[Diary], tmp_path: Path, way: str, observation: str, at: int
+) -> None:
+    asked = spec(2, {way: "10 Mbit/s", "queue": "2 ms", "discipline": "fair"}, order="kept")
+    got, outcome = arrivals(diary, tmp_path, asked, [(0, 1)] * 4)
+    assert got == [21, 22]
+    told = [span.attributes for span in outcome.spans if span.name == names.OBSERVATION]
+    assert [(each[names.OBSERVED], each[names.PEER]) for each in told] == [(observation, at)] * 2
+
+
+def test_a_lost_message_has_used_the_shared_up_link(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(2, {"up": "10 Mbit/s", "queue": "1 s", "discipline": "fair"}, loss=0.5)
+    got, _ = arrivals(diary, tmp_path, asked, [(0, 1)] * 20)
+    assert set(got) < {float(21 + number) for number in range(20)}
+    assert 3 <= len(got) <= 17
+
+
+def brownout(at: str, lasts: str, bandwidth: Any, **more: Any) -> dict[str, Any]:
+    links = {"number": 1, "bandwidth": bandwidth, **more}
+    return {"name": "brownout", "at": at, "for": lasts, "links": links}
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "fair"])
+@pytest.mark.parametrize(
+    "fault, expected",
+    [
+        # Half of the first message has left when the link slows down to a tenth: 5 ms for the rest.
+        (brownout("1.0005 s", "1 s", {"up": "1 Mbit/s"}), [25.5, 35.5]),
+        # The link stalls for 10 ms in the middle of the first message.
+        (brownout("1.0005 s", "10 ms", {"up": "0 bit/s"}), [31, 32]),
+        (brownout("1.0005 s", "10 ms", "0 bit/s"), [31, 32]),
+        # It stalls until the end, and nothing more arrives.
+        (brownout("1.0015 s", "100 s", {"up": "0 bit/s"}), [21]),
+        # The fault is over before anything is sent.
+        (brownout("0.5 s", "0.4 s", {"up": "0 bit/s"}), [21, 22]),
+    ],
+)
+def test_a_fault_changes_the_rate_for_what_is_left(
+    diary: type[Diary], tmp_path: Path, discipline: str, fault: dict[str, Any], expected: list[float]
+) -> None:
+    asked = spec(2, {"up": "10 Mbit/s", "down": "100 Gbit/s", "queue": "1 s", "discipline": discipline})
+    drawn = draw_plan(asked.model_copy(update={"faults": [FaultSpec.model_validate(fault)]}))
+    hit = drawn.faults["peer"].to_pylist()[0]
+    asked = asked.model_copy(update={"faults": [FaultSpec.model_validate(fault)]})
+    got, _ = arrivals(diary, tmp_path, asked, [(hit, 1 - hit)] * 2, drawn.faults)
+    assert got == pytest.approx(expected, abs=0.001)
+
+
+def test_a_class_whose_links_have_no_rate_cannot_change_it() -> None:
+    classes = [{"name": "a", "share": 0.5, "up": "1 Mbit/s"}, {"name": "b", "share": 0.5}]
+    asked = spec(4, {"classes": classes}).model_copy(
+        update={"faults": [FaultSpec.model_validate(brownout("1 s", "1 s", {"up": "0 bit/s"}))]}
+    )
+    with pytest.raises(ValueError, match=r'faults\.0\.links\.bandwidth\.up: the class "b" has no rate `up`'):
+        draw_plan(asked)

@@ -107,11 +107,31 @@ def _network(network: Mapping[str, Any]) -> str:
             return ""
         case kind:
             text = f"measured RTTs from {latency.get('file', '?')} ({kind})"
-    if float(network.get("loss", 0)) > 0:
-        text += f", {quantity(float(network['loss']), 'share')} of messages lost"
-    if str(network.get("jitter", "0 s")).split()[0] not in ("0", "0.0"):
-        text += f", jitter {network['jitter']}"
+    text += _loss(network.get("loss", 0)) + _jitter(network.get("jitter", "0 s"))
+    if network.get("order") == "kept":
+        text += ", messages of a pair in order"
     return text + _bandwidth(part(network, "bandwidth"))
+
+
+def _loss(loss: Any) -> str:
+    if isinstance(loss, Mapping):
+        if loss.get("kind") != "bursts":
+            return f", loss of kind {loss.get('kind')}"
+        share = quantity(float(loss["mean"]), "share")
+        return f", {share} of messages lost in bursts of {number(float(loss['burst']))}"
+    return f", {quantity(float(loss), 'share')} of messages lost" if float(loss) > 0 else ""
+
+
+def _jitter(jitter: Any) -> str:
+    if not isinstance(jitter, Mapping):
+        return "" if str(jitter).split()[0] in ("0", "0.0") else f", jitter {jitter}"
+    if jitter.get("kind") == "quantiles":
+        where = f"from {jitter['file']}" if jitter.get("file") else "by quantiles"
+        text = f", jitter {where}"
+    else:
+        text = f", {jitter.get('kind')} jitter {jitter.get('deviation', '')}".rstrip()
+    correlation = float(jitter.get("correlation", 0))
+    return f"{text}, correlation {number(correlation)}" if correlation else text
 
 
 def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
@@ -122,7 +142,8 @@ def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
     for each in classes:
         named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
         texts.append(f"{named}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down")
-    return f"; links of {'; '.join(texts)}; queues of {bandwidth.get('queue', '100 ms')}"
+    fair = ", shared fairly" if bandwidth.get("discipline") == "fair" else ""
+    return f"; links of {'; '.join(texts)}{fair}; queues of {bandwidth.get('queue', '100 ms')}"
 
 
 def _churn(churn: Mapping[str, Any]) -> str:
@@ -154,7 +175,9 @@ def _churn(churn: Mapping[str, Any]) -> str:
 
 def _fault(fault: Mapping[str, Any]) -> str:
     kind = next((key for key in ("partition", "links") if fault.get(key)), "?")
-    what = _parameters({key: value for key, value in part(fault, kind).items() if value is not None})
+    given = {key: value for key, value in part(fault, kind).items() if value is not None}
+    rates = given.pop("bandwidth", None) or {}
+    what = _parameters(given | {way: rate for way, rate in rates.items() if rate is not None})
     lasts = f" for {fault['for']}" if fault.get("for") else ""
     return f"{fault.get('name', '?')}: {kind} ({what}) from {fault.get('at', '0 s')}{lasts}"
 

@@ -140,7 +140,8 @@ def _too_fast(spark: SparkSession, records: Sequence[TrialRecord], deliveries: D
     """Return the deliveries that were made sooner after the publication than the shortest way between the two
     peers takes, over any others: trial, what, number, peer, at_s.
 
-    Lateness, jitter, bandwidth and faults only add to the delays of the plan's network.
+    Lateness, bandwidth and faults only add to the delays of the plan's network; how early jitter makes a
+    message at most, the shortest ways know.
     """
     networks = {r.name: (r.spec.network, r.spec.seed, _tolerance(r)) for r in records}
     places = read_plan(spark, list(records), "peers").select("trial", "peer", "location")

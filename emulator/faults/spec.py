@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
-from emulator.files.quantities import Duration, Share
+from emulator.files.quantities import Duration, RateOr0, Share
 
 
 class _Model(BaseModel):
@@ -113,11 +113,32 @@ class Partition(_Some):
     )
 
 
+class LinkRatesThen(_Model):
+    """The rates of links while a fault lasts. A rate alone stands for both."""
+
+    up: RateOr0 | None = Field(None, description="what a peer can send; 0 bit/s stalls it")
+    down: RateOr0 | None = Field(None, description="what a peer can receive; 0 bit/s stalls it")
+
+
+def _both_ways(value: Any) -> Any:
+    """Accept one rate for both ways."""
+    return {"up": value, "down": value} if isinstance(value, str) else value
+
+
 class Links(_Some):
     """Worse links of some peers: it holds for each message that one of them sends or is sent."""
 
     delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
     loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
+    bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
+        None, description="rates of the links of these peers instead of their own"
+    )
+
+    @property
+    def rates(self) -> list[str]:
+        """The keys of the rates that change."""
+        then = self.bandwidth
+        return [key for key in ("up", "down") if then is not None and getattr(then, key) is not None]
 
 
 class FaultSpec(_Window):
@@ -143,6 +164,8 @@ class FaultSpec(_Window):
                 *self.late(trial_end),
             ]
         found = [(f"{given[0]}.{key}", text) for key, text in self.hits.some_problems(peers, "of its peers")]
-        if self.links is not None and not (self.links.delay or self.links.loss):
-            found.append(("links.delay", "neither `delay` nor `loss` is given, so nothing happens"))
+        links = self.links
+        if links is not None and not (links.delay or links.loss or links.rates):
+            text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"
+            found.append(("links.delay", text))
         return found + self.late(trial_end)

@@ -86,6 +86,12 @@ def parse_rate(value: Any) -> int:
     return int(bits)
 
 
+def parse_rate_or_0(value: Any) -> int:
+    """Return the bits per second of a rate, which may be "0 bit/s". Raises what `parse_rate` raises."""
+    form = _RATE_FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
+    return 0 if form is not None and form[2] in _BITS and not Decimal(form[1]) else parse_rate(value)
+
+
 def format_rate(bits: int) -> str:
     """Return the shortest exact text of a rate: 20000000 -> "20 Mbit/s"."""
     unit, size = next((u, s) for u, s in reversed(_BITS.items()) if bits >= s or u == "bit/s")
@@ -94,3 +100,5 @@ def format_rate(bits: int) -> str:
 
 Rate = Annotated[int, BeforeValidator(parse_rate), PlainSerializer(format_rate)]
 """A rate in bit/s, which is written with a unit."""
+RateOr0 = Annotated[int, BeforeValidator(parse_rate_or_0), PlainSerializer(format_rate)]
+"""A rate in bit/s, which is written with a unit and may be 0."""

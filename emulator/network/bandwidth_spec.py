@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
+from emulator.network.shared_links import RateChange, SharedLinks
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
@@ -32,6 +33,9 @@ class LinkClass(_Rates):
 class Bandwidth(_Rates):
     """The links of all peers, or of classes of peers."""
 
+    discipline: Literal["fifo", "fair"] = Field(
+        "fifo", description='"fair": messages to or from different peers share a link equally'
+    )
     queue: Duration = Field(0.1, gt=0, le=3600, description="what may wait at a link, as time at its rate")
     classes: list[LinkClass] = Field(default_factory=list, max_length=100)
 
@@ -56,9 +60,22 @@ class Bandwidth(_Rates):
         return [above - below for below, above in pairwise(bounds)]
 
     def links(self, classes: Sequence[int], overhead: int) -> AccessLinks:
-        """Return the links of peers of these classes (indices); a message has `overhead` bytes beside its
-        own."""
+        """Return the links of peers of these classes (indices), in order of arrival and of constant rates; a
+        message has `overhead` bytes beside its own."""
         return AccessLinks(self.all_classes(), classes, overhead)
+
+    def shared_links(
+        self, classes: Sequence[int], overhead: int, changes: Sequence[RateChange]
+    ) -> SharedLinks:
+        """Return the links of peers of these classes (indices) for the discipline that is asked for, with
+        these changes of rates."""
+        return SharedLinks(self.all_classes(), classes, overhead, self.discipline == "fair", changes)
+
+    def without(self, way: str) -> list[str]:
+        """Return the names of what has no rate `way` ("up" or "down"): classes, or "" for all peers."""
+        if not self.classes:
+            return [""] if getattr(self, way) is None else []
+        return [each.name for each in self.classes if getattr(each, way) is None]
 
     def problems(self, peers: int) -> list[tuple[str, str]]:
         """Return the key below `network.bandwidth` and the problem of each combination that cannot be."""

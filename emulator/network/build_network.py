@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from emulator.contract.random_streams import generator
 from emulator.network.model import LatencyModel
 from emulator.network.peer_network import Network
+from emulator.network.shared_links import RateChange
 from emulator.network.spec import NetworkSpec
 
 
@@ -26,11 +27,16 @@ def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32
 
 
 def build_network(
-    spec: NetworkSpec, locations: Sequence[int], seed: int, link_classes: Sequence[int] = ()
+    spec: NetworkSpec,
+    locations: Sequence[int],
+    seed: int,
+    link_classes: Sequence[int] = (),
+    changes: Sequence[RateChange] = (),
 ) -> Network:
     """Return the network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
 
-    `link_classes` is the plan's column, which is needed to send messages where links have a bandwidth.
+    `link_classes` is the plan's column, which is needed to send messages where links have a bandwidth, and
+    `changes` are those of their rates.
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
@@ -38,7 +44,7 @@ def build_network(
     if spec.latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
     same_host_rtt = spec.latency.rtt_at_one_place(spec.same_host_rtt)
-    return network_of(rtt, same_host_rtt, locations, spec, link_classes)
+    return network_of(rtt, same_host_rtt, locations, spec, link_classes, seed, changes)
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
@@ -59,6 +65,8 @@ def network_of(
     locations: Sequence[int],
     spec: NetworkSpec,
     link_classes: Sequence[int] = (),
+    seed: int = 0,
+    changes: Sequence[RateChange] = (),
 ) -> Network:
     """Return the network of a matrix in seconds, whose diagonal does not count.
 
@@ -68,4 +76,5 @@ def network_of(
     np.fill_diagonal(one_way, same_host_rtt / 2)
     if len(locations) and not 0 <= min(locations) <= max(locations) < len(one_way):
         raise ValueError(f"a peer's location is not one of the {len(one_way)} hosts of the matrix")
-    return Network([array("f", row.tobytes()) for row in one_way], locations, spec, link_classes)
+    rows = [array("f", row.tobytes()) for row in one_way]
+    return Network(rows, locations, spec, link_classes, seed, changes)

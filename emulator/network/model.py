@@ -83,9 +83,15 @@ class LatencyModel(BaseModel):
 class Jitter(ABC):
     """The jitter of one trial: the time that messages take in addition to their pair's delay."""
 
+    earliest: float = 0.0
+    """The most seconds by which a message may be earlier than the delay of its pair."""
+
     @abstractmethod
     def draw(self, sender: int, receiver: int, random: Random) -> float:
-        """Return the seconds that this message takes in addition; never negative."""
+        """Return the seconds that this message takes in addition; not below `-earliest`.
+
+        What makes a one-way delay negative makes it 0.
+        """
 
 
 class Loss(ABC):
@@ -108,6 +114,27 @@ class JitterModel(BaseModel):
     def begin(self) -> Jitter:
         """Return the jitter of one trial, which may keep what it needs for each pair of peers."""
 
+    def carried(self) -> JitterModel:
+        """Return a model that makes the same jitter and names no file, for a host that does not have the
+        file. Raises TraceError for a bad file."""
+        return self
+
+    def problems(self) -> Problems:
+        """Return what is wrong with parameters each of which is possible by itself."""
+        return []
+
+    def problems_of_files(self) -> Problems:
+        """Return what is wrong inside the files that the parameters name.
+
+        Raises TraceError for a file that cannot be read.
+        """
+        return []
+
+    @property
+    def is_ever_early(self) -> bool:
+        """Whether a message may be earlier than the delay of its pair, which netem cannot do."""
+        return False
+
 
 class LossModel(BaseModel):
     """The parameters of one model of loss. A subclass has a field `kind` of type `Literal["name"]`."""
@@ -117,3 +144,14 @@ class LossModel(BaseModel):
     @abstractmethod
     def begin(self) -> Loss:
         """Return the loss of one trial, which may keep what it needs for each pair of peers."""
+
+    def begin_trial(self, seed: int) -> Loss:
+        """Return the loss of the trial of this seed, for models that draw from the seed themselves.
+
+        By default it is what `begin` returns, whose draws come from the generator that `Loss.hits` is given.
+        """
+        return self.begin()
+
+    def problems(self) -> Problems:
+        """Return what is wrong with parameters each of which is possible by itself."""
+        return []

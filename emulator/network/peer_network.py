@@ -10,7 +10,10 @@ from random import Random
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
+from emulator.network.access_links import AccessLinks
 from emulator.network.model import JitterModel, LossModel
+from emulator.network.pair_order import PairOrder
+from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
 
 _HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
@@ -31,12 +34,15 @@ class Network:
         "_row_starts",
         "_sigma",
         "access",
+        "earliest",
         "is_plain",
         "jitter",
         "link_classes",
         "locations",
         "loss",
+        "order",
         "rows",
+        "shared",
         "unreachable_after",
     )
 
@@ -46,15 +52,23 @@ class Network:
         locations: Sequence[int],
         spec: NetworkSpec,
         link_classes: Sequence[int] = (),
+        seed: int = 0,
+        changes: Sequence[RateChange] = (),
     ) -> None:
-        """`link_classes` has the index of each peer's class of links, where links have a bandwidth."""
+        """`link_classes` has the index of each peer's class of links, where links have a bandwidth, and
+        `changes` what happens to their rates.
+
+        Bursts of loss are drawn from the trial's `seed`.
+        """
         self.rows = rows
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
         self.jitter = jitter.begin() if isinstance(jitter, JitterModel) else None
-        """The jitter of a package's model, None if the experiment asks for none."""
-        self.loss = loss.begin() if isinstance(loss, LossModel) else None
-        """The loss of a package's model, None if the experiment asks for none."""
+        """The jitter of a model, None if the experiment asks for none or for a plain one."""
+        self.earliest: float = 0.0 if self.jitter is None else self.jitter.earliest
+        """The most seconds by which jitter makes a message earlier than the delay of its pair."""
+        self.loss = loss.begin_trial(seed) if isinstance(loss, LossModel) else None
+        """The loss of a model, None if the experiment asks for none or for a plain share."""
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
         self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
@@ -62,8 +76,16 @@ class Network:
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
         bandwidth = spec.bandwidth
-        self.access = None if bandwidth is None else bandwidth.links(link_classes, spec.overhead)
-        """The links of the peers, None if they have no limit."""
+        self.access: AccessLinks | None = None
+        """The links of the peers, None if they have no limit, or are `shared`."""
+        self.shared: SharedLinks | None = None
+        """The links of the peers if they are shared fairly or their rates change, else None."""
+        if bandwidth is not None and (changes or bandwidth.discipline == "fair"):
+            self.shared = bandwidth.shared_links(link_classes, spec.overhead, changes)
+        elif bandwidth is not None:
+            self.access = bandwidth.links(link_classes, spec.overhead)
+        self.order = PairOrder() if spec.order == "kept" else None
+        """The order of each pair's messages, None if they may overtake each other."""
         self._places = vec[i64](self.locations)
         self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
         self._row_starts = vec[i64]()
@@ -94,8 +116,8 @@ class Network:
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
         """Return the seconds that this message takes, or None if it is lost.
 
-        Jitter only adds: it is a half-normal variable whose standard deviation is `jitter` (and whose mean is
-        1.32 times that), because queues make packets late and never early.
+        Plain jitter only adds: it is a half-normal variable whose standard deviation is `jitter` (and whose
+        mean is 1.32 times that), because queues make packets late and never early.
         """
         if self._lost_share and random.random() < self._lost_share:
             return None
@@ -103,5 +125,6 @@ class Network:
             return None
         base = self.one_way(sender, receiver)
         if self.jitter is not None:
-            return base + max(self.jitter.draw(sender, receiver, random), 0.0)
+            later = max(self.jitter.draw(sender, receiver, random), -self.earliest)
+            return max(base + later, 0.0)
         return base + abs(random.gauss(0.0, self._sigma)) if self._sigma else base

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration, Share
 from emulator.network.bandwidth_spec import Bandwidth
+from emulator.network.burst_loss import Bursts
+from emulator.network.jitters import HalfNormal, Normal, Pareto, Quantiles
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 
@@ -17,6 +19,8 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+OWN_JITTERS = ("half-normal", "normal", "pareto", "quantiles")
+OWN_LOSSES = ("bursts",)
 OWN_KINDS = ("king", "constant", "p2psim-matrix", "p2psim-topology", "planetlab")
 
 
@@ -37,19 +41,20 @@ else:
     Latency = Annotated[Union[_LATENCIES], Field(discriminator="kind")]  # noqa: UP007
 
     def _with_models(plain, models):
-        """Return the type of a key that has a plain value, or one of these models of packages."""
-        if not models:
-            return plain
+        """Return the type of a key that has a plain value, or one of these models."""
         tagged = [
             Annotated[model, Tag(get_args(model.model_fields["kind"].annotation)[0])] for model in models
         ]
         members = (Annotated[plain, Tag(PLAIN)], *tagged)
         return Annotated[Union[members], Discriminator(_kind)]  # noqa: UP007
 
-    AnyJitter = _with_models(
-        Annotated[Duration, Field(ge=0, le=3600)], kinds_of_packages("jitter", JitterModel, ())
+    _JITTERS = (
+        *(HalfNormal, Normal, Pareto, Quantiles),
+        *kinds_of_packages("jitter", JitterModel, OWN_JITTERS),
     )
-    AnyLoss = _with_models(Annotated[Share, Field(ge=0, lt=1)], kinds_of_packages("loss", LossModel, ()))
+    AnyJitter = _with_models(Annotated[Duration, Field(ge=0, le=3600)], _JITTERS)
+    _LOSSES = (Bursts, *kinds_of_packages("loss", LossModel, OWN_LOSSES))
+    AnyLoss = _with_models(Annotated[Share, Field(ge=0, lt=1)], _LOSSES)
 
 
 class NetworkSpec(_Model):
@@ -60,9 +65,12 @@ class NetworkSpec(_Model):
         0.001, ge=0, le=3600, description="RTT between peers at one host of the matrix"
     )
     jitter: AnyJitter = Field(
-        0.0, description="standard deviation that is added to each one-way delay; or a package's model"
+        0.0, description="standard deviation that is added to each one-way delay; or a model, such as pareto"
     )
-    loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a package's model")
+    loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a model, such as bursts")
+    order: Literal["any", "kept"] = Field(
+        "any", description='"kept": messages from one peer to another never overtake each other'
+    )
     unreachable_after: Duration = Field(
         2.0, gt=0, le=86_400, description="time after which a sender learns that its message reached nobody"
     )

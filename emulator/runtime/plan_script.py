@@ -15,6 +15,7 @@ from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
 from emulator.network.build_network import build_network
 from emulator.network.peer_network import Network
+from emulator.runtime.rate_changes import rate_changes
 from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, TakeUp
 
 
@@ -45,9 +46,10 @@ def script_of(
 
 
 def network_of(spec: TrialSpec, plan: Plan) -> Network:
-    """Return the network between the peers of a plan. Raises what `build_network` raises."""
+    """Return the network between the peers of a plan. Raises what `build_network` and `faults_hit` raise."""
     locations, link_classes = (plan.peers[name].to_pylist() for name in ("location", "link_class"))
-    return build_network(spec.network, locations, spec.seed, link_classes)
+    changes = rate_changes(spec.faults, faults_hit(spec, plan))
+    return build_network(spec.network, locations, spec.seed, link_classes, changes)
 
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:

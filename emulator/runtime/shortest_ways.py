@@ -18,11 +18,13 @@ class ShortestWays:
     """The least delays between peers, computed as they are asked for.
 
     Measured delays do not obey the triangle inequality, so a message that others pass on may be earlier than
-    one that goes straight.
+    one that goes straight. Where jitter makes messages early, each may be as early as it can be.
     """
 
     def __init__(self, network: Network) -> None:
         self._rows = [np.asarray(row) for row in network.rows]
+        if network.earliest:
+            self._rows = [np.maximum(row - network.earliest, 0.0) for row in self._rows]
         self._places = network.locations
         self._from = lru_cache(_KEPT)(self._ways_from)
         self._to = lru_cache(_KEPT)(self._delays_to)

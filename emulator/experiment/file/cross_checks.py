@@ -5,8 +5,13 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
+from emulator.faults.spec import FaultSpec
+from emulator.network.bandwidth_spec import Bandwidth
+from emulator.network.model import JitterModel, LossModel
 from emulator.workload.problems import workload_problems
 
 
@@ -38,11 +43,15 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
+    for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
+        if isinstance(each, JitterModel | LossModel):
+            problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
         found = fault.problems(spec.peers, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
+        found += _rate_problems(fault, spec.network.bandwidth)
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
         found = spec.attackers.problems(spec.peers, spec.phases.end)
@@ -51,9 +60,25 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
 
 
+def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:
+    """Return the key below a fault and the problem of each rate that it would change where there is none."""
+    problems = []
+    for way in fault.links.rates if fault.links is not None else ():
+        key = f"links.bandwidth.{way}"
+        if own is None:
+            problems.append((key, "the links have no rate that could change. Give `network.bandwidth`, too"))
+            continue
+        for name in own.without(way):
+            who = f'the class "{name}" has' if name else "the peers have"
+            problems.append((key, f"{who} no rate `{way}` in `network.bandwidth` that could change. Give it"))
+    return problems
+
+
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
-    """Return the key and name of each file that the latencies, the churn and the workload are read from."""
-    read = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
+    """Return the key and name of each file that the network, the churn and the workload are read from."""
+    read: dict[str, BaseModel] = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
+    if isinstance(spec.network.jitter, JitterModel):
+        read["network.jitter"] = spec.network.jitter
     files = [
         (f"{key}.{name}", value)
         for key, model in read.items()

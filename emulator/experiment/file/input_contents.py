@@ -12,6 +12,7 @@ from emulator.contract.workload import Problems, WorkloadKind
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
+from emulator.network.model import JitterModel
 
 
 class Contents:
@@ -26,6 +27,9 @@ class Contents:
         latency, model, end = spec.network.latency, spec.churn.model, spec.phases.end
         base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
         findings = self._of("network.latency", latency, latency.problems_of_files)
+        jitter = spec.network.jitter
+        if isinstance(jitter, JitterModel):
+            findings += self._of("network.jitter", jitter, jitter.problems_of_files)
         for kind in spec.workload.chosen():
             ask = partial(_of_workload, kind, spec)
             findings += self._of("workload", spec.workload, ask, spec.peers)

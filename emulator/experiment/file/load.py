@@ -42,6 +42,7 @@ from emulator.experiment.file.variants import (
 from emulator.experiment.file.vary import usable_vary
 from emulator.faults.spec import OWN_ATTACKS
 from emulator.network.model import JitterModel, LatencyModel, LossModel
+from emulator.network.spec import OWN_JITTERS, OWN_LOSSES
 from emulator.network.spec import OWN_KINDS as LATENCY_KINDS
 from emulator.workload.spec import broken_parts
 
@@ -171,8 +172,8 @@ def _broken_kinds() -> dict[Key, dict[str, str]]:
         ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
         ("attackers", "behaviour"): broken_kinds("attacks", AttackModel, OWN_ATTACKS),
         ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
-        ("network", "jitter"): broken_kinds("jitter", JitterModel, ()),
-        ("network", "loss"): broken_kinds("loss", LossModel, ()),
+        ("network", "jitter"): broken_kinds("jitter", JitterModel, OWN_JITTERS),
+        ("network", "loss"): broken_kinds("loss", LossModel, OWN_LOSSES),
     }
 
 
@@ -269,6 +270,11 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
     if isinstance(runtime, Kubernetes) and spec.network.latency.has_directions and enforce != "delay-line":
         text = f'is "{enforce}", but only the delay line can delay each direction otherwise'
         findings.append((("network", "enforce"), f"{text}: set it to delay-line, or asymmetry to mean"))
+    jitter = spec.network.jitter
+    early = isinstance(jitter, JitterModel) and jitter.is_ever_early
+    if isinstance(runtime, Kubernetes) and early and enforce != "delay-line":
+        text = f'is "{enforce}", but only the delay line can make messages early, as this jitter does'
+        findings.append((("network", "enforce"), f"{text}: set it to delay-line, or jitter to half-normal"))
     alone = isinstance(runtime, Kubernetes) and runtime.hosts == spec.peers
     if spec.network.enforce == "netem" and not alone:
         text = (

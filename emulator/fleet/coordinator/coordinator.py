@@ -15,7 +15,7 @@ from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.planned_kills import planned_kills
-from emulator.fleet.host.assignment import put_network, put_script
+from emulator.fleet.host.assignment import put_network, put_script, spec_for_hosts
 from emulator.runtime.plan_script import faults_hit, network_of, script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
@@ -139,7 +139,7 @@ class Coordinator:
         assignment = control_pb2.Assignment(
             experiment=self._experiment,
             trial=self.trial,
-            spec=self.spec.model_dump_json(),
+            spec=spec_for_hosts(self.spec),
             host_index=member.index,
             host_of_peer=self._host_of,
             incarnation=member.incarnation,

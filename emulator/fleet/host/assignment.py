@@ -9,8 +9,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from emulator.contract.workload import Held, WorkloadKind
+from emulator.experiment.file.spec import TrialSpec
+from emulator.network.model import JitterModel
 from emulator.network.peer_network import Network
-from emulator.network.spec import NetworkSpec
+from emulator.runtime.rate_changes import rate_changes
 from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
 from trellis.v1 import control_pb2
 
@@ -38,12 +40,23 @@ def put_script(assignment: control_pb2.Assignment, script: Script, kind: Workloa
     assignment.attackers.extend(sorted(script.attackers))
 
 
+def spec_for_hosts(spec: TrialSpec) -> str:
+    """Return the spec of a trial in JSON; what hosts need of the file of its jitter is in it.
+
+    Raises TraceError for a bad file.
+    """
+    network = spec.network
+    if isinstance(network.jitter, JitterModel):
+        network = network.model_copy(update={"jitter": network.jitter.carried()})
+    return spec.model_copy(update={"network": network}).model_dump_json()
+
+
 def put_network(
     assignment: control_pb2.Assignment, network: Network, locations: Sequence[int], own: Collection[int]
 ) -> None:
     """Add the locations of all peers, and the delays from those of the host's `own` peers."""
     assignment.location.extend(locations)
-    if network.access is not None:
+    if network.access is not None or network.shared is not None:
         assignment.link_class.extend(network.link_classes)
     for location in sorted({locations[peer] for peer in own}):
         assignment.rows.add(location=location, one_way=_little_endian(network.rows[location]).tobytes())
@@ -61,14 +74,15 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
     return Script(steps, held.values(), roles, assignment.attackers)
 
 
-def network_in(assignment: control_pb2.Assignment, spec: NetworkSpec) -> Network:
-    """Return the network as the host's peers send into it."""
+def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:
+    """Return the network as the host's peers send into it, in the trial of this spec."""
     rows: dict[int, array[float]] = {}
     for row in assignment.rows:
         delays = array("f")
         delays.frombytes(row.one_way)
         rows[row.location] = _little_endian(delays)
-    return Network(rows, assignment.location, spec, assignment.link_class)
+    changes = rate_changes(spec.faults, [each.peers for each in assignment.faults])
+    return Network(rows, assignment.location, spec.network, assignment.link_class, spec.seed, changes)
 
 
 def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:

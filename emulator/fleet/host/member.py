@@ -101,7 +101,7 @@ class Membership:
         self._credentials = credentials
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._script = script_in(assignment, self._spec.workload.kind)
-        self._network = network_in(assignment, self._spec.network)
+        self._network = network_in(assignment, self._spec)
         hit = [each.peers for each in assignment.faults]
         self._faults = faults_of(self._spec.faults, hit, self._spec.peers)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()

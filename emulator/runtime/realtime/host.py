@@ -16,14 +16,15 @@ from typing import Final
 from emulator.contract.protocol import Installation, Outcome
 from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
-from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
-from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, read_context
+from emulator.runtime.realtime.link_line import LinkLine
+from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, fault_of, read_context
 from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
@@ -37,11 +38,6 @@ _WAITING_LIMIT = 500_000
 """The most messages that may wait at a host for their time; messages beyond are dropped and counted."""
 _PROBE_LIMIT: Final = 100_000
 """The most probes that a host keeps."""
-_NAME_LIMIT: Final = 200
-"""The most characters in the name of a channel or a message type."""
-_TIME_LIMIT: Final = 1 << 62
-"""The greatest trial time in ns of an envelope; with the trial's start it still fits into 64 bits."""
-_TRACE_ID_BYTES: Final = 16
 
 
 class Wire(ABC):
@@ -97,6 +93,7 @@ class Host(SessionHost):
         """The trial seconds that a message to another host leaves early, because batches are late
         by as much."""
         self._in_kernel = in_kernel
+        self._line = LinkLine(network, self.agenda)
         self._waiting = 0
         """The messages on the agenda that are on their way."""
         self._random = random
@@ -132,10 +129,14 @@ class Host(SessionHost):
             channel.drop(type(message), "its receiver does not exist")
             self._tell_unreachable(channel, peer, request, entered)
             return
-        leaves = self._leave(channel, peer, message, entered)
-        later = None if leaves is None else self._meet_faults(channel, peer, message, request, entered)
+        leaves = self._line.leave(sender, entered, message)
+        if leaves is None:
+            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+            return
+        later = self._meet_faults(channel, peer, message, request, entered)
         delay = None if later is None else self.network.delay(sender, peer, self._random)
-        if leaves is None or later is None or delay is None:
+        if later is None or delay is None:
+            self._line.go(sender, peer, leaves, message, None)
             return
         if self._waiting >= _WAITING_LIMIT:
             self.dropped["delay line full"] += 1
@@ -143,9 +144,9 @@ class Host(SessionHost):
         parcel = self._parcel
         if parcel is None or parcel.message is not message:
             parcel = self._parcel = Parcel(message)
-        due = leaves + later + delay
-        sent_ns, due_ns = int(entered * 1e9), int(due * 1e9)
-        self._take(Passage(sender, peer, parcel, channel.name, request, sent_ns, due_ns, context), due)
+        sent_ns = int(entered * 1e9)
+        passage = Passage(sender, peer, parcel, channel.name, request, sent_ns, sent_ns, context)
+        self._line.go(sender, peer, leaves, message, partial(self._go, passage, later + delay))
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)
@@ -164,7 +165,7 @@ class Host(SessionHost):
         """Handle what another host sent."""
         try:
             for envelope in batch.envelopes:
-                fault = self._fault_of(envelope)
+                fault = fault_of(envelope, self.host_of, self.index)
                 if fault:
                     self.dropped[fault] += 1
                 else:
@@ -178,17 +179,6 @@ class Host(SessionHost):
             if passage.parcel is not None:
                 self.given_up += 1
                 self._report_unreachable(passage)
-
-    def _leave(self, channel: Channel, peer: int, message: Message, at: float) -> float | None:
-        """Return when a message has gone through its sender's up link, or None if the link drops it."""
-        links = self.network.access
-        if links is None:
-            return at
-        leaves = links.send(channel.peer, links.instant(round(at * NANOSECONDS)), message.byte_size())
-        if leaves == DROPPED:
-            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
-            return None
-        return links.nanoseconds(leaves) / NANOSECONDS
 
     def _meet_faults(
         self, channel: Channel, peer: int, message: Message, request: int, at: float
@@ -210,24 +200,29 @@ class Host(SessionHost):
         passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, self.context)
         self._report_unreachable(passage)
 
+    def _go(self, passage: Passage, way: float, leaves: float) -> None:
+        """Send a message that has left its up link at `leaves` on its way, which takes so many seconds."""
+        due, order = leaves + way, self.network.order
+        passage.due_ns = int(due * 1e9)
+        if order is not None:
+            pair = passage.sender, passage.receiver
+            passage.due_ns = order.arrival(*pair, passage.due_ns, int(leaves * 1e9))
+            due = passage.due_ns * 1e-9
+        self._take(passage, due)
+
     def _reach(self, session: Session, message: Message, passage: Passage) -> None:
         """Take a message through its receiver's down link and have it handled."""
-        links, receiver = self.network.access, passage.receiver
-        if links is None or not links.limits_down(receiver):
+        receiver, sender = passage.receiver, passage.sender
+        if not self._line.limits_down(receiver):
             self._handle(session, message, passage)
             return
-        arrives = links.receive(receiver, links.instant(passage.due_ns), message.byte_size())
-        if arrives == DROPPED:
-            observed = Observation(DOWN_LINK_DROP, message.byte_size(), passage.sender, "bytes")
-            now_ns = self.clock.now_ns()
-            self.recorder.observation(
-                passage.context, receiver, session.planned, passage.channel, now_ns, observed
-            )
-            return
-        due = links.nanoseconds(arrives) / NANOSECONDS
-        self.agenda.add(due, self._handle_if_up, session, message, passage)
+        going = partial(self._handle_if_up, session, message, passage)
+        if not self._line.receive(receiver, sender, passage.due_ns, message, going):
+            observed = Observation(DOWN_LINK_DROP, message.byte_size(), sender, "bytes")
+            now_ns, channel = self.clock.now_ns(), passage.channel
+            self.recorder.observation(passage.context, receiver, session.planned, channel, now_ns, observed)
 
-    def _handle_if_up(self, session: Session, message: Message, passage: Passage) -> None:
+    def _handle_if_up(self, session: Session, message: Message, passage: Passage, at: float) -> None:
         """Handle what came through the down link of a peer, unless the peer has gone meanwhile."""
         if self.sessions.get(passage.receiver) is session:
             self._handle(session, message, passage)
@@ -264,19 +259,6 @@ class Host(SessionHost):
             self._report_unreachable(passage)
         else:
             self._reach(session, parcel.message, passage)
-
-    def _fault_of(self, envelope: wire_pb2.Envelope) -> str:
-        """Return why an envelope cannot be used, or ""."""
-        sender, own = envelope.sender, self.index
-        if sender >= len(self.host_of) or (self.host_of[sender] == own) is not envelope.bounced:
-            return "unknown sender"
-        if len(envelope.type) > _NAME_LIMIT or len(envelope.channel) > _NAME_LIMIT:
-            return "a name too long"
-        if envelope.sent_ns >= _TIME_LIMIT or envelope.due_ns >= _TIME_LIMIT:
-            return "a time out of range"
-        if envelope.HasField("trace") and len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
-            return "no trace's identifier"
-        return ""
 
     def _open(self, envelope: wire_pb2.Envelope) -> None:
         kind = envelope.type

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from emulator.messages.message import Message
 from emulator.telemetry.context import TraceContext
 from trellis.v1 import wire_pb2
 
+_NAME_LIMIT: Final = 200
+"""The most characters in the name of a channel or a message type."""
+_TIME_LIMIT: Final = 1 << 62
+"""The greatest trial time in ns of an envelope; with the trial's start it still fits into 64 bits."""
+_TRACE_ID_BYTES: Final = 16
 PROBE = ""
 """The type of an envelope without a message, which measures the delay."""
 
@@ -111,3 +119,17 @@ def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
         trace.topic if trace.HasField("topic") else None,
         trace.event if trace.HasField("event") else -1,
     )
+
+
+def fault_of(envelope: wire_pb2.Envelope, host_of: Sequence[int], own: int) -> str:
+    """Return why the host of index `own` cannot use an envelope, or ""; `host_of` has each peer's host."""
+    sender = envelope.sender
+    if sender >= len(host_of) or (host_of[sender] == own) is not envelope.bounced:
+        return "unknown sender"
+    if len(envelope.type) > _NAME_LIMIT or len(envelope.channel) > _NAME_LIMIT:
+        return "a name too long"
+    if envelope.sent_ns >= _TIME_LIMIT or envelope.due_ns >= _TIME_LIMIT:
+        return "a time out of range"
+    if envelope.HasField("trace") and len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
+        return "no trace's identifier"
+    return ""

@@ -1,4 +1,4 @@
-"""A world on a virtual clock: its peers, its links, and the loop that drives them.
+"""A world on a virtual clock: its peers, and the loop that drives them and their messages.
 
 It is a discrete-event loop over binary heaps. Messages are passed by reference and charged their encoded
 size. No wall clock decides anything: the same plan and seed give the same run.
@@ -20,20 +20,19 @@ from emulator.contract.registry import SYSTEMS
 from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
-from emulator.faults.network_faults import FAULT, TOLD
 from emulator.messages.message import NOTIFICATION, Message
-from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.peer_channels import Channel, NoHandler
-from emulator.runtime.plan_script import network_faults, script_of
+from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES, EventQueue
-from emulator.runtime.virtual.events import Arrival, Call, Reach
-from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
+from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
+from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
@@ -42,11 +41,11 @@ from emulator.telemetry.recorder import Recorder
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VirtualWorld(LifeHost):
-    """The clock, the links and the peers of one trial."""
+class VirtualWorld(LinkedWorld):
+    """The clock, the network and the peers of one trial."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
-        self.time = 0.0
+        super().__init__(spec, plan, network, recorder)
         self.context: TraceContext | None = None
         self.messages = 0
         self.asked = 0
@@ -55,31 +54,21 @@ class VirtualWorld(LifeHost):
         self.handled = 0
         self.ended = 0
         """The number of sessions that ended."""
-        self._queue = EventQueue()
-        self._order = 0
         self._marked: Outcome | None = None
         self._handling = False
         self._last_recovery: TraceContext | None = None
         self._recovered = 0.0, -1, -1, -1
         """The time, peer, event and topic of the last recovery."""
-        self._network = network
-        self._network_random = stream(spec.seed, "network", "jitter and loss")
         self._plain_network = network.is_plain
         self._pools = SentPools(recorder)
-        self._links = network.access
-        self._faults = network_faults(spec, plan)
-        self._is_ideal = not (self._links or self._faults or spec.attackers)
-        """Whether links have no limit, no fault is asked for, and no attacker garbles numbers of peers."""
         self._passes_rows = self._is_ideal and self._plain_network
         """This is true if rows of message pools arrive as rows, not as messages."""
-        self.recorder = recorder
         self.shared = {}
         self.breaches = Occurrences(spec.system.name)
         self.drops = Occurrences(spec.system.name)
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
-        self._lives: list[VirtualLife | None] = [None] * spec.peers
         self._up = vec[i64]([i64(0)] * spec.peers)
         """Each peer has a 1 here while it is up, else a 0; the arrival of a row reads no life."""
         kind = spec.workload.kind
@@ -159,65 +148,6 @@ class VirtualWorld(LifeHost):
         now = self.time
         self._queue.push_row(now + delay, self._order, number, peer, channel.peer, channel.session, row, now)
 
-    def _send_over(
-        self,
-        channel: Channel,
-        peer: int,
-        message: Message,
-        request: int,
-        context: TraceContext | None,
-    ) -> None:
-        """Send a message where links have a bandwidth, faults are asked for, or attackers garble messages."""
-        now, links, sender = self.time, self._links, channel.peer
-        if not 0 <= peer < len(self._lives):
-            channel.drop(type(message), "its receiver does not exist")
-            self._tell_unreachable(channel, peer, request, now, context)
-            return
-        leaves = 0
-        if links is not None:
-            leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())
-            if leaves == DROPPED:
-                channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
-                return
-        later = 0.0
-        if self._faults is not None:
-            later, fault = self._faults.becomes(sender, peer, now, self._network_random)
-            if later < 0.0:
-                channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
-                if later == TOLD:
-                    self._tell_unreachable(channel, peer, request, now, context)
-                return
-        delay = self._network.delay(sender, peer, self._network_random)
-        if delay is None:
-            return
-        self._order += 1
-        arrival = Arrival(now + delay + later, self._order, peer, message, channel, request, now, context)
-        if links is None:
-            self._queue.push(arrival)
-            return
-        reaches = leaves + links.instant(round((delay + later) * NANOSECONDS))
-        arrival.at = links.nanoseconds(reaches) / NANOSECONDS
-        self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
-
-    def _reach(self, reach: Reach) -> None:
-        """Take a message through its receiver's down link; there is none at a peer that is down."""
-        arrival, links = reach.arrival, self._links
-        receiver = self._lives[arrival.receiver]
-        if receiver is None or links is None:
-            self._queue.push(arrival)
-            return
-        size = arrival.message.byte_size()
-        arrives = links.receive(arrival.receiver, reach.instant, size)
-        if arrives != DROPPED:
-            arrival.at = links.nanoseconds(arrives) / NANOSECONDS
-            self._queue.push(arrival)
-        else:
-            observed = Observation(DOWN_LINK_DROP, size, arrival.channel.peer, "bytes")
-            at_ns, session = self._ns(), receiver.session
-            self.recorder.observation(
-                arrival.context, arrival.receiver, session, arrival.channel.name, at_ns, observed
-            )
-
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         self.deliveries.judge(life, outcome, self.time, self.context)
         self.delivered += not isinstance(outcome, Installation)
@@ -250,6 +180,8 @@ class VirtualWorld(LifeHost):
                 self._fire(entry.timer)
             elif isinstance(entry, Reach):
                 self._reach(entry)
+            elif isinstance(entry, Departure):
+                self._depart(entry)
         self.time = end
 
     def snapshot(self) -> None:
@@ -272,13 +204,6 @@ class VirtualWorld(LifeHost):
 
     def _create(self, environment: Environment) -> Application:
         return self._system.create(environment, self._parameters)
-
-    def _push(self, at: float, timer: VirtualTimer) -> None:
-        self._order += 1
-        self._queue.push(Call(at, self._order, timer))
-
-    def _ns(self) -> int:
-        return int(self.time * 1e9)
 
     def _fire(self, timer: VirtualTimer) -> None:
         callback, life = timer.callback, timer.life
@@ -368,16 +293,6 @@ class VirtualWorld(LifeHost):
         """Tell the sender, after the network's time-out, that the receiver is down."""
         channel, request = arrival.channel, arrival.request
         self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
-
-    def _tell_unreachable(
-        self, channel: Channel, peer: int, request: int, sent: float, context: TraceContext | None
-    ) -> None:
-        sender = channel.life
-        assert isinstance(sender, VirtualLife)
-        if sender.alive:
-            tell = partial(sender.notice_unreachable, peer, request)
-            at = max(self.time, sent + self._network.unreachable_after)
-            self._push(at, VirtualTimer(tell, context, sender))
 
     def _act(self, step: Step) -> None:
         action, peer = step.action, step.peer

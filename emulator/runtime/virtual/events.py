@@ -49,6 +49,30 @@ class Reach(Entry):
         """The exact time, in units of the links."""
 
 
+class Flight:
+    """A message in its sender's shared up link, with the time (ns) of its way after that."""
+
+    __slots__ = ("arrival", "way_ns")
+
+    def __init__(self, arrival: Arrival, way_ns: int) -> None:
+        self.arrival = arrival
+        self.way_ns = way_ns
+
+
+class Departure(Entry):
+    """The event that a message may have gone through a shared link."""
+
+    __slots__ = ("instant", "link")
+
+    def __init__(self, at: float, order: int, link: int, instant: int) -> None:
+        self.at = at
+        self.order = order
+        self.link = link
+        """The number of the link."""
+        self.instant = instant
+        """The exact time, in parts of the links."""
+
+
 class Call(Entry):
     """The event that a timer falls due."""
 

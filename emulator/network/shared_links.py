@@ -1,0 +1,308 @@
+"""Links on which a departure depends on what comes later: they are shared fairly, or their rates change.
+
+On a fair link each peer at the other end that has work gets an equal share of the rate at each instant, as
+connections do, and its messages are in order (processor sharing). A fifo link sends one message after the
+other. A change of rate holds at once for what is left of a message. All else is as on `AccessLinks`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from emulator.network.access_links import NANOSECONDS, LinkRates
+
+NEVER: Final = -1
+"""What stands for the departure of a message from a link that stalls for ever."""
+_UNKNOWN: Final = -2
+_FINE: Final = 2**24 * 3**8 * 5**4 * 7**2 * 11 * 13
+"""The parts of a unit of `AccessLinks`, so that divisions by small numbers of peers leave whole ones."""
+_ROUNDING_BITS: Final = 30
+"""A time that is less than this power of a half nanosecond before the middle of two counts as the middle."""
+_NOTHING: Final[list[tuple[int, object]]] = []
+"""The answer that nothing has departed."""
+
+
+class RateChange:
+    """The rates of some peers' links from one time to another (ns), in bit/s; None changes nothing.
+
+    `ends_ns` is `NEVER` for a change that lasts.
+    """
+
+    __slots__ = ("begins_ns", "down", "ends_ns", "peers", "up")
+
+    def __init__(
+        self, begins_ns: int, ends_ns: int, peers: Collection[int], up: int | None, down: int | None
+    ) -> None:
+        self.begins_ns = begins_ns
+        self.ends_ns = ends_ns
+        self.peers = frozenset(peers)
+        self.up = up
+        self.down = down
+
+
+class _Link:
+    """One link: what waits at it, and how far it has come.
+
+    Work is bits times the parts of a second, so a link of rate r does r of it in each part.
+    """
+
+    __slots__ = (
+        "awaited",
+        "clock",
+        "departed",
+        "entered",
+        "heads",
+        "left",
+        "next",
+        "piece",
+        "rates",
+        "room",
+        "sent",
+        "times",
+        "waiting",
+    )
+
+    def __init__(self, times: list[int], rates: list[int], room: int) -> None:
+        """`rates[i]` holds from `times[i]` on; `room` is the most work that may be left with a message that
+        has to wait."""
+        self.times = times
+        self.rates = rates
+        self.room = room
+        self.clock = 0
+        self.piece = 0
+        """The index of the rate that holds at the clock."""
+        self.left = 0
+        """The work that is left of all messages; it is exact, whoever shares the link."""
+        self.sent = 0
+        """The work that each peer's messages have had since the link was idle."""
+        self.heads: list[tuple[int, int, int, object]] = []
+        """A heap of the message of each peer that is being sent: the work at which it has gone through, its
+        number, the peer, and the item."""
+        self.waiting: dict[int, deque[tuple[int, int, object]]] = {}
+        """The work, number and item of the messages of each peer in `heads` that wait behind the first."""
+        self.entered = 0
+        self.departed: list[tuple[int, object]] = []
+        """The messages that have gone through and have not been taken."""
+        self.next = _UNKNOWN
+        """When the next message departs, if that is known."""
+        self.awaited = NEVER
+        """The earliest time at which somebody is going to ask for departures."""
+
+    def advance(self, until: int) -> None:
+        """Let the link work up to this time; what departs at it has departed."""
+        heads = self.heads
+        while heads:
+            at = self.next_departure()
+            if at == NEVER or at > until:
+                break
+            self.left -= self._move(at)
+            gone, _, peer, item = heads[0]
+            self.sent = gone
+            self.departed.append((at, item))
+            self.next = _UNKNOWN
+            behind = self.waiting[peer]
+            if behind:
+                work, number, item = behind.popleft()
+                heapq.heapreplace(heads, (gone + work, number, peer, item))
+                continue
+            heapq.heappop(heads)
+            del self.waiting[peer]
+            if not heads:
+                self.left = self.sent = 0
+        if until > self.clock:
+            work = self._move(until)
+            if heads:
+                self.left -= work
+                self.sent += work // len(heads)
+
+    def enter(self, peer: int, work: int, item: object) -> None:
+        """Add a message now, at the clock."""
+        self.entered += 1
+        self.left += work
+        behind = self.waiting.get(peer)
+        if behind is None:
+            self.waiting[peer] = deque()
+            heapq.heappush(self.heads, (self.sent + work, self.entered, peer, item))
+            self.next = _UNKNOWN
+        else:
+            behind.append((work, self.entered, item))
+
+    def next_departure(self) -> int:
+        """Return when the next message departs if nothing enters before, or `NEVER`."""
+        if self.next == _UNKNOWN and self.heads:
+            gone, _, peer, _ = self.heads[0]
+            sharing = len(self.heads)
+            alone = sharing == 1 and not self.waiting[peer]
+            self.next = self._finish(self.left if alone else (gone - self.sent) * sharing)
+        return self.next if self.heads else NEVER
+
+    def _finish(self, work: int) -> int:
+        """Return when so much work is done from now on, or `NEVER`."""
+        at, piece = self.clock, self.piece
+        if work <= 0:
+            return at
+        while True:
+            rate, last = self.rates[piece], piece + 1 == len(self.times)
+            if rate:
+                ends = at + (2 * work + rate) // (2 * rate)
+                if last or ends <= self.times[piece + 1]:
+                    return ends
+            elif last:
+                return NEVER
+            piece += 1
+            work -= rate * (self.times[piece] - at)
+            at = self.times[piece]
+
+    def _move(self, until: int) -> int:
+        """Set the clock, and return the work that the link can do until then."""
+        at, piece, work = self.clock, self.piece, 0
+        while piece + 1 < len(self.times) and self.times[piece + 1] <= until:
+            work += self.rates[piece] * (self.times[piece + 1] - at)
+            piece += 1
+            at = self.times[piece]
+        self.clock, self.piece = until, piece
+        return work + self.rates[piece] * (until - at)
+
+
+class SharedLinks:
+    """The up and down links of the peers of a trial, or of those of a host.
+
+    Peer p's up link has the number 2p, its down link 2p + 1. Times are in parts of a nanosecond. At one link
+    they never go back: an earlier time than the last one counts as the last one. A message is any object.
+    """
+
+    __slots__ = (
+        "_changes",
+        "_classes",
+        "_fair",
+        "_limited",
+        "_links",
+        "_made",
+        "_overhead",
+        "_second",
+        "_unit",
+    )
+
+    def __init__(
+        self,
+        classes: Sequence[LinkRates],
+        links: Sequence[int],
+        overhead: int,
+        fair: bool,
+        changes: Sequence[RateChange] = (),
+    ) -> None:
+        """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message.
+
+        Of two changes of a link at a time, the lower rate holds.
+        """
+        rates = [rate for each in classes for rate in (each.up, each.down) if rate]
+        rates += [rate for change in changes for rate in (change.up, change.down) if rate]
+        self._unit = math.lcm(NANOSECONDS, *rates) // NANOSECONDS * _FINE
+        self._second = self._unit * NANOSECONDS
+        self._classes = list(classes)
+        self._links = list(links)
+        self._overhead = overhead
+        self._fair = fair
+        self._changes = list(changes)
+        own = [(each.up != 0, each.down != 0) for each in classes]
+        self._limited = bytes(limited for index in links for limited in own[index])
+        """1 for each link that has a limit."""
+        self._made: list[_Link | None] = [None] * len(self._limited)
+
+    def instant(self, ns: int) -> int:
+        """Return a time in ns in parts."""
+        return ns * self._unit
+
+    def nanoseconds(self, instant: int) -> int:
+        """Return a time in parts in ns, rounded to the nearest."""
+        return (2 * instant + self._unit + (self._unit >> _ROUNDING_BITS)) // (2 * self._unit)
+
+    def seconds(self, instant: int) -> float:
+        """Return a time in parts in seconds."""
+        return instant / self._second
+
+    def limits(self, link: int) -> bool:
+        """Return whether the link has a limit; others are not to be used here."""
+        return self._limited[link] != 0
+
+    def fits(self, link: int, at: int, size: int) -> bool:
+        """Return whether there is room for a message of `size` bytes at this time.
+
+        What finds the link idle is sent at once and needs no room.
+        """
+        here = self._link(link)
+        here.advance(at)
+        return here.left <= 0 or here.left + self._work(size) <= here.room
+
+    def enter(self, link: int, peer: int, at: int, size: int, item: object) -> None:
+        """Put a message that fits into a link; `peer` is at the other end of its way."""
+        here = self._link(link)
+        if at > here.clock:
+            here.advance(at)
+        here.enter(peer if self._fair else 0, self._work(size), item)
+
+    def take(self, link: int, until: int) -> list[tuple[int, object]]:
+        """Return when each message has gone through since the last call, up to this time, in order."""
+        here = self._link(link)
+        here.advance(until)
+        departed = here.departed
+        if not departed:
+            return _NOTHING
+        here.departed = []
+        return departed
+
+    def await_next(self, link: int) -> int:
+        """Return when to ask for departures again, or `NEVER` if an earlier answer says so already."""
+        here = self._link(link)
+        at = here.next_departure()
+        if at == NEVER or (here.awaited != NEVER and here.awaited <= at):
+            return NEVER
+        here.awaited = at
+        return at
+
+    def is_awaited(self, link: int, at: int) -> bool:
+        """Return whether departures are to be asked for at this time, at which it is asked; nothing is
+        awaited then any more."""
+        here = self._link(link)
+        if here.awaited != at:
+            return False
+        here.awaited = NEVER
+        return True
+
+    def _work(self, size: int) -> int:
+        return 8 * (size + self._overhead) * self._second
+
+    def _own_rate(self, link: int) -> int:
+        own = self._classes[self._links[link >> 1]]
+        return own.down if link & 1 else own.up
+
+    def _link(self, link: int) -> _Link:
+        found = self._made[link]
+        if found is None:
+            own = self._own_rate(link)
+            room = self._classes[self._links[link >> 1]].queue_ns * self._unit * own
+            times, rates = self._profile(link, own)
+            # A message that fits exactly is not dropped because a share was rounded.
+            found = self._made[link] = _Link(times, rates, room + (room >> 60))
+        return found
+
+    def _profile(self, link: int, own: int) -> tuple[list[int], list[int]]:
+        """Return the times from which on the link has a rate, and these rates."""
+        changes = list[tuple[int, int, int]]()
+        for change in self._changes:
+            then = change.down if link & 1 else change.up
+            if then is not None and link >> 1 in change.peers:
+                changes.append((change.begins_ns, change.ends_ns, then))
+        bounds = {0, *(each[0] for each in changes), *(each[1] for each in changes if each[1] != NEVER)}
+        times, rates = list[int](), list[int]()
+        for at in sorted(bounds):
+            lower = [each[2] for each in changes if each[0] <= at and (each[1] == NEVER or at < each[1])]
+            rate = min(lower) if lower else own
+            if not rates or rates[-1] != rate:
+                times.append(at * self._unit)
+                rates.append(rate)
+        return times, rates

@@ -1,0 +1,208 @@
+"""The network of a world on a virtual clock, where it is more than delays between pairs.
+
+Messages go through links with a bandwidth, meet faults, and keep their order if the experiment asks for it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+from emulator.contract.random_streams import stream
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import Plan
+from emulator.faults.network_faults import FAULT, TOLD
+from emulator.messages.message import Message
+from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
+from emulator.network.peer_network import Network
+from emulator.network.shared_links import NEVER
+from emulator.runtime.peer_channels import Channel
+from emulator.runtime.plan_script import network_faults
+from emulator.runtime.virtual.event_queue import EventQueue
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Reach
+from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
+from emulator.telemetry.context import TraceContext
+from emulator.telemetry.observation import Observation
+from emulator.telemetry.recorder import Recorder
+
+_FIRST_DEPARTURE: Final = -(1 << 60)
+"""The number of the first event of a departure, below all others."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LinkedWorld(LifeHost):
+    """The clock, the queue of events and the network of one trial."""
+
+    def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
+        self.time = 0.0
+        self.recorder = recorder
+        self._queue = EventQueue()
+        self._order = 0
+        self._lives: list[VirtualLife | None] = [None] * spec.peers
+        self._network = network
+        self._network_random = stream(spec.seed, "network", "jitter and loss")
+        self._links = network.access
+        self._shared = network.shared
+        self._departures = _FIRST_DEPARTURE
+        """The number of the last event of a departure. At equal times they come before all others."""
+        self._kept = network.order
+        self._faults = network_faults(spec, plan)
+        may_overtake = self._kept is not None and not network.is_plain
+        self._is_ideal = not (self._links or self._shared or self._faults or spec.attackers or may_overtake)
+        """Whether links have no limit, no fault is asked for, jitter may change the order of messages, and no
+        attacker garbles numbers of peers."""
+
+    def _send_over(
+        self,
+        channel: Channel,
+        peer: int,
+        message: Message,
+        request: int,
+        context: TraceContext | None,
+    ) -> None:
+        """Send a message where the network is not ideal."""
+        now, links, shared, sender = self.time, self._links, self._shared, channel.peer
+        if not 0 <= peer < len(self._lives):
+            channel.drop(type(message), "its receiver does not exist")
+            self._tell_unreachable(channel, peer, request, now, context)
+            return
+        leaves = size = 0
+        if links is not None:
+            leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())
+            if leaves == DROPPED:
+                channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+                return
+        elif shared is not None:
+            leaves, size = shared.instant(round(now * NANOSECONDS)), message.byte_size()
+            if shared.limits(2 * sender) and not shared.fits(2 * sender, leaves, size):
+                channel.record(UP_LINK_DROP, size, peer, "bytes")
+                return
+        later = 0.0
+        if self._faults is not None:
+            later, fault = self._faults.becomes(sender, peer, now, self._network_random)
+            if later < 0.0:
+                channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
+                if later == TOLD:
+                    self._tell_unreachable(channel, peer, request, now, context)
+                self._pass_up_link(sender, peer, leaves, size, None)
+                return
+        delay = self._network.delay(sender, peer, self._network_random)
+        if delay is None:
+            self._pass_up_link(sender, peer, leaves, size, None)
+            return
+        self._order += 1
+        arrival = Arrival(now + delay + later, self._order, peer, message, channel, request, now, context)
+        if shared is not None:
+            flight = Flight(arrival, round((delay + later) * NANOSECONDS))
+            self._pass_up_link(sender, peer, leaves, size, flight)
+            return
+        kept = self._kept
+        if links is None:
+            if kept is not None:
+                due = kept.arrival(sender, peer, round(arrival.at * NANOSECONDS), round(now * NANOSECONDS))
+                arrival.at = max(due / NANOSECONDS, now)
+            self._queue.push(arrival)
+            return
+        reaches = leaves + links.instant(round((delay + later) * NANOSECONDS))
+        if kept is not None:
+            reaches = kept.arrival(sender, peer, reaches, links.instant(round(now * NANOSECONDS)))
+        arrival.at = links.nanoseconds(reaches) / NANOSECONDS
+        self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
+
+    def _reach(self, reach: Reach) -> None:
+        """Take a message through its receiver's down link; there is none at a peer that is down."""
+        arrival, links, shared = reach.arrival, self._links, self._shared
+        receiver = self._lives[arrival.receiver]
+        if receiver is None or (links is None and shared is None):
+            self._arrive_later(arrival)
+            return
+        size = arrival.message.byte_size()
+        if links is not None:
+            arrives = links.receive(arrival.receiver, reach.instant, size)
+            if arrives != DROPPED:
+                arrival.at = links.nanoseconds(arrives) / NANOSECONDS
+                self._queue.push(arrival)
+                return
+        elif shared is not None:
+            link = 2 * arrival.receiver + 1
+            if shared.fits(link, reach.instant, size):
+                shared.enter(link, arrival.channel.peer, reach.instant, size, arrival)
+                self._serve(link, reach.instant)
+                return
+        observed = Observation(DOWN_LINK_DROP, size, arrival.channel.peer, "bytes")
+        self.recorder.observation(
+            arrival.context, arrival.receiver, receiver.session, arrival.channel.name, self._ns(), observed
+        )
+
+    def _pass_up_link(self, sender: int, receiver: int, now: int, size: int, flight: Flight | None) -> None:
+        """Take a message through its sender's up link if links are shared; with None it is lost after it."""
+        shared = self._shared
+        if shared is None:
+            return
+        link = 2 * sender
+        if shared.limits(link):
+            shared.enter(link, receiver, now, size, flight)
+            self._serve(link, now)
+        elif flight is not None:
+            self._cross(flight, now)
+
+    def _depart(self, departure: Departure) -> None:
+        """Go on with what has gone through a shared link."""
+        shared = self._shared
+        if shared is not None and shared.is_awaited(departure.link, departure.instant):
+            self._serve(departure.link, departure.instant)
+
+    def _serve(self, link: int, until: int) -> None:
+        """Go on with what has gone through a shared link up to this time, and come back for what is next."""
+        shared = self._shared
+        assert shared is not None
+        for leaves, item in shared.take(link, until):
+            if isinstance(item, Flight):
+                self._cross(item, leaves)
+            elif isinstance(item, Arrival):
+                item.at = shared.nanoseconds(leaves) / NANOSECONDS
+                self._arrive_later(item)
+        due = shared.await_next(link)
+        if due != NEVER:
+            self._departures += 1
+            at = max(shared.seconds(due), self.time)
+            self._queue.push(Departure(at, self._departures, link, due))
+
+    def _cross(self, flight: Flight, leaves: int) -> None:
+        """Send a message that has left its sender's shared up link on its way."""
+        arrival, shared, kept = flight.arrival, self._shared, self._kept
+        assert shared is not None
+        reaches = leaves + shared.instant(flight.way_ns)
+        if kept is not None:
+            reaches = kept.arrival(arrival.channel.peer, arrival.receiver, reaches, leaves)
+        arrival.at = shared.nanoseconds(reaches) / NANOSECONDS
+        if not shared.limits(2 * arrival.receiver + 1):
+            self._arrive_later(arrival)
+            return
+        reach = Reach(arrival, reaches)
+        reach.at = max(shared.seconds(reaches), self.time)
+        self._queue.push(reach)
+
+    def _arrive_later(self, arrival: Arrival) -> None:
+        """Have a message arrive at its time, or now if that was rounded to before now."""
+        arrival.at = max(arrival.at, self.time)
+        self._queue.push(arrival)
+
+    def _tell_unreachable(
+        self, channel: Channel, peer: int, request: int, sent: float, context: TraceContext | None
+    ) -> None:
+        sender = channel.life
+        assert isinstance(sender, VirtualLife)
+        if sender.alive:
+            tell = partial(sender.notice_unreachable, peer, request)
+            at = max(self.time, sent + self._network.unreachable_after)
+            self._push(at, VirtualTimer(tell, context, sender))
+
+    def _push(self, at: float, timer: VirtualTimer) -> None:
+        self._order += 1
+        self._queue.push(Call(at, self._order, timer))
+
+    def _ns(self) -> int:
+        return int(self.time * 1e9)
