@@ -38,7 +38,7 @@ TEXTS = {
     "UTF-16": ("name: small\n".encode("utf-16"), "not UTF-8"),
     "binary": (bytes(range(256)) * 100, "not UTF-8"),
     "NUL": (GOOD + "\0", "has the character '\\x00', which YAML does"),
-    "escape characters": (GOOD + "title: \x1b[31m\n", "is not YAML"),
+    "escape characters": (GOOD + "title: \x1b[31m\n", "has the character '\\x1b', which YAML does"),
     "a tab": (GOOD + "\ttitle: x\n", "is not YAML"),
     "an open bracket": (GOOD + "title: [\n", "is not YAML"),
     "an open quote": (GOOD + 'title: "x\n', "is not YAML"),
