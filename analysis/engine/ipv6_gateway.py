@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
+from typing import Any
 
 from emulator.network.loopback import is_six, loopback
 
@@ -26,12 +28,10 @@ def gateway_by_ipv6() -> Iterator[None]:
     if not is_six():
         yield
         return
-    from pyspark import java_gateway
-
-    known = vars(java_gateway)
-    kept = known["GatewayParameters"]
-    known["GatewayParameters"] = partial(kept, address=loopback())
+    java_gateway: Any = import_module("pyspark.java_gateway")
+    kept = java_gateway.GatewayParameters
+    java_gateway.GatewayParameters = partial(kept, address=loopback())
     try:
         yield
     finally:
-        known["GatewayParameters"] = kept
+        java_gateway.GatewayParameters = kept

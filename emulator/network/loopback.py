@@ -11,20 +11,21 @@ _FOUR, _SIX = "127.0.0.1", "::1"
 
 @cache
 def loopback() -> str:
-    """Return 127.0.0.1 where a program can listen on it, else ::1.
+    """Return 127.0.0.1 where a program can listen on it and reach it, else ::1.
 
-    Raises OSError if a program can listen on neither, as on a machine whose interface `lo` is down.
+    Raises OSError if neither can be used, as on a machine whose interface `lo` is down.
     """
     for address in (_FOUR, _SIX):
         try:
-            with socket.socket(family_of(address)) as trial:
+            with socket.socket(family_of(address), socket.SOCK_DGRAM) as trial:
                 trial.bind((address, 0))
+                trial.connect(trial.getsockname())  # 127.0.0.1 can be bound where it leads nowhere
         except OSError:
             continue
         return address
     raise OSError(
         errno.EADDRNOTAVAIL,
-        f"this machine has no loopback address: neither {_FOUR} nor {_SIX} can be bound. "
+        f"this machine has no loopback address: neither {_FOUR} nor {_SIX} can be used. "
         "Turn the interface on: ip link set lo up",
     )
 
