@@ -187,6 +187,17 @@ def test_bad_numbers_of_a_latency_file_are_refused_at_its_key(tmp_path: Path, ro
     assert told in said
 
 
+@pytest.mark.parametrize("said", ["4", "30000000000", "2"])
+def test_a_topology_that_says_another_number_of_hosts_than_it_has_is_refused(
+    tmp_path: Path, said: str
+) -> None:
+    path = tmp_path / "topology"
+    path.write_text(f"topology x {said}\n" + GOOD["topology"])
+    assert f"the first line says '{said}' hosts, but 3 have" in problem_of("topology", path)
+    path.write_text("topology x 3\n" + GOOD["topology"])
+    LOADERS["topology"](path)
+
+
 def test_a_value_that_is_no_number_is_told_once_and_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "rtt").write_text(GOOD["planetlab"])
     said = refused(tmp_path, EXPERIMENT.replace("loss: 0.1", "jitter: .nan"))

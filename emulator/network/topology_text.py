@@ -40,6 +40,8 @@ class _Reader:
         self._known: dict[int, int] = {}
         self._delays: dict[tuple[int, int], float] = {}
         self._begun = False
+        self._said = ""
+        """How many hosts the first line says that there are."""
         self._twice = self._more_words = self._negative = 0
 
     def take(self, line: int, words: list[str]) -> None:
@@ -49,9 +51,17 @@ class _Reader:
             self._pair(words, line)
         elif self._begun or words[0] != "topology":
             raise TraceError(self._file, line, f"{shown(' '.join(words))}, but {_FORM}")
+        elif words[-1].isdecimal():
+            self._said = words[-1]
         self._begun = True
 
     def table(self) -> Table:
+        count = len(self._known)
+        if self._said and self._said.lstrip("0") != str(count):
+            text = f"the first line says {shown(self._said)} hosts, but {count:,} have a line `node N`"
+            raise TraceError(
+                self._file, 0, f"{text}. The file may be cut off: get it again, or mend the line"
+            )
         delays = np.full((enough(len(self._known), self._file, _FORM),) * 2, np.nan)
         np.fill_diagonal(delays, 0.0)
         for (i, j), delay in self._delays.items():
