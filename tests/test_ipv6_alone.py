@@ -10,20 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_caller_surroundings import EXPERIMENT
 
 ROOT = Path(__file__).parent.parent
-EXPERIMENT = """\
-name: small
-system: {name: vitis}
-peers: 6
-network: {latency: {kind: constant, rtt: 20 ms}}
-workload:
-  subscriptions: {kind: random, topics: 3, per_peer: 2, buckets: 1}
-  publications: {events: 3}
-phases: {join: 1 s, settle: 4 s, measure: 1 s, drain: 1 s}
-runtime: {kind: processes, hosts: 2}
-fidelity: {timer_lateness_p99: 60 s, delay_error_p99: 60 s, session_error_p99: 60 s, loop_stall: 60 s}
-"""
 LOOPBACK = """\
 ip -6 addr replace ::1/128 dev lo && ip link set lo up && ip addr del 127.0.0.1/8 dev lo && exec "$@"
 """

@@ -12,13 +12,7 @@ import pytest
 from analysis.engine import java, readiness
 
 ROOT = Path(__file__).parent.parent
-EXPERIMENT = """\
-name: small
-system: {name: vitis}
-peers: 10
-workload:
-  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
-"""
+QUICKSTART = str(ROOT / "experiments" / "quickstart.yaml")
 
 
 @pytest.mark.parametrize(
@@ -40,9 +34,8 @@ def test_the_command_refuses_before_it_makes_a_run(
     broken = tmp_path / "packages"
     broken.mkdir()
     (broken / f"{package}.py").write_text(content)
-    (tmp_path / "small.yaml").write_text(EXPERIMENT)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", "from trellis.command.cli import main; main()", "run", "small.yaml"],
+        [sys.executable, "-P", "-c", "from trellis.command.cli import main; main()", "run", QUICKSTART],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(broken), str(ROOT)])},
         capture_output=True,
