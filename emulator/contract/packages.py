@@ -55,7 +55,7 @@ class Offer:
             raise BadPackage(f"{here}, but {self.taken} has that name. Uninstall one of them, or rename it")
         try:
             return self.entry.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise BadPackage(f"{here}, but importing {self.entry.value} failed: {why}") from error
 

@@ -101,8 +101,10 @@ def draw_workload(
         tables, drawn = kind.tables(), kind.draw(parameters, trial)
     except (ValueError, TraceError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"{here} cannot be drawn: {_told(error)}") from error
+    if not isinstance(drawn, Mapping) or not all(isinstance(each, Mapping) for each in drawn.values()):
+        raise ValueError(f"{here} cannot be drawn: draw returned no columns by name for each table's name")
     for name, problem in _names_taken(kind, tables).items():
         raise ValueError(f"{here} has a table called {name}, {problem}")
     if drawn.keys() != tables.keys():
