@@ -82,6 +82,7 @@ def test_a_system_of_a_package_is_listed_with_where_it_comes_from(install, trell
     ("entry", "module", "why"),
     [
         ("thing = acme:THING", "import nowhere", "importing acme:THING failed: ModuleNotFoundError"),
+        ("thing = acme:THING", "raise SystemExit(3)", "importing acme:THING failed: SystemExit: 3"),
         ("thing = acme:MISSING", GOOD, "importing acme:MISSING failed: AttributeError"),
         ("thing = acme:Nothing", GOOD, "it is of type ModelMetaclass, not System"),
         ("thing = acme:OTHER", GOOD, 'it calls itself "other"'),

@@ -50,6 +50,24 @@ def test_messages_between_two_peers_arrive_in_order_of_sending(diary: type[Diary
     assert all([m.event for _, _, m in p.received] == list(range(20)) for p in diary.lives)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_message_to_a_peer_that_no_trial_has_reaches_nobody_and_is_told(
+    diary: type[Diary], tmp_path: Path, number: int
+) -> None:
+    """Python would take -1 for the last peer."""
+
+    def send(peer: Diary) -> None:
+        if peer.peer == 0:
+            peer.environment.send(number, Pull())
+
+    diary.on_start = staticmethod(send)
+    outcome = run(diary_spec(), make_plan(2, [(0, 1.0, 10.0), (1, 0.0, 10.0)]), tmp_path)
+    assert all(not peer.received for peer in diary.lives)
+    assert [peer.unreachable for peer in diary.lives if peer.peer == 0] == [[(3.0, number)]]
+    (told,) = outcome.fidelity.dropped
+    assert "Pull" in told and "its receiver does not exist" in told
+
+
 def test_a_sender_learns_that_a_peer_is_down_after_the_time_out(diary: type[Diary], tmp_path: Path) -> None:
     diary.on_start = staticmethod(lambda peer: peer.environment.send(1, Pull()) if peer.peer == 0 else None)
     run(diary_spec(), make_plan(2, [(0, 1.0, 10.0), (1, 5.0, 10.0)]), tmp_path)

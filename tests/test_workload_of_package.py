@@ -200,6 +200,8 @@ def test_a_system_and_a_workload_have_to_fit(
         ("time", "asks for an operation at a time that is not from 0 to 12 s"),
         ("table", "has the tables badges, walks, but drew walks"),
         ("error", "cannot be drawn: LookupError: nothing can be found"),
+        ("exit", "cannot be drawn: SystemExit: enough"),
+        ("rows", "cannot be drawn: draw returned no columns by name for each table's name"),
     ],
 )
 def test_a_package_that_draws_what_no_plan_can_have_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,10 @@ class TokensKind(WorkloadKind):
                 walks["at_s"] = np.full(count, np.nan)
             case "error":
                 raise LookupError("nothing can be found")
+            case "exit":
+                sys.exit("enough")
+            case "rows":
+                return {"walks": [], "badges": []}
         return {"walks": walks, "badges": badges}
 
     def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:

@@ -282,7 +282,7 @@ def broken_parts(workload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the keys of a `workload:`, as it was written, that belong to unusable packages, each with the
     reason."""
     for name, reason in _BROKEN_KINDS.items():
-        if name in workload:
+        if workload.get(name) is not None:
             yield name, f"is there, but {reason}"
     subscriptions = workload.get("subscriptions")
     kind = subscriptions.get("kind") if isinstance(subscriptions, dict) else None

@@ -121,7 +121,7 @@ class VirtualWorld(LinkedWorld):
             context = self._recovery(channel.peer, message)
         channel.count(message, context is not None, self.recorder)
         self.messages += 1
-        if not self._is_ideal:
+        if not (self._is_ideal and 0 <= peer < len(self._lives)):
             self._send_over(channel, peer, message, request, context)
             return
         if self._plain_network:
