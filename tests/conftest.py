@@ -33,19 +33,23 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
-    """Sends files that use Spark to one process: each process would start a JVM of its own.
+    """Sends files that use Spark to one process, where each would start a JVM of its own, and the tests of a
+    file that share a run to one, where each would make the run.
 
     The groups of `--dist loadgroup` get lost: xdist 3.8 names them in what pytest 9.2 no longer reads.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "spark" if _uses_spark(self.config.rootpath / file) else nodeid
+        text = _text(self.config.rootpath / file)
+        if "spark: SparkSession" in text:
+            return "spark"
+        return file if "def run(tmp_path_factory" in text else nodeid
 
 
 @cache
-def _uses_spark(file: Path) -> bool:
-    return "spark: SparkSession" in file.read_text()
+def _text(file: Path) -> str:
+    return file.read_text()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether:

@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 from fleet_toys import PATH
 
+pytestmark = pytest.mark.timeout(600)  # the first test waits for the run
 EXPERIMENT = """\
 name: walks
 system: {name: walkers}
@@ -36,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env=os.environ | {"PYTHONPATH": PATH},
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=580,
     )
     assert done.returncode == 0, done.stderr
     (made,) = (folder / "runs").iterdir()

@@ -78,7 +78,7 @@ def test_a_good_file_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (b"a: " + b"[" * 3000, "nested deeper"),
         (b"a: " + b"9" * 5000, "a number of 5,000 characters"),
         (b"a: [" + b"x," * 30_000 + b"]", "more than 20,000"),
-        (b"a: !!python/object/apply:os.system [echo]", "is not YAML"),
+        (b"a: !!python/object/apply:os.system [echo]", "has the tag !!python"),
         (b"{}", "current-context"),
     ],
 )
