@@ -21,7 +21,7 @@ def bursts(share: float, burst: float) -> Bursts:
 
 def lost(model: Bursts, messages: int, pairs: int = 1, seed: int = 1) -> list[list[bool]]:
     """Return, for so many pairs in turn, which of their messages are lost."""
-    loss, random = model.begin_trial(seed), Random(1)
+    loss, random = model.begin(seed), Random(1)
     hits = [[loss.hits(pair, 7, random) for pair in range(pairs)] for _ in range(messages)]
     return [list(of_pair) for of_pair in zip(*hits, strict=True)]
 
@@ -49,7 +49,7 @@ def test_what_a_pair_loses_depends_on_seed_and_pair_alone() -> None:
     assert alone != lost(model, 500, pairs=3)[1]
     assert alone != lost(model, 500, seed=2)[0]
     state = random.getstate()
-    model.begin_trial(1).hits(0, 7, random)
+    model.begin(1).hits(0, 7, random)
     assert random.getstate() == state
 
 

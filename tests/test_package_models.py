@@ -84,7 +84,7 @@ class Every(LossModel):
     kind: Literal["every"] = "every"
     nth: int
 
-    def begin(self):
+    def begin(self, seed):
         return _Every(self.nth)
 
 

@@ -1,4 +1,4 @@
-"""What the leaves of Li's tree store: the corners of subscriptions, copies, splits, and what is forgotten."""
+"""The leaves of Li's tree store the corners of subscriptions and copies; they split, and forget the old."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def brownout(at: str, lasts: str, bandwidth: Any, **more: Any) -> dict[str, Any]
         # The link stalls for 10 ms in the middle of the first message.
         (brownout("1.0005 s", "10 ms", {"up": "0 bit/s"}), [31, 32]),
         (brownout("1.0005 s", "10 ms", "0 bit/s"), [31, 32]),
-        # It stalls until the end, and nothing more arrives.
+        # The link stalls until the end, so no more messages arrive.
         (brownout("1.0015 s", "100 s", {"up": "0 bit/s"}), [21]),
         # The fault is over before anything is sent.
         (brownout("0.5 s", "0.4 s", {"up": "0 bit/s"}), [21, 22]),

@@ -10,7 +10,9 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from runtime_diary import LATENCY, Diary, both_up, diary_spec, diary_system, publish_once
 from small_trial import Outcome, make_plan, run, values
 
+from emulator.contract.message_pool import MessagePool
 from emulator.network.build_network import build_network
+from emulator.runtime.breaches import CHECKED
 from emulator.telemetry import names
 from emulator.telemetry.otlp_files import read_records
 from trellis.v1.overlay import LookupRequest, Routed
@@ -50,14 +52,37 @@ def test_messages_between_two_peers_arrive_in_order_of_sending(diary: type[Diary
     assert all([m.event for _, _, m in p.received] == list(range(20)) for p in diary.lives)  # type: ignore[attr-defined]
 
 
+class Pulls(MessagePool):
+    """A pool whose rows all stand for the same message; nothing of it may arrive as a row."""
+
+    def byte_size(self, row: int) -> int:
+        return Pull().byte_size()
+
+    def view(self, row: int) -> Pull:
+        return Pull()
+
+    def hold(self, row: int) -> None: ...
+
+    def release(self, row: int) -> None: ...
+
+    def leave(self, peer: int) -> None: ...
+
+    def receive(self, peer: int, sender: int, row: int, now: float) -> bool:
+        raise AssertionError("the row has arrived")
+
+
+@pytest.mark.parametrize("as_row", [False, True])
 @pytest.mark.parametrize("number", [-1, 2])
 def test_a_message_to_a_peer_that_no_trial_has_reaches_nobody_and_is_told(
-    diary: type[Diary], tmp_path: Path, number: int
+    diary: type[Diary], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, as_row: bool
 ) -> None:
     """Python would take -1 for the last peer."""
+    monkeypatch.delenv(CHECKED)  # a checked trial passes no rows on
 
     def send(peer: Diary) -> None:
-        if peer.peer == 0:
+        if peer.peer == 0 and as_row:
+            peer.environment.send_row(number, Pulls(), 0)
+        elif peer.peer == 0:
             peer.environment.send(number, Pull())
 
     diary.on_start = staticmethod(send)

@@ -16,6 +16,7 @@ from fleet_toys import PATH
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.telemetry.otlp_files import read_records
+from emulator.workload import spec
 
 HEAD = """\
 name: walks
@@ -242,3 +243,12 @@ def test_a_damaged_table_of_a_package_is_named(tmp_path: Path) -> None:
     done = python(tmp_path, "-c", RUN, str(tmp_path / "walks.yaml"), str(trial))
     assert "walks.parquet" in done.stderr
     assert "is damaged" in done.stderr
+
+
+def test_a_workload_that_nobody_can_use_hinders_only_those_that_ask_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A saved experiment has each kind's key, which is null where the experiment does not ask for it."""
+    monkeypatch.setitem(spec._BROKEN_KINDS, "walks", "its package is broken")
+    assert list(spec.broken_parts({"walks": None})) == []
+    assert list(spec.broken_parts({"walks": {}})) == [("walks", "is there, but its package is broken")]

@@ -1,4 +1,4 @@
-"""Whether Spark can start here, which a command asks before trials that may take hours."""
+"""This module tells whether Spark can start here; a command asks it before trials that may take hours."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _NO_NEED = {
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.sql.variant.pushVariantIntoScan": "false",
-    # Spark describes each plan for its web page, which nobody serves, as long as it takes.
+    # Spark describes each plan for its web page, which nobody serves; this description takes the least time.
     "spark.sql.ui.explainMode": "simple",
 }
 """Settings against ways to plan that examine each query of the analysis and help none."""

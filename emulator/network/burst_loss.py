@@ -52,11 +52,7 @@ class Bursts(LossModel):
         )
         return [("burst", text)]
 
-    def begin(self) -> Loss:
-        """Return the loss of a trial with seed 0."""
-        return self.begin_trial(0)
-
-    def begin_trial(self, seed: int) -> Loss:
+    def begin(self, seed: int) -> Loss:
         """Return the loss of a trial. What a pair loses depends on the seed, the pair and the number of its
         message alone."""
         return _Bursts(self, seed)

@@ -23,7 +23,8 @@ from emulator.network.model import Jitter, JitterModel, Problems
 Point = list[float]
 """Two numbers: a share of the messages, and the most that they take beyond the delay of their pair."""
 _NORMAL: Final = NormalDist()
-_HALF_NORMAL_DEVIATION: Final = math.sqrt(1 - 2 / math.pi)
+HALF_NORMAL_DEVIATION: Final = math.sqrt(1 - 2 / math.pi)
+"""The standard deviation of the absolute value of a standard normal variable."""
 _CUT: Final = 4.0
 """The deviations at which a normal variable is cut, about where the tables of netem end."""
 _SHAPE: Final = 3.0
@@ -66,7 +67,7 @@ class HalfNormal(_Correlated):
     deviation: Duration = Field(ge=0, le=3600, description="standard deviation")
 
     def value_of(self) -> Callable[[float], float]:
-        return partial(_half_normal, self.deviation / _HALF_NORMAL_DEVIATION)
+        return partial(_half_normal, self.deviation / HALF_NORMAL_DEVIATION)
 
 
 class Normal(_Correlated):

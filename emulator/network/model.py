@@ -132,7 +132,7 @@ class JitterModel(BaseModel):
 
     @property
     def is_ever_early(self) -> bool:
-        """Whether a message may be earlier than the delay of its pair, which netem cannot do."""
+        """This is true if a message may be earlier than the delay of its pair, which netem cannot do."""
         return False
 
 
@@ -142,15 +142,12 @@ class LossModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @abstractmethod
-    def begin(self) -> Loss:
-        """Return the loss of one trial, which may keep what it needs for each pair of peers."""
+    def begin(self, seed: int) -> Loss:
+        """Return the loss of one trial, which may keep what it needs for each pair of peers.
 
-    def begin_trial(self, seed: int) -> Loss:
-        """Return the loss of the trial of this seed, for models that draw from the seed themselves.
-
-        By default it is what `begin` returns, whose draws come from the generator that `Loss.hits` is given.
+        It draws from the generator that `Loss.hits` is given, or from streams of its own of the trial's
+        `seed`.
         """
-        return self.begin()
 
     def problems(self) -> Problems:
         """Return what is wrong with parameters each of which is possible by itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -11,12 +10,11 @@ from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
 from emulator.network.access_links import AccessLinks
+from emulator.network.jitters import HALF_NORMAL_DEVIATION
 from emulator.network.model import JitterModel, LossModel
 from emulator.network.pair_order import PairOrder
 from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
-
-_HALF_NORMAL_DEVIATION = math.sqrt(1 - 2 / math.pi)
 
 
 class Network:
@@ -67,11 +65,11 @@ class Network:
         """The jitter of a model, None if the experiment asks for none or for a plain one."""
         self.earliest: float = 0.0 if self.jitter is None else self.jitter.earliest
         """The most seconds by which jitter makes a message earlier than the delay of its pair."""
-        self.loss = loss.begin_trial(seed) if isinstance(loss, LossModel) else None
+        self.loss = loss.begin(seed) if isinstance(loss, LossModel) else None
         """The loss of a model, None if the experiment asks for none or for a plain share."""
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
-        self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / _HALF_NORMAL_DEVIATION
+        self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / HALF_NORMAL_DEVIATION
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss)
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)

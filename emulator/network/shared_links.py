@@ -16,7 +16,7 @@ from typing import Final
 from emulator.network.access_links import NANOSECONDS, LinkRates
 
 NEVER: Final = -1
-"""What stands for the departure of a message from a link that stalls for ever."""
+"""This number stands for the departure of a message from a link that stalls for ever."""
 _UNKNOWN: Final = -2
 _FINE: Final = 2**24 * 3**8 * 5**4 * 7**2 * 11 * 13
 """The parts of a unit of `AccessLinks`, so that divisions by small numbers of peers leave whole ones."""

@@ -11,7 +11,8 @@ from emulator.network.shared_links import NEVER
 from emulator.runtime.realtime.agenda import Agenda
 
 Going = Callable[[float], None]
-"""What is done with a message that has gone through a link, at the trial time (s) at which it departed."""
+"""A function that handles a message which has gone through a link; it gets the trial time (s) at which the
+message departed."""
 
 
 class LinkLine:

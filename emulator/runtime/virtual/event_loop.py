@@ -136,7 +136,7 @@ class VirtualWorld(LinkedWorld):
         self._queue.push(Arrival(now + delay, self._order, peer, message, channel, request, now, context))
 
     def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
-        if self.context is not None or not self._passes_rows:
+        if self.context is not None or not (self._passes_rows and 0 <= peer < len(self._lives)):
             self.transmit(channel, peer, pool.view(row), 0)
             return
         number = self._pools.number(pool, channel, row)

@@ -51,8 +51,8 @@ class LinkedWorld(LifeHost):
         self._faults = network_faults(spec, plan)
         may_overtake = self._kept is not None and not network.is_plain
         self._is_ideal = not (self._links or self._shared or self._faults or spec.attackers or may_overtake)
-        """Whether links have no limit, no fault is asked for, jitter may change the order of messages, and no
-        attacker garbles numbers of peers."""
+        """This is true if a message takes just the delay of its pair: no link has a limit, no fault is asked
+        for, no order has to be kept, and no attacker garbles numbers of peers."""
 
     def _send_over(
         self,
