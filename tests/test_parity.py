@@ -43,6 +43,8 @@ CONTENT: dict[str, Any] = {
     "phases": {"join": "3 s", "settle": "62 s", "measure": "10 s", "drain": "12 s"},
     # Between servers at drawn places, seeds end with other numbers of cliques: 6 % in hops, here 1.5 %.
     "network": {"latency": {"kind": "constant", "rtt": "60 ms"}},
+    # A server whose answers take 1.5 s is taken for gone, and zones that change hands may cost events.
+    "fidelity": {"timer_lateness_p99": "0.2 s", "delay_error_p99": "0.2 s", "loop_stall": "1 s"},
 }
 SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "vitis": ({}, TOPICS),
@@ -50,7 +52,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "magnet-oscar": ({}, REWIRED),
     "kyra": ({"attributes": ATTRIBUTES, "formation": "35 s", "notice": "5 s"}, CONTENT),
 }
-SPEC = {
+SPEC: dict[str, Any] = {
     "peers": 60,
     # A busy machine may be late by half a round, which changes no delivery.
     "fidelity": {
@@ -64,11 +66,14 @@ TIME_SCALES = {
     "vitis": (0.3, 1.2),
     "quasar-random-graph": (0.3, 1.2),
     "magnet-oscar": (0.3, 1.2),
-    "kyra": (0.7, 1.4),
+    "kyra": (0.7, 1.4, 2.8),
 }
 """Wall seconds to a trial second. A trial that a busy machine made invalid is run again, slower. Servers of
 Kyra take each other for gone when the machine stands still for a second or two, and form cliques by the
 round trips that they measure, which are longer on a busy machine."""
+
+LATE = ("timer lateness", "event-loop stall", "one-way delay error", "join and leave time error")
+"""The checks that only a machine too slow for its peers fails."""
 
 
 def mean_hops(outcome: Outcome) -> float:
@@ -104,15 +109,20 @@ def in_real_time(given: dict[str, Any], plan: Plan, path: Path) -> Outcome:
     return outcome
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_runtimes_make_the_same_deliveries_in_nearly_the_same_hops(system: str, tmp_path: Path) -> None:
     parameters, workload = SYSTEMS[system]
-    given = SPEC | workload | {"system": {"name": system, "parameters": parameters}}
+    fidelity = SPEC["fidelity"] | workload.get("fidelity", {})
+    given = SPEC | workload | {"fidelity": fidelity, "system": {"name": system, "parameters": parameters}}
     spec = TrialSpec.model_validate(given)
     plan = draw_plan(spec)
     virtual = run(spec, plan, tmp_path / "virtual")
     over_grpc = in_real_time(given, plan, tmp_path)
+    late = [reason for reason in over_grpc.fidelity.reasons if reason.startswith(LATE)]
+    if late and late == over_grpc.fidelity.reasons:
+        pytest.skip(f"this machine is too busy to compare: {'; '.join(late)}")
+    assert over_grpc.fidelity.valid, over_grpc.fidelity.reasons
 
     wanted = expected_by_content(plan) if workload is CONTENT else expected(plan)
     assert virtual.deliveries().keys() == wanted
