@@ -15,31 +15,22 @@ import contextlib
 import hmac
 import os
 import signal
-import socket
 import sys
 import threading
-import time
-from collections import OrderedDict
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
-from emulator.network.loopback import bracketed, family_of, loopback
+from emulator.network.http_server import BoundedHandler, BoundedServer
+from emulator.network.loopback import bracketed, loopback
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
 from services.results_page import waiting_page
 
-_MAX_REQUESTS = 32
-"""The most connections at once; a further one takes the place of the one that has been silent longest."""
 _MAX_ARCHIVES = 2
-_SILENCE_LIMIT = 30.0
-"""The seconds for which a client may neither send nor take anything."""
-_EVICTION = 2.0
-"""The seconds for a place to become free once its silent connection has been ended."""
 _TOKEN_HEADER = "X-Trellis-Token"
 _END_LIMIT = 20.0
 """The seconds that requests have to end when the service is asked to."""
@@ -52,28 +43,20 @@ _HTML, _JSON, _TEXT, _ARCHIVE = (
 )
 
 
-class ResultsServer(ThreadingHTTPServer):
+class ResultsServer(BoundedServer):
     """A server that answers from one run directory, which may not exist yet."""
-
-    daemon_threads = True
-    request_queue_size = 128
 
     def __init__(self, host: str, port: int, run: RunDirectory, token: str = "") -> None:
         """Listen at once; port 0 takes a free one. Without a token everybody may read.
 
         Raises OSError if the server cannot listen.
         """
-        self.address_family = family_of(host)
         self.run = run
         self.token = token
         self.archives = threading.BoundedSemaphore(_MAX_ARCHIVES)
         self._reader = Reader(run)
         self._reading = threading.Lock()
-        self._places = threading.Semaphore(_MAX_REQUESTS)
-        self._silent: OrderedDict[socket.socket, None] = OrderedDict()
-        """The connections that have not asked for anything yet, the oldest first."""
-        self._changing = threading.Lock()
-        super().__init__((host, port), _Handler)
+        super().__init__(host, port, _Handler)
 
     def expect(self, experiment: Path) -> None:
         """Show nothing of a run of another experiment."""
@@ -83,65 +66,12 @@ class ResultsServer(ThreadingHTTPServer):
         with self._reading:
             return self._reader.read()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        free = self._places.acquire(blocking=False)
-        if not free and self._end_silent():
-            free = self._places.acquire(timeout=_EVICTION)
-        if not free:
-            self.shutdown_request(request)
-            return
-        with self._changing:
-            self._silent[request] = None
-        super().process_request(request, client_address)
 
-    def heard(self, request: socket.socket) -> None:
-        """Note that the connection has asked for something."""
-        with self._changing:
-            self._silent.pop(request, None)
-
-    def _end_silent(self) -> bool:
-        """End the connection that has been silent longest. Returns False if there is none.
-
-        Its thread gives its place back.
-        """
-        with self._changing:
-            if not self._silent:
-                return False
-            oldest, _ = self._silent.popitem(last=False)
-        with contextlib.suppress(OSError):
-            oldest.shutdown(socket.SHUT_RDWR)
-        return True
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.heard(request)
-            self._places.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        print(f"request of {client_address[0]}: {sys.exception()!r}", file=sys.stderr, flush=True)
-
-    def drain(self, limit: float) -> bool:
-        """Wait until all requests have ended, at most `limit` seconds. Returns whether they have."""
-        deadline = time.monotonic() + limit
-        return all(
-            self._places.acquire(timeout=max(0.0, deadline - time.monotonic())) for _ in range(_MAX_REQUESTS)
-        )
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(BoundedHandler):
     """One request. The path is looked up, never joined to a folder."""
 
     server: ResultsServer
     protocol_version = "HTTP/1.1"
-    timeout = _SILENCE_LIMIT
-    disable_nagle_algorithm = True  # otherwise a body waits 40 ms for the acknowledgement of its header
-
-    def parse_request(self) -> bool:
-        asked = super().parse_request()
-        self.server.heard(self.connection)
-        return asked
 
     def do_GET(self) -> None:
         routes = {

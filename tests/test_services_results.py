@@ -16,6 +16,7 @@ from served_run import EXPERIMENT, PROGRESS, begin, serving
 
 from emulator.experiment.run.archive import pack, unpack
 from emulator.experiment.run.directory import RunDirectory
+from emulator.network.http_server import MAX_REQUESTS
 from emulator.trials.run_progress import Standing
 from services import results
 
@@ -35,8 +36,10 @@ def server(run):
 def ask(server):
     """Asks with the very path that is given."""
 
-    def ask(path, method="GET"):
-        connection = http.client.HTTPConnection(*server.server_address, timeout=20)
+    def ask(path, method="GET", source="127.0.0.1"):
+        connection = http.client.HTTPConnection(
+            *server.server_address, timeout=20, source_address=(source, 0)
+        )
         try:
             connection.request(method, path)
             answer = connection.getresponse()
@@ -211,7 +214,7 @@ def test_sixty_idle_connections_leave_room_for_a_request(server, ask):
             began = time.monotonic()
             assert ask("/healthz")[0] == 200
             assert time.monotonic() - began < 1
-        assert len(server._silent) <= results._MAX_REQUESTS
+        assert len(server._silent) <= MAX_REQUESTS
     finally:
         for place in places:
             place.close()
@@ -229,8 +232,12 @@ def test_requests_beyond_the_limit_are_closed_and_no_request_is_ended_for_them(r
 
     monkeypatch.setattr(results._Handler, "_page", hang)
     answers = []
-    count = results._MAX_REQUESTS
-    threads = [threading.Thread(target=lambda: answers.append(ask("/")[2])) for _ in range(count)]
+    count = MAX_REQUESTS
+    sources = [f"127.0.0.{2 + number % 2}" for number in range(count)]
+    threads = [
+        threading.Thread(target=lambda source=source: answers.append(ask("/", source=source)[2]))
+        for source in sources
+    ]
     try:
         for thread in threads:
             thread.start()

@@ -6,11 +6,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import TracebackType
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-from prometheus_client import CollectorRegistry, make_wsgi_app
-from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import MetricsHandler
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -19,9 +19,8 @@ from prometheus_client.metrics_core import (
 )
 
 from emulator.files.disk import naming
+from emulator.network.http_server import BoundedHandler, BoundedServer
 
-_REQUEST_LIMIT = 10.0
-"""The seconds that a scraper may take to send its request and to read the answer."""
 _STOP_LIMIT = 5.0
 _LAST_PORT = 65535
 _POLL = 0.1
@@ -115,18 +114,25 @@ class LiveCollector:
         yield trial
 
 
-class _Handler(WSGIRequestHandler):
-    timeout = _REQUEST_LIMIT
-    disable_nagle_algorithm = True  # otherwise a body waits 40 ms for the acknowledgement of its header
+class _Handler(BoundedHandler, MetricsHandler):
+    """One scrape. A scraper may take 10 s to read the answer; a reading that fails is answered with 500."""
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: scrapes are not worth a line each."""
+    timeout = 10.0
+
+    def do_GET(self) -> None:
+        try:
+            super().do_GET()
+        except OSError:
+            raise  # The scraper has gone, and nobody is left to answer.
+        except Exception:
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
+            raise
 
 
 class MetricsServer:
     """A server that answers Prometheus on one address until it is closed."""
 
-    def __init__(self, server: ThreadingWSGIServer) -> None:
+    def __init__(self, server: BoundedServer) -> None:
         self._server = server
         self._thread = threading.Thread(
             target=server.serve_forever, args=(_POLL,), name="metrics", daemon=True
@@ -163,10 +169,9 @@ def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> M
         raise BadAddress(f"{listen!r} is not an address to listen on, such as 127.0.0.1:9100")
     registry = CollectorRegistry()
     registry.register(LiveCollector(release, read))
-    app = make_wsgi_app(registry)
+    handler = _Handler.factory(registry)
     with naming(listen):
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-        family, _, _, _, address = found[0]
-        server_class = type("_Server", (ThreadingWSGIServer,), {"address_family": family})
-        server: ThreadingWSGIServer = make_server(str(address[0]), int(port), app, server_class, _Handler)
+        address = found[0][4]
+        server = BoundedServer(str(address[0]), int(port), handler)
     return MetricsServer(server)
