@@ -83,7 +83,9 @@ def test_an_unknown_host_is_refused(coordinator: Coordinator) -> None:
 def test_a_host_that_comes_back_takes_its_place_and_the_trial_is_invalid(coordinator: Coordinator) -> None:
     begin(coordinator)
     coordinator.track(control_pb2.TrackRequest(host="host-1", joining=[1, 3]), SECOND)
-    assert register(coordinator, "host-1", start="second", at=4 * SECOND).incarnation == 1
+    assert not register(coordinator, "host-1").came_back
+    again = register(coordinator, "host-1", start="second", at=4 * SECOND)
+    assert (again.incarnation, again.came_back) == (1, True)
     assert not coordinator.track(control_pb2.TrackRequest(host="host-0", asking=[0]), SECOND).asking[0].peers
     assert "host-1 with peers 1, 3 came back at 2.5 s" in reasons(coordinator)
     assert judge(coordinator, VERSIONS).hosts[1].state == "restarted"
@@ -128,7 +130,7 @@ def test_a_restart_that_the_plan_brought_about_is_no_flaw() -> None:
     assert [kill.peer for kill in coordinator.churn_plan().kills] == [0, 2, 3, 4]
     last_word = control_pb2.Written(start=0, last_word=True)
     coordinator.note_progress(control_pb2.HostProgress(host="host-1", written=last_word), 7 * SECOND)
-    register(coordinator, "host-1", start="second", at=8 * SECOND)
+    assert not register(coordinator, "host-1", start="second", at=8 * SECOND).came_back
     for host in hosts:
         coordinator.finish(result(host), 10 * SECOND)
     fidelity = judge(coordinator, VERSIONS)

@@ -101,10 +101,13 @@ def test_who_begins_late_joins_open_sessions_at_once_and_no_ended_ones() -> None
     assert Script(steps, []).rest(-1.0) == steps
 
 
-def joined(world: World, **fields: Any) -> dict[int, Session]:
-    """Return the peers 0 and 1 once they have joined in what the plan calls their third session."""
+def followed(world: World, ago: float = 0.0, **fields: Any) -> ScriptFollower:
+    """Return the follower of peers 0 and 1 once they have joined in what the plan calls their third session.
+
+    Their joins were due `ago` seconds before.
+    """
     world.run(until=lambda: True)
-    steps = [Step(world.host.clock.now(), peer, Join(2)) for peer in (0, 1)]
+    steps = [Step(world.host.clock.now() - ago, peer, Join(2)) for peer in (0, 1)]
     tested = controller(world, steps, **fields)
     for peer in (0, 1):
         world.crash(peer)
@@ -112,7 +115,24 @@ def joined(world: World, **fields: Any) -> dict[int, Session]:
     task = world.loop.create_task(tested.run())
     world.run(until=lambda: len(world.host.sessions) == 2)
     task.cancel()
+    return tested
+
+
+def joined(world: World, **fields: Any) -> dict[int, Session]:
+    """Return the sessions of peers 0 and 1, the third ones of the plan."""
+    followed(world, **fields)
     return world.host.sessions
+
+
+@pytest.mark.parametrize(("came_back", "late"), [(False, 2), (True, 0)])
+def test_sessions_that_a_host_takes_up_again_are_late_only_if_it_was_not_away(
+    world: World, came_back: bool, late: int
+) -> None:
+    assert len(followed(world, 80.0, came_back=came_back).session_error) == late
+
+
+def test_joins_after_a_host_came_back_are_judged(world: World) -> None:
+    assert len(followed(world, -0.05, came_back=True).session_error) == 2
 
 
 def test_a_peer_has_the_role_of_the_plan(world: World) -> None:

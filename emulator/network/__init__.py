@@ -4,5 +4,6 @@
 `build_network` makes the `peer_network` of a trial from latencies that `king_like` draws or `matrix_files`
 reads. `access_links` and `shared_links` hold the queues of peers whose bandwidth is limited, and `pair_order`
 keeps messages of a pair in order. `loopback` is this machine's own address, `http_server` bounds
-what clients of an HTTP server may take, `echo` measures round trips, and `netem` has the kernel enforce delays.
+what clients of an HTTP server may take, `echo` measures round trips, and `netem` has the kernel enforce
+delays.
 """

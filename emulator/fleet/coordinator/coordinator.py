@@ -144,6 +144,7 @@ class Coordinator:
             host_of_peer=self._host_of,
             incarnation=member.incarnation,
             sessions_end_with_host=self.pods_end_sessions,
+            came_back=bool(member.returns) and member.returns[-1] in self.restarts(member),
         )
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)

@@ -128,7 +128,7 @@ class Membership:
         if lacking := self._enforcement.lacking(spec):  # this host fails before the others have to start
             return await self._finish(control_pb2.HostFidelity(error=lacking))
         assert isinstance(spec.runtime, RealTime)
-        offset = await measure_clock_offset(self._stub, name)
+        offset = await self._asked(partial(measure_clock_offset, self._stub, name))
         start = await self._await_start(offset)
         start_ns = start.start_unix_ns + offset
         clock = TrialClock(start_ns, spec.runtime.time_scale)
@@ -176,6 +176,7 @@ class Membership:
             attackers=spec.attackers,
             sessions_end_with_host=assignment.sessions_end_with_host,
             incarnation=assignment.incarnation,
+            came_back=assignment.came_back,
         )
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from random import Random
 
 from emulator.contract.protocol import Application, Environment
@@ -39,11 +40,14 @@ class ScriptFollower(World):
         attackers: AttackersSpec | None = None,
         sessions_end_with_host: bool = False,
         incarnation: int = 0,
+        came_back: bool = False,
     ) -> None:
         """`script` is the part of the host's own peers.
 
         With `sessions_end_with_host`, the churn controller ends the host when a peer is to leave.
         `incarnation` counts the starts of the host before this one. `attackers` says how attackers behave.
+        With `came_back`, the host was away though the plan did not ask for it. The sessions that it takes up
+        again are no errors of time, because the verdict counts the restart itself.
         """
         self._host = host
         self._script = script
@@ -51,6 +55,9 @@ class ScriptFollower(World):
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation
+        self._came_back = came_back
+        self._away_until = -inf
+        """The trial time in seconds until which the host was away."""
         self._joining: dict[int, Step] = {}
         self._left: list[int] = []
         self._asking: list[tuple[int, Callable[[Sequence[int]], None]]] = []
@@ -63,7 +70,10 @@ class ScriptFollower(World):
 
     def follow(self) -> None:
         """Put on the agenda what this host's peers have to do from now on."""
-        for step in self._script.rest(self._host.clock.now()):
+        now = self._host.clock.now()
+        if self._came_back:
+            self._away_until = now
+        for step in self._script.rest(now):
             self._host.agenda.add(step.at, self._act, step)
 
     def leave_all(self) -> bool:
@@ -166,5 +176,6 @@ class ScriptFollower(World):
         self._news.set()
 
     def _note_error(self, step: Step) -> None:
-        clock = self._host.clock
-        self.session_error.add(abs(clock.now() - step.at) * clock.scale)
+        if step.at >= self._away_until:
+            clock = self._host.clock
+            self.session_error.add(abs(clock.now() - step.at) * clock.scale)
