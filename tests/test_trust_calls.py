@@ -103,6 +103,21 @@ OF_CHURN: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1\nvitis-1 is valid", "", "127.0.0.1", "x" * 300 + ":1", "a b:1"]
+)
+def test_an_address_that_is_none_forges_no_line_of_the_log(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def live() -> None:
+        async with world() as here, living(FIRST) as place:
+            await here.register(FIRST, address=place)
+            assert f"no address {address[:40]!r}" in await refused(here.register(SECOND, address=address))
+
+    go(live)
+    assert "valid" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("credentials", [OPEN, Credentials("another token"), Credentials(TOKEN + "x")])
 def test_no_method_of_the_coordinator_answers_without_the_token(credentials: Credentials) -> None:
     async def live() -> None:

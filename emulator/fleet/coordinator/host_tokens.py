@@ -24,6 +24,7 @@ from trellis.v1 import control_pb2, wire_pb2, wire_pb2_grpc
 _OWN = ("AwaitStart", "Track", "ReportProgress", "Finish")
 """The methods that only the host itself may call for a host."""
 _HOST = re.compile(r"host-[0-9]{1,5}")
+_ADDRESS = re.compile(r"[A-Za-z0-9._:%\[\]-]{1,255}:[0-9]{1,5}")
 _ANSWER_LIMIT = 1.0
 """The wall seconds in which a live host answers that it is alive."""
 
@@ -112,6 +113,8 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         """Return why the caller may not take over to speak for the host, or ""."""
         if not _HOST.fullmatch(host):
             return f"no host {host[:40]!r}"
+        if not _ADDRESS.fullmatch(caller.address):
+            return f"no address {caller.address[:40]!r}"
         known = self._known.get(host)
         if known is not None and not hmac.compare_digest(known.digest, caller.digest):
             if await self._lives(known):
