@@ -72,9 +72,9 @@ def workload(name: str, component: str, wanted: int = 1, ready: int = 1, **statu
     }
 
 
-def job(condition: str | None = None) -> dict[str, Any]:
+def job(condition: str | None = None, **about: str) -> dict[str, Any]:
     """Return the analysis of the release demo."""
-    conditions = [{"type": condition, "status": "True"}] if condition else []
+    conditions = [{"type": condition, "status": "True", **about}] if condition else []
     return {
         "metadata": {"name": "demo-analysis", "uid": "uid-job", "labels": labels("demo", "analysis")},
         "spec": {},

@@ -55,6 +55,20 @@ def test_a_deleted_analysis_is_told(trellis, running):
     assert gone not in trellis("status", "demo").stdout
 
 
+def test_an_analysis_that_has_failed_for_good_is_told_with_its_last_words(trellis, running):
+    running.objects["jobs"] = [
+        job("Failed", reason="BackoffLimitExceeded", message="Job has reached its limit")
+    ]
+    running.rows = [("demo-analysis-x", "0/1", "Error", "0")]
+    running.logs["demo-analysis-x"] = "stage 3\nno space left on device\n"
+    said = trellis("status", "demo").stdout
+    assert "the analysis has failed for good (BackoffLimitExceeded: Job has reached its limit)" in said
+    assert "no space left on device" in said
+    assert "trellis fetch demo" in said
+    running.objects["jobs"] = [job("Complete")]
+    assert "failed for good" not in trellis("status", "demo").stdout
+
+
 def test_the_token_of_the_results_is_shown_without_being_asked_for(trellis, running):
     running.guard("the token")
     result = trellis("status", "demo")

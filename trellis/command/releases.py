@@ -51,6 +51,8 @@ def status(name: Name, namespace: Namespace = None) -> None:
         _say_problems(release)
         standing = release.standing()
         _say_standing(release, standing)
+        if why := release.analysis().get("Failed"):
+            _say(_failed_analysis(release, why))
         if not (standing and standing.reported) and not any(w.component == "analysis" for w in workloads):
             _say(_gone_analysis(release))
 
@@ -174,6 +176,13 @@ def _gone_analysis(release: Release) -> str:
         f"  ! the Job {release.name}-analysis is gone, so there will be no report. Make it anew: helm "
         f"upgrade {release.name} charts/trellis --reuse-values --namespace {release.cluster.namespace}; or "
         f"bring the run home and analyze it there: {command('fetch', release)}"
+    )
+
+
+def _failed_analysis(release: Release, why: str) -> str:
+    return (
+        f"  ! the analysis has failed for good ({why}). It said last: {release.last_words('analysis')}. "
+        f"Bring the run home and analyze it there: {command('fetch', release)}, then trellis report"
     )
 
 

@@ -21,6 +21,7 @@ _INSTANCE, _COMPONENT = "app.kubernetes.io/instance", "app.kubernetes.io/compone
 _APPS, _BATCH, _CORE = "apis/apps/v1", "apis/batch/v1", "api/v1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """The pattern of an experiment's name, as `validate` allows it, because it becomes a folder's name here."""
+_LAST_LINES = 5
 _FETCHES = 3
 """The attempts to bring a run directory home before a broken transfer is an error."""
 
@@ -62,8 +63,7 @@ class Release:
 
     def pods(self, component: str | None = None) -> list[Json]:
         """Return what `kubectl get pods` shows: Name, Ready, Status, Restarts."""
-        selector = f"{self._selector},{_COMPONENT}={component}" if component else self._selector
-        return self.cluster.table(_CORE, "pods", labelSelector=selector)
+        return self.cluster.table(_CORE, "pods", labelSelector=self._selected(component))
 
     def pod(self, name: str) -> Json | None:
         """Return one pod whole; None if it has gone."""
@@ -80,8 +80,25 @@ class Release:
         """Return the events of all objects of a kind in the namespace, such as "StatefulSet"."""
         return self.cluster.objects(_CORE, "events", fieldSelector=f"involvedObject.kind={of}", limit=500)
 
-    def jobs(self) -> list[Json]:
-        return self.cluster.objects(_BATCH, "jobs", labelSelector=self._selector)
+    def jobs(self, component: str | None = None) -> list[Json]:
+        return self.cluster.objects(_BATCH, "jobs", labelSelector=self._selected(component))
+
+    def analysis(self) -> dict[str, str]:
+        """Return how the Job of the analysis ended, "Complete" or "Failed", with the cluster's reason."""
+        return {
+            condition["type"]: ": ".join(
+                str(condition[key]) for key in ("reason", "message") if condition.get(key)
+            )
+            for job in self.jobs("analysis")
+            for condition in (job.get("status") or {}).get("conditions") or ()
+            if condition["status"] == "True"
+        }
+
+    def last_words(self, component: str) -> str:
+        """Return what the newest pod of a component printed last, on one line."""
+        pods = self.pods(component)
+        text = self.logs(str(pods[-1]["Name"]), _LAST_LINES) if pods else ""
+        return " / ".join(line.strip() for line in text.splitlines() if line.strip()) or "it said nothing"
 
     def logs(self, pod: str, lines: int) -> str:
         """Return the last lines that a pod printed or, if it was just restarted, those before that."""
@@ -150,6 +167,9 @@ class Release:
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
         raise AssertionError
+
+    def _selected(self, component: str | None) -> str:
+        return f"{self._selector},{_COMPONENT}={component}" if component else self._selector
 
 
 def _workload(kind: str, about: Json) -> Workload:

@@ -25,7 +25,6 @@ PATIENCE = 25.0
 _LOST_LIMIT = 60.0
 """The seconds for which the cluster may not answer."""
 _PERIOD = 2.0
-_LAST_LINES = 5
 
 
 class Waiting:
@@ -114,17 +113,17 @@ class Waiting:
                 standing = self._release.standing()
                 if standing is not None and standing.reported:
                     return ""
-                conditions = self._conditions()
-                if "Complete" in conditions:
+                ended = self._release.analysis()
+                if "Complete" in ended:
                     return ""
-                if "Failed" in conditions:
-                    return f"the analysis failed: {self._last_lines('analysis')}"
+                if "Failed" in ended:
+                    return f"the analysis failed: {self._release.last_words('analysis')}"
                 workloads = self._release.workloads()
                 for problem in self._lookout.look(workloads):
                     if _befalls(problem, workloads, "analysis"):
                         return f"the analysis cannot start: {problem.told(self._release.name)}"
             if late:
-                return f"the analysis has not ended after {limit:g} s: {self._last_lines('analysis')}"
+                return f"the analysis has not ended after {limit:g} s: {self._release.last_words('analysis')}"
         raise AssertionError
 
     def gone(self, note: Callable[[str], None], limit: float = 120.0) -> bool:
@@ -155,29 +154,14 @@ class Waiting:
 
     def _refuse_failed(self) -> None:
         """Raises ReleaseError if the Job that conducts the trials has failed."""
-        if self._conductor == "analysis" and "Failed" in self._conditions():
-            raise ReleaseError(f"the sweep failed: {self._last_lines('analysis')}")
-
-    def _conditions(self) -> set[str]:
-        """Return how the Job of the analysis ended, if it has."""
-        return {
-            condition["type"]
-            for job in self._release.jobs()
-            if (job["metadata"].get("labels") or {}).get("app.kubernetes.io/component") == "analysis"
-            for condition in (job.get("status") or {}).get("conditions") or ()
-            if condition["status"] == "True"
-        }
+        if self._conductor == "analysis" and "Failed" in self._release.analysis():
+            raise ReleaseError(f"the sweep failed: {self._release.last_words('analysis')}")
 
     def _with_last_words(self, error: ReleaseError) -> ReleaseError:
         """Return the error with what a check before the installation said before it refused."""
         failed = [str(row["Name"]) for row in self._release.pods() if row["Status"] in ("Error", "OOMKilled")]
         pods = [pod for name in failed if (pod := self._release.pod(name)) is not None]
         return ReleaseError("\n  ".join([str(error), *failed_pods(pods)]))
-
-    def _last_lines(self, component: str) -> str:
-        pods = self._release.pods(component)
-        text = self._release.logs(str(pods[-1]["Name"]), _LAST_LINES) if pods else ""
-        return " / ".join(line.strip() for line in text.splitlines() if line.strip()) or "it said nothing"
 
     def _turns(self, limit: float) -> Iterator[bool]:
         """Yield once each period; True when the limit has passed."""
