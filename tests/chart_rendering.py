@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 CHART = Path(__file__).parent.parent / "charts" / "trellis"
+QUOTA: dict[str, Any] = yaml.safe_load((CHART / "values-quota.yaml").read_text())
+"""The values for a namespace whose quota asks each container for limits."""
 _KUBERNETES = "1.33.0"
 _LIMIT = 60
 

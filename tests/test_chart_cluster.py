@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_rendering import CHART, Refused, arguments, experiment, helm, needs_helm, template
+from chart_rendering import (
+    CHART,
+    QUOTA,
+    Refused,
+    arguments,
+    experiment,
+    helm,
+    load,
+    needs_helm,
+    pod_templates,
+    template,
+)
 from cluster_volume import IMAGES, LIMIT, kubectl, namespace_of, needs_cluster, needs_images
 
 pytestmark = [needs_helm, needs_cluster]
@@ -58,6 +69,34 @@ def test_the_api_server_takes_every_manifest(
     check = ["apply", "--dry-run=server", "--validate=strict", "--filename", "-"]
     said = kubectl("--namespace", namespace, *check, text=rendered)
     assert len(said.splitlines()) == rendered.count("\nkind: ")
+
+
+def test_every_pod_is_let_into_a_namespace_with_a_quota_and_restricted_pods() -> None:
+    with namespace_of("quota") as name:
+        hard = "limits.cpu=100,limits.memory=200Gi,requests.cpu=100,requests.memory=200Gi"
+        kubectl("--namespace", name, "create", "quota", "all", f"--hard={hard}")
+
+        def refused(values: dict[str, Any]) -> list[str]:
+            """Return the workloads whose pods are not let in."""
+            return [
+                workload
+                for workload, about in pod_templates(load(template(values, _churned(4)))).items()
+                if not _is_let_in(name, workload, about)
+            ]
+
+        assert "demo-peers-0" in refused({})
+        assert refused(QUOTA) == []
+
+
+def _is_let_in(namespace: str, workload: str, about: dict[str, Any]) -> bool:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": workload}, "spec": about["spec"]}
+    pod["spec"] |= {"serviceAccountName": "default", "restartPolicy": "Never"}
+    try:
+        kubectl("--namespace", namespace, "create", "--dry-run=server", "-f", "-", text=json.dumps(pod))
+    except AssertionError as refusal:
+        assert "failed quota" in str(refusal)
+        return False
+    return True
 
 
 def test_what_is_said_after_installing_names_the_next_steps(namespace: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from chart_rendering import (
     CHART,
+    QUOTA,
     container,
     containers,
     environment,
@@ -15,6 +16,7 @@ from chart_rendering import (
     find,
     kinds,
     load,
+    merged,
     needs_helm,
     pod_templates,
     render,
@@ -343,3 +345,24 @@ def test_peers_alone_may_be_sent_to_nodes_of_their_own() -> None:
         else:
             assert asked["nodeSelector"] == {"zone": "a"}
             assert "tolerations" not in asked
+
+
+def test_with_the_values_for_a_quota_each_container_asks_for_cpu_and_memory_and_has_limits_of_both() -> None:
+    spec = experiment()
+    spec["runtime"]["churn"] = "pods"
+    values = merged(QUOTA, {"analysis": {"executors": {"count": 2}}})
+    manifests = render(values, spec)
+    templates = pod_templates(manifests) | {m["metadata"]["name"]: m for m in kinds(manifests, "Pod")}
+    (analysis,) = [found for name, found in templates.items() if name == "demo-analysis"]
+    assert environment(analysis)["TRELLIS_EXECUTOR_CPU_LIMIT"] == "2"
+    del templates["demo-executor"]  # Spark gives it its resources.
+    assert len(templates) >= 8
+    for name, found in templates.items():
+        for each in containers(found):
+            resources = each["resources"]
+            assert resources["limits"].keys() == resources["requests"].keys() == {"cpu", "memory"}, name
+
+
+def test_without_them_peers_have_no_limit_of_cpu() -> None:
+    (peers,) = _peer_sets(render())
+    assert container(peers["spec"]["template"])["resources"]["limits"].keys() == {"memory"}

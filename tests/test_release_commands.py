@@ -7,7 +7,7 @@ import pytest
 from release_world import PROGRESS, claim, job, pod, waiting
 
 from trellis.command.release.errors import ReleaseError
-from trellis.command.release.experiment_for_pods import is_for_pods, load_for_pods
+from trellis.command.release.experiment_for_pods import load_for_pods, runtime_kind
 
 EXPERIMENT = """\
 name: small
@@ -185,12 +185,12 @@ def file(tmp_path):
 
 
 def test_the_file_or_an_option_says_that_it_is_for_pods(file, tmp_path):
-    assert is_for_pods(file, [])
-    assert not is_for_pods(file, ["runtime.kind=virtual"])
+    assert runtime_kind(file, []) == "kubernetes"
+    assert runtime_kind(file, ["runtime.kind=virtual"]) == "virtual"
     file.write_text(EXPERIMENT.replace("{kind: kubernetes, hosts: 2}", "{kind: processes}"))
-    assert not is_for_pods(file, [])
-    assert is_for_pods(file, ["runtime.kind=kubernetes"])
-    assert not is_for_pods(tmp_path / "nothing.yaml", [])
+    assert runtime_kind(file, []) == "processes"
+    assert runtime_kind(file, ["runtime.kind=kubernetes"]) == "kubernetes"
+    assert runtime_kind(tmp_path / "nothing.yaml", []) is None
 
 
 def test_files_of_this_machine_are_refused_and_those_of_the_volume_are_not(file, tmp_path, monkeypatch):

@@ -39,6 +39,16 @@ def test_one_command_installs_follows_fetches_and_removes(trellis, world):
     assert world.deleted == ["persistentvolumeclaims/demo-results"]
 
 
+def test_a_file_for_the_virtual_clock_whose_peers_run_in_pods_all_the_same_is_told(trellis, world):
+    course(world)
+    told = "small.yaml says runtime.kind: virtual, and peers run in pods instead"
+    assert told not in trellis(*RUN).stderr
+    document = yaml.safe_load(EXPERIMENT) | {"runtime": {"kind": "virtual"}}
+    Path("small.yaml").write_text(yaml.safe_dump(document))
+    result = trellis(*RUN, "--set", "runtime.hosts=3")
+    assert told in result.stderr.replace("\n", " ")
+
+
 def test_the_release_gets_the_resolved_experiment_and_the_values(trellis, world):
     course(world)
     Path("more.yaml").write_text("{}")

@@ -192,12 +192,16 @@ def test_executors_without_a_pod_are_refused_before_anything_is_awaited(
 
 
 def test_executors_are_pods_with_half_of_their_memory_for_the_heap() -> None:
-    executors = Executors.wanted(3, 2, "1Gi", POD | {"TRELLIS_EXECUTOR_CPU": "100m"})
+    cpu = {"TRELLIS_EXECUTOR_CPU": "100m", "TRELLIS_EXECUTOR_CPU_LIMIT": "2"}
+    executors = Executors.wanted(3, 2, "1Gi", POD | cpu)
     assert executors.master == "k8s://https://10.96.0.1:443"
     settings = executors.settings()
     assert settings["spark.executor.instances"] == "3"
     assert settings["spark.executor.cores"] == "2"
     assert settings["spark.kubernetes.executor.request.cores"] == "100m"
+    assert settings["spark.kubernetes.executor.limit.cores"] == "2"
+    without = Executors.wanted(3, 2, "1Gi", POD).settings()
+    assert "spark.kubernetes.executor.limit.cores" not in without
     assert (settings["spark.executor.memory"], settings["spark.executor.memoryOverhead"]) == ("512m", "512m")
     assert settings["spark.kubernetes.driver.pod.name"] == "demo-analysis-x"
 

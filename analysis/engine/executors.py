@@ -66,7 +66,9 @@ class Executors:
         """Return Spark's settings. With them the driver needs a Role on pods alone."""
         heap = self.memory_mib // 2
         given = self.environment
-        return {
+        most = given.get("TRELLIS_EXECUTOR_CPU_LIMIT")
+        limits = {"spark.kubernetes.executor.limit.cores": most} if most else {}
+        return limits | {
             "spark.executor.cores": str(self.cores),
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
             "spark.executor.instances": str(self.count),

@@ -107,10 +107,11 @@ class InputWarnings:
             for sentence in facts.warnings:
                 if (warning := f"{key}: {sentence}") not in self._warned:
                     self._warned.add(warning)
-                    _warn(f"{warning} (in {update.trial})")
+                    warn(f"{warning} (in {update.trial})")
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Print a warning on the error stream."""
     err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
 
 
@@ -122,4 +123,4 @@ def say_inputs(inputs: Mapping[str, Mapping[str, Facts]]) -> None:
     for line in said:
         out.print(line, markup=False, soft_wrap=True)
     for line in warnings:
-        _warn(line)
+        warn(line)

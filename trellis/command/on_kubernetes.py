@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trellis.command.exits import INTERRUPTED, INVALID, VALID, UserError, err
+from trellis.command.inputs import warn
 from trellis.command.outcome import say_summary, say_verdict
 from trellis.command.pod_options import PodOptions
 
@@ -39,9 +40,9 @@ def cluster_errors() -> Iterator[None]:
 
 def wants_pods(target: Path, where: str | None, sets: list[str]) -> bool:
     """Return whether an experiment file is for pods. Errors in the file are told later, when it is loaded."""
-    from trellis.command.release.experiment_for_pods import is_for_pods
+    from trellis.command.release.experiment_for_pods import runtime_kind
 
-    return target.is_file() and (where == "kubernetes" or is_for_pods(target, sets))
+    return target.is_file() and (where == "kubernetes" or runtime_kind(target, sets) == "kubernetes")
 
 
 def refuse_pods(spec: ExperimentSpec) -> None:
@@ -62,12 +63,17 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
     """
     from emulator.experiment.file.resolved import resolved_yaml
     from trellis.command.release.cluster import Cluster
-    from trellis.command.release.experiment_for_pods import load_for_pods
+    from trellis.command.release.experiment_for_pods import load_for_pods, runtime_kind
     from trellis.command.release.helm import Helm, Installation
     from trellis.command.release.helm_chart import find_chart, image_settings
 
     with cluster_errors():
         spec = load_for_pods(file, sets)
+        if spec.runtime.kind == "kubernetes" and runtime_kind(file, ()) == "virtual":
+            warn(
+                f"{file} says runtime.kind: virtual, and peers run in pods instead. To run its trials on the "
+                "virtual clock in the cluster, add --set runtime.kind=virtual"
+            )
         chart = find_chart(options.chart)
         for values in options.values:
             if not values.is_file():

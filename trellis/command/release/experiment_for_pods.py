@@ -21,15 +21,16 @@ _DATA = "TRELLIS_DATA"
 """The variable that names the folder of such files, here and in pods."""
 
 
-def is_for_pods(path: Path, options: Sequence[str]) -> bool:
-    """Return whether `runtime.kind` is kubernetes; False for a file that cannot be read."""
+def runtime_kind(path: Path, options: Sequence[str]) -> str | None:
+    """Return `runtime.kind` as the file with these options has it; None where it is not written or read."""
     try:
         document = read_document(path)
         apply_options(document, options)
     except ExperimentError:
-        return False
+        return None
     runtime = document.values.get("runtime")
-    return isinstance(runtime, dict) and runtime.get("kind") == "kubernetes"
+    kind = runtime.get("kind") if isinstance(runtime, dict) else runtime
+    return kind if isinstance(kind, str) else None
 
 
 def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
