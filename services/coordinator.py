@@ -31,6 +31,7 @@ from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
+from emulator.trust.tickets import key_of
 from services.credential_options import add_options, credentials_of
 from services.endings import in_words
 
@@ -81,7 +82,7 @@ def _trust(arguments: argparse.Namespace) -> Trust:
     return Trust(
         credentials_of(arguments),
         read_token(churn) if churn is not None else "",
-        read_token(key) if key is not None else "",
+        key_of(read_token(key), os.environ.get("TRELLIS_RELEASE", "")) if key is not None else "",
         arguments.run / ".speakers",
     )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from emulator.network.loopback import bracketed, loopback
 from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
+from emulator.trust.tickets import key_of
 from services.credential_options import add_certificates, certificates_of
 from services.endings import in_words
 
@@ -34,7 +35,8 @@ def main() -> int:
     add_certificates(parser)
     arguments = parser.parse_args()
     try:
-        key, credentials = read_token(arguments.ticket_key), Credentials("", certificates_of(arguments))
+        key = key_of(read_token(arguments.ticket_key), os.environ.get("TRELLIS_RELEASE", ""))
+        credentials = Credentials("", certificates_of(arguments))
         asyncio.run(_serve(arguments.listen, arguments.collector, key, credentials))
     except NoCredentials as error:
         print(error, file=sys.stderr)

@@ -37,7 +37,7 @@ def main() -> None:
         told[f"Exchange with {what}"] = _exchange(host, bearer(shown))
         told[f"telemetry with {what}"] = _forge(collector, shown, trial)
     told["telemetry with a ticket of another key"] = _forge(
-        collector, write_ticket(token, trial, "host-1"), trial
+        collector, write_ticket(token, trial, "host-1", 1 << 40), trial
     )
     for path in ("/", "/status", "/run.tar.zst"):
         for shown in ("", token):

@@ -145,6 +145,8 @@ class World:
         """What happens before each look at how far the run is."""
         self.broken_archives = 0
         """How many archives break off."""
+        self.applied = False
+        """Whether somebody applied what the chart renders, without Helm."""
         self.namespaces = {"here"}
         self.refuse: tuple[int, str] | None = None
         """Status and message that all requests get."""
@@ -195,6 +197,10 @@ class World:
     @property
     def installed(self) -> bool:
         return (self.folder / "installed").exists()
+
+    @property
+    def there(self) -> bool:
+        return self.installed or self.applied
 
     @property
     def helm_calls(self) -> list[list[str]]:
@@ -262,9 +268,9 @@ class World:
             self.objects["persistentvolumeclaims"] = [claim()]
         if table:
             columns = [{"name": column} for column in COLUMNS]
-            rows = [{"cells": list(row)} for row in self.rows] if self.installed else []
+            rows = [{"cells": list(row)} for row in self.rows] if self.there else []
             return 200, json.dumps({"columnDefinitions": columns, "rows": rows}).encode()
-        stays = kind in ("persistentvolumeclaims", "events") or self.installed
+        stays = kind in ("persistentvolumeclaims", "events") or self.there
         items = [item for item in self.objects[kind] if stays and _selected(item, query)]
         return 200, json.dumps({"items": items}).encode()
 
@@ -275,7 +281,7 @@ class World:
         self.objects[kind] = [item for item in self.objects[kind] if item["metadata"]["name"] != name]
 
     def _results(self, name: str) -> tuple[int, bytes]:
-        if not self.installed:
+        if not self.there:
             return 503, b'{"message": "no endpoints available"}'
         if name == "status":
             if self.told is not None:

@@ -366,3 +366,20 @@ def test_with_the_values_for_a_quota_each_container_asks_for_cpu_and_memory_and_
 def test_without_them_peers_have_no_limit_of_cpu() -> None:
     (peers,) = _peer_sets(render())
     assert container(peers["spec"]["template"])["resources"]["limits"].keys() == {"memory"}
+
+
+@pytest.mark.parametrize("release", ["y", "no", "on", "off", "true", "null", "nan"])
+@pytest.mark.parametrize("executors", [0, 2])
+def test_a_release_whose_name_yaml_reads_as_something_else_is_rendered_with_its_name(
+    release: str, executors: int
+) -> None:
+    def names(part: Any, key: str = "") -> list[tuple[str, Any]]:
+        if isinstance(part, dict):
+            return [found for inner, value in part.items() for found in names(value, str(inner))]
+        if isinstance(part, list):
+            return [found for value in part for found in names(value, key)]
+        return [(key, part)] if "name" in key.lower() or key.startswith("app.") else []
+
+    found = names(render({"analysis": {"executors": {"count": executors}}}, release=release))
+    assert ("app.kubernetes.io/instance", release) in found
+    assert [each for each in found if not isinstance(each[1], str)] == []

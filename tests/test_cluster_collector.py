@@ -27,7 +27,7 @@ from emulator.telemetry.exporter import Exporter, ExportError
 from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.recorder import Recorder
 from emulator.telemetry.repeated_messages import scan_once
-from emulator.trust.tickets import write_ticket
+from emulator.trust.tickets import key_of, write_ticket
 
 pytestmark = [needs_cluster, needs_images, needs_helm]
 IMAGE = os.environ.get("TRELLIS_COLLECTOR_IMAGE", "localhost/opentelemetry-collector-contrib:0.155.0")
@@ -56,12 +56,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, RunDire
         for m in manifests
         if m["metadata"]["name"] in ("demo-collector", "demo-trust") and m["kind"] != "NetworkPolicy"
     ]
-    key = base64.b64decode(find(manifests, "Secret", "demo-trust")["data"]["collector"]).decode()
+    secret = base64.b64decode(find(manifests, "Secret", "demo-trust")["data"]["collector"]).decode()
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "demo"}}
     with namespace_of("collector") as namespace, volume(namespace, "run", folder):
         apply(namespace, account, *parts)
         kubectl("rollout", "status", DEPLOYMENT, "--namespace", namespace, f"--timeout={LIMIT:g}s")
-        yield namespace, RunDirectory(folder / "run"), key
+        yield namespace, RunDirectory(folder / "run"), key_of(secret, "demo")
 
 
 @contextmanager
@@ -116,6 +116,7 @@ def test_every_span_is_in_the_files_once_or_counted_as_lost_although_the_collect
     namespace, directory, key = run
     monkeypatch.setattr(recording, "_SPANS_IN_RECORD", SPANS_IN_RECORD)
     sent = 0
+    until = round(time.time() + 3600)
     with forwarded(namespace) as endpoint:
         hosts = [
             Recorder(
@@ -125,9 +126,10 @@ def test_every_span_is_in_the_files_once_or_counted_as_lost_although_the_collect
                 trial=TRIAL,
                 seed=1,
                 start_unix_ns=1_000_000_000 * 10**9,
-                sink=Exporter(endpoint, closing=LIMIT, ticket=write_ticket(key, TRIAL, f"host-{index}")),
+                sink=Exporter(endpoint, closing=LIMIT, ticket=ticket),
             )
             for index in range(HOSTS)
+            for ticket in [write_ticket(key, TRIAL, f"host-{index}", until)]
         ]
 
         def send(seconds: float) -> int:

@@ -55,6 +55,20 @@ def test_a_deleted_analysis_is_told(trellis, running):
     assert gone not in trellis("status", "demo").stdout
 
 
+def test_a_release_that_was_applied_without_helm_is_found_by_its_labels(trellis, running, tmp_path):
+    (running.folder / "installed").unlink()
+    assert "there is no release demo" in trellis("status", "demo").stdout + trellis("fetch", "demo").stderr
+    running.applied = True
+    lines = trellis("status", "demo").stdout.splitlines()
+    assert lines[0] == "release demo: not installed by Helm, found by its labels"
+    assert "  demo-peers-0: 2 of 2 pods ready" in lines
+    assert "run: " in trellis("fetch", "demo", "--out", tmp_path / "home").stdout
+    result = trellis("stop", "demo")
+    assert result.exit_code == 2
+    assert "whatever applied it has to remove it" in result.stderr
+    assert not running.deleted
+
+
 def test_an_analysis_that_has_failed_for_good_is_told_with_its_last_words(trellis, running):
     running.objects["jobs"] = [
         job("Failed", reason="BackoffLimitExceeded", message="Job has reached its limit")

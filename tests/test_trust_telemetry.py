@@ -20,10 +20,12 @@ from emulator.telemetry.exporter import METHODS, Exporter, ExportError, admitted
 from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.recorder import Recorder
 from emulator.trust.credentials import OPEN, bearer
-from emulator.trust.tickets import read_ticket, write_ticket
+from emulator.trust.tickets import key_of, read_ticket, write_ticket
 
 KEY = "the key of tickets"
-TICKET = write_ticket(KEY, "vitis-1", "host-3")
+UNTIL = 1 << 40
+"""A Unix time of the far future."""
+TICKET = write_ticket(KEY, "vitis-1", "host-3", UNTIL)
 
 
 def spans(trial: str = "vitis-1", host: str = "host-3") -> TracesData:
@@ -91,13 +93,15 @@ def test_a_host_with_its_ticket_sends_its_own_telemetry(tmp_path: Path) -> None:
         "é",
         TICKET[:-1],
         TICKET + "0",
-        write_ticket("another key", "vitis-1", "host-3"),
+        write_ticket("another key", "vitis-1", "host-3", UNTIL),
+        write_ticket(key_of(KEY, "other"), "vitis-1", "host-3", UNTIL),
+        write_ticket(KEY, "vitis-1", "host-3", 10**9),
         b"vitis-1\nhost-3".hex() + ".",
     ],
 )
 def test_nothing_comes_in_without_a_ticket(ticket: str, signal: str) -> None:
     if not ticket.isascii():
-        assert read_ticket(KEY, ticket) is None
+        assert read_ticket(KEY, ticket, 0.0) is None
         return
     with running() as collector, gate(collector) as address:
         sent = send(address, spans().SerializeToString(), ticket, signal)
@@ -194,6 +198,13 @@ def test_whatever_comes_is_theirs_or_refused(message: bytes) -> None:
     st.text(alphabet=st.characters(blacklist_characters="\n", blacklist_categories=["Cs"])), st.text("ab-1")
 )
 def test_a_ticket_tells_what_it_is_for_to_those_who_have_the_key(trial: str, host: str) -> None:
-    ticket = write_ticket(KEY, trial, host)
-    assert read_ticket(KEY, ticket) == (trial, host)
-    assert read_ticket("another", ticket) is None
+    ticket = write_ticket(KEY, trial, host, 1000)
+    assert read_ticket(KEY, ticket, 1000.0) == (trial, host)
+    assert read_ticket(KEY, ticket, 1000.5) is None
+    assert read_ticket("another", ticket, 0.0) is None
+
+
+def test_releases_that_share_a_secret_take_no_ticket_of_each_other() -> None:
+    ticket = write_ticket(key_of(KEY, "one"), "vitis-1", "host-3", UNTIL)
+    assert read_ticket(key_of(KEY, "one"), ticket, 0.0) == ("vitis-1", "host-3")
+    assert read_ticket(key_of(KEY, "two"), ticket, 0.0) is None

@@ -6,6 +6,7 @@ the request is passed on as it came.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -68,9 +69,9 @@ def _passing(export: Callable[..., Any], key: str) -> Callable[..., Any]:
 
     async def answer(requests: AsyncIterator[bytes], context: Any) -> bytes:
         shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, ""))
-        of = read_ticket(key, shown.removeprefix(_SCHEME))
+        of = read_ticket(key, shown.removeprefix(_SCHEME), time.time())
         if of is None:
-            why = "the request does not show a ticket of this release's coordinator"
+            why = "the request does not show a ticket of this release's coordinator that still holds"
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
             raise AssertionError
         request = await anext(aiter(requests), b"")

@@ -36,13 +36,17 @@ def status(name: Name, namespace: Namespace = None) -> None:
         known = helm.release(name)
         workloads = release.workloads()
         claims = release.claims()
-        if known is None and not claims:
+        there = known is not None or bool(workloads)
+        if not there and not claims:
             raise UserError(_unknown(release))
-        if known is None:
+        if not there:
             names = ", ".join(str(claim["metadata"]["name"]) for claim in claims)
             _say(f"{name} is not installed; its volume claim {names} is there")
             return
-        _say(f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}")
+        if known is None:
+            _say(f"release {name}: not installed by Helm, found by its labels")
+        else:
+            _say(f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}")
         for workload in workloads:
             _say(f"  {workload.name}: {workload.ready} of {workload.wanted} pods ready")
         for claim in claims:
@@ -94,6 +98,11 @@ def stop(name: Name, namespace: Namespace = None) -> None:
 
     with _release(name, namespace) as (helm, release):
         there = helm.release(name) is not None
+        if not there and release.workloads():
+            raise UserError(
+                f"{name} was not installed by Helm, so whatever applied it has to remove it, such as kubectl "
+                "delete with the same manifests, or the tool that follows your repository"
+            )
         if not there and not release.pods() and not release.claims():
             raise UserError(_unknown(release))
         with _step(f"removing the release {name}") as step:
@@ -117,7 +126,7 @@ def fetch(
 ) -> None:
     """Bring the run directory of a release home."""
     with _release(name, namespace) as (helm, release):
-        if helm.release(name) is None:
+        if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
         with _step(f"fetching the run directory of {name}") as step:
             home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"))
@@ -138,7 +147,7 @@ def open_(
     from trellis.command.release.relay import Relay
 
     with _release(name, namespace) as (helm, release):
-        if helm.release(name) is None:
+        if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
         with Relay(release.results) as relay:
             _say(f"{name} is at {relay.address} until Ctrl-C")

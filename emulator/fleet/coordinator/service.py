@@ -19,6 +19,9 @@ from trellis.v1 import control_pb2, control_pb2_grpc
 
 T = TypeVar("T")
 
+_AROUND_A_TRIAL = 1800.0
+"""The wall seconds that a ticket holds beyond the trial's own: hosts wait for each other before it, and send
+what is left after it."""
 _PATIENCE = 20.0
 """The wall seconds that a call may wait; after that the caller is told to ask again."""
 
@@ -73,7 +76,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
             raise
         self._note("register", request, at_ns)
-        assignment.ticket = self._ticket(coordinator.trial, request.host)
+        assignment.ticket = self._ticket(coordinator, request.host)
         return assignment
 
     async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:
@@ -118,8 +121,9 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             here = self._coordinator
             return here if here and here.pods_end_sessions and here.start_ns is not None else None
 
-        plan = (await self._await(started, context)).churn_plan()
-        plan.ticket = self._ticket(plan.trial, CONTROLLER)
+        coordinator = await self._await(started, context)
+        plan = coordinator.churn_plan()
+        plan.ticket = self._ticket(coordinator, CONTROLLER)
         return plan
 
     async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
@@ -129,8 +133,12 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         coordinator.note_killed(request, at_ns)
         return control_pb2.Finished()
 
-    def _ticket(self, trial: str, host: str) -> str:
-        return write_ticket(self._trust.ticket_key, trial, host) if self._trust.ticket_key else ""
+    def _ticket(self, coordinator: Coordinator, host: str) -> str:
+        if not self._trust.ticket_key:
+            return ""
+        longest = coordinator.spec.phases.end * coordinator.time_scale + _AROUND_A_TRIAL
+        until = unix_ns() // 10**9 + round(longest)
+        return write_ticket(self._trust.ticket_key, coordinator.trial, host, until)
 
     def _note(self, call: str, request: Any, at_ns: int) -> None:
         if self._journal is not None:
