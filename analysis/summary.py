@@ -11,6 +11,7 @@ from typing import Any
 from analysis.claims.papers import judge
 from analysis.contract.trials import TrialRecord
 from analysis.contract.workload_kinds import own
+from analysis.expectations import judge_expectations
 from analysis.measures.measure_run import Measured, Values
 from analysis.measures.variant_results import variant_results
 from analysis.tables.absences import Absence
@@ -75,6 +76,9 @@ def summarize(
     workloads = list(dict.fromkeys(record.serves for record in records))
     if not set(workloads) <= set(own()):
         summary["workloads"] = workloads
+    if experiment.expect:
+        outcomes = judge_expectations(experiment, records, measured.values, measured.about)
+        summary["expectations"] = [asdict(each) | {"holds": each.holds} for each in outcomes]
     if measured.troubles:
         summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))
     return write_summary(run, summary)

@@ -15,7 +15,7 @@ from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
-_NAMES = frozenset({"name", "title", "claims"})
+_NAMES = frozenset({"name", "title", "claims", "expect"})
 
 
 @dataclass(frozen=True, slots=True)

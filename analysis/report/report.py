@@ -122,6 +122,7 @@ def _page(run: RunDirectory) -> str:
         sweep=shown.charts["variants"],
         distributions=shown.charts["spread"],
         series=shown.charts["time"],
+        expectations=results.summary.get("expectations", []),
         claims=results.claims,
         sections=shown.sections,
     )

@@ -25,7 +25,14 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
-from trellis.command.inputs import InputWarnings, check_drawing, draw_or_refuse, say_inputs, say_refused
+from trellis.command.inputs import (
+    InputWarnings,
+    check_drawing,
+    check_expectations,
+    draw_or_refuse,
+    say_inputs,
+    say_refused,
+)
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import (
     check_master,
@@ -64,6 +71,10 @@ Options = Annotated[
 Check = Annotated[
     bool, typer.Option("--check", help="Check that protocols keep their contract; the same as runtime.check.")
 ]
+Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write the outcome as JUnit XML: trials and expectations."),
+]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run directories are made.")]
 
 
@@ -83,6 +94,7 @@ def run(
         int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores; 1 in real time.")
     ] = None,
     check: Check = False,
+    junit: Junit = None,
     where: pods.Where = None,
     release: pods.Release = None,
     namespace: pods.Namespace = None,
@@ -140,7 +152,7 @@ def run(
                     outcomes = run_on_master(master, directory, spec, jobs, watch, command)
                 else:
                     outcomes = run_sweep(directory, spec, at_once, watch, command)
-            valid = all(outcome.state == "valid" for outcome in outcomes)
+            status = VALID if all(outcome.state == "valid" for outcome in outcomes) else INVALID
             say_refused(outcomes, directory, spec, *_written(target, directory, options))
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):
@@ -148,9 +160,10 @@ def run(
             else:
                 _analyze(directory, screen, early)
                 with readable(directory):
-                    _report(directory, screen)
-                    valid = say_summary(directory) and valid
-        raise typer.Exit(VALID if valid else INVALID)
+                    _report(directory, screen, junit)
+                    said = say_summary(directory)
+                    status = said if status == VALID else INVALID
+        raise typer.Exit(status)
 
 
 @app.command()
@@ -187,19 +200,19 @@ def analyze(target: Run) -> None:
         directory = _open(target)
         check_spark()
         _analyze(directory, _screen())
-        raise typer.Exit(VALID if say_summary(directory) else INVALID)
+        raise typer.Exit(say_summary(directory))
 
 
 @app.command()
-def report(target: Run) -> None:
+def report(target: Run, junit: Junit = None) -> None:
     """Write the report of an analyzed run."""
     with endings():
         directory = _open(target)
         _need_summary(directory)
         with readable(directory):
-            _report(directory, _screen())
-            valid = say_summary(directory)
-        raise typer.Exit(VALID if valid else INVALID)
+            _report(directory, _screen(), junit)
+            status = say_summary(directory)
+        raise typer.Exit(status)
 
 
 @app.command()
@@ -213,6 +226,7 @@ def validate(target: Target, options: Options = None) -> None:
         file = _file_of(locate(target))
         spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
+        check_expectations(spec, file, options or [])
         check_drawing(spec, file, options or [])
         out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
 
@@ -300,6 +314,7 @@ def _find_run(
         if target is None:
             raise UserError("name an experiment file or a run directory")
         spec = load(target, options)
+        check_expectations(spec, target, options)
         refuse(spec)
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
@@ -374,19 +389,24 @@ def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None =
             raise UserError(f"{error} ({last_resort(error)})") from None
 
 
-def _report(directory: RunDirectory, screen: Screen) -> None:
+def _report(directory: RunDirectory, screen: Screen, junit: Path | None = None) -> None:
     with screen.step("writing the report", 0):
         from analysis.charts.results import ResultsError
+        from analysis.report.junit import write_junit
         from analysis.report.report import write_report
+        from emulator.experiment.run.summary_file import read_summary
 
         try:
             write_report(directory)
+            if junit is not None:
+                write_junit(read_summary(directory), junit)
         except ResultsError as error:
             raise UserError(str(error)) from None
 
 
 def main() -> None:
-    """Run the command. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 130 interrupted."""
+    """Run the command. Exit status: 0 valid, 1 invalid or failed, 2 bad input, 3 not as expected, 130
+    interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):

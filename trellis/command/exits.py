@@ -20,7 +20,7 @@ from emulator.files.disk import full_disk, told
 if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
 
-VALID, INVALID, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+VALID, INVALID, BAD_INPUT, BROKEN, INTERRUPTED = 0, 1, 2, 3, 130
 _DAMAGE = (
     ArithmeticError,
     AssertionError,

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from emulator.trials.sweep import Update
 
 
+def check_expectations(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:
+    """Raises ExperimentError for expectations of measures that no trial will have, or in another unit."""
+    if not spec.expect:
+        return
+    from analysis.expectations import misfits
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.file.refusals import Refusals
+
+    if found := misfits(spec):
+        refusals = Refusals(file, options)
+        raise ExperimentError([refusals.problem(f"expect.{index}", text) for index, text in found.items()])
+
+
 def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:
     """Draw the plans and print what is told of their inputs. Raises ExperimentError if one cannot be."""
     from emulator.experiment.file.document import ExperimentError

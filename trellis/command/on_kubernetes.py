@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trellis.command.exits import INTERRUPTED, INVALID, VALID, UserError, err
-from trellis.command.inputs import warn
+from trellis.command.exits import INTERRUPTED, INVALID, UserError, err
+from trellis.command.inputs import check_expectations, warn
 from trellis.command.outcome import say_summary, say_verdict
 from trellis.command.pod_options import PodOptions
 
@@ -69,6 +69,7 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
 
     with cluster_errors():
         spec = load_for_pods(file, sets)
+        check_expectations(spec, file, sets)
         if spec.runtime.kind == "kubernetes" and runtime_kind(file, ()) == "virtual":
             warn(
                 f"{file} says runtime.kind: virtual, and peers run in pods instead. To run its trials on the "
@@ -232,7 +233,7 @@ def _say(home: RunDirectory, why: str) -> int:
         say_verdict(False, [f"{why}. Analyze it here: trellis analyze {home.path}"], home)
         return INVALID
     if home.summary.is_file():
-        return VALID if say_summary(home) else INVALID
+        return say_summary(home)
     statuses = [(trial.name, trial.read_status()) for trial in home.trials()]
     reasons = [f"{name}: {reason}" for name, status in statuses for reason in status.get("reasons") or ()]
     say_verdict(False, reasons, home)

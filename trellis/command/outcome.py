@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary_file import read_summary
 from emulator.files.damage import DamagedFile
+from trellis.command.exits import BROKEN, INVALID, VALID
 
 out = Console(highlight=False)
+_SHOWN = 5
+"""The most trials that are named for a broken expectation."""
 
 
-def say_summary(directory: RunDirectory) -> bool:
-    """Print whether the run is valid, and return it. Raises DamagedFile if its summary does not say it."""
+def say_summary(directory: RunDirectory) -> int:
+    """Print whether the run is valid, and which expectations it breaks.
+
+    Returns the exit status of the command. Raises DamagedFile if its summary does not say it.
+    """
     mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
     summary = read_summary(directory)
     valid, reasons = summary.get("valid"), summary.get("reasons")
@@ -23,7 +31,21 @@ def say_summary(directory: RunDirectory) -> bool:
     say_verdict(valid, [str(reason) for reason in reasons], directory)
     for trouble in summary.get("troubles") or ():
         out.print(f"could not be had: {trouble}", style="yellow", markup=False, soft_wrap=True)
-    return valid
+    broken = [each for each in summary.get("expectations") or () if not each["holds"]]
+    for each in broken:
+        out.print(_told(each), style="red", markup=False, soft_wrap=True)
+    return INVALID if not valid else BROKEN if broken else VALID
+
+
+def _told(expectation: Mapping[str, Any]) -> str:
+    """Return how an expectation is broken: in how many trials, and by which values."""
+    from analysis.report.junit import told
+
+    broken, unit = expectation["broken"], expectation["unit"]
+    shown = [f"{each['trial']}: {told(each['measured'], unit)}" for each in broken[:_SHOWN]]
+    more = [f"{len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
+    which = f"in {len(broken)} of {expectation['trials']} trials"
+    return f"not as expected: {expectation['text']}, {which} ({'; '.join([*shown, *more])})"
 
 
 def say_verdict(valid: bool, reasons: list[str], directory: RunDirectory) -> None:

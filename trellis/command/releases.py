@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trellis.command.exits import INVALID, VALID, UserError, endings, err
+from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
@@ -131,7 +131,7 @@ def fetch(
         with _step(f"fetching the run directory of {name}") as step:
             home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"))
         if home.summary.is_file():
-            raise typer.Exit(VALID if say_summary(home) else INVALID)
+            raise typer.Exit(say_summary(home))
         _say("not analyzed yet")
         _say(f"run: {home.path}")
         raise typer.Exit(INVALID)

@@ -6,7 +6,7 @@ from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import variants, varied_keys
 from emulator.files.yaml_text import write_yaml
 
-_FIRST = ("name", "title", "claims", "system")
+_FIRST = ("name", "title", "claims", "expect", "system")
 _LAST = ("seed", "repeat", "vary")
 
 
@@ -16,8 +16,10 @@ def resolved_yaml(spec: ExperimentSpec) -> str:
     Where the system itself is varied, a comment has its parameters for each variant.
     """
     values = spec.model_dump(mode="json")
+    if not spec.expect:
+        del values["expect"]
     middle = [key for key in values if key not in _FIRST + _LAST]
-    ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST)}
+    ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST) if key in values}
     text = write_yaml(ordered)
     if {"system", "system.name"} & varied_keys(spec.vary):
         systems = {variant.name: variant.spec.system.model_dump(mode="json") for variant in variants(spec)}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.churn.spec import ChurnSpec
+from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.files.quantities import Duration
@@ -119,6 +120,11 @@ class ExperimentSpec(TrialSpec):
     title: str = Field("", max_length=1000)
     claims: list[str] = Field(
         default_factory=list, max_length=100, description="ids of the paper's claims, such as V1"
+    )
+    expect: list[Expected] = Field(
+        default_factory=list,
+        max_length=100,
+        description='conditions on measures of each trial, such as "hit_ratio >= 99 %"',
     )
     repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
     vary: dict[str, list[Any]] = Field(

@@ -1,0 +1,55 @@
+"""The outcome of a run as JUnit XML, which continuous integration shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from analysis.charts.numerals import quantity
+from emulator.experiment.run.directory import write_whole
+
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_junit(summary: Mapping[str, Any], path: Path) -> None:
+    """Write the file: each trial has a case that it is valid, and one for each expectation of the experiment.
+
+    An invalid trial is an error, and a broken expectation is a failure. Raises OSError.
+    """
+    name = str(summary.get("experiment", ""))
+    suite = ElementTree.Element("testsuite", name=name)
+    failures = errors = 0
+    for trial in summary["trials"]:
+        case = _case(suite, trial["trial"], "is valid")
+        if not trial["valid"]:
+            errors += 1
+            text = "; ".join(trial["reasons"])
+            ElementTree.SubElement(case, "error", message=_text(f"invalid: {text}"))
+    for expectation in summary.get("expectations", []):
+        broken = {each["trial"]: each["measured"] for each in expectation["broken"]}
+        for trial in summary["trials"]:
+            case = _case(suite, trial["trial"], expectation["text"])
+            if trial["trial"] in broken:
+                failures += 1
+                measured = told(broken[trial["trial"]], expectation["unit"])
+                ElementTree.SubElement(case, "failure", message=_text(f"it is {measured}"))
+    suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": str(errors)}
+    ElementTree.indent(suite)
+    write_whole(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")
+
+
+def told(measured: float | None, unit: str) -> str:
+    """Return a measured value in words."""
+    return "not measured" if measured is None else quantity(measured, unit).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _case(suite: ElementTree.Element, trial: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=_text(trial), name=_text(name))
+
+
+def _text(text: str) -> str:
+    """Return the text without what XML cannot have."""
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)

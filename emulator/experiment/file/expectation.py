@@ -1,0 +1,80 @@
+"""Conditions on measures that an experiment expects of each trial, such as "hit_ratio >= 0.99"."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
+
+_FORM = re.compile(
+    r"\s*(?P<measure>[a-z][a-z0-9_]*|state\.[A-Za-z0-9_./ -]*[A-Za-z0-9_])"
+    r"\s*(?P<comparison><=|>=|==|<|>)"
+    r"\s*(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
+    r"\s*(?P<unit>%|[A-Za-z]+)?\s*"
+)
+_LONGEST: Final = 200
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_UNITS: Mapping[str, tuple[str, float]] = {
+    "%": ("share", 0.01),
+    "us": ("ms", 0.001),
+    "ms": ("ms", 1.0),
+    "s": ("ms", 1000.0),
+    "min": ("ms", 60_000.0),
+}
+"""The units that a number may have: that of the measure, and how many of it one is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One condition on a measure."""
+
+    text: str
+    measure: str
+    comparison: str
+    number: float
+    unit: str
+    """The unit of the number as it is written; empty where it is the measure's own."""
+
+    @classmethod
+    def parse(cls, text: str) -> Expectation:
+        """Return the condition that a text says. Raises ValueError for any other text."""
+        form = _FORM.fullmatch(text) if len(text) <= _LONGEST else None
+        if form is None:
+            raise ValueError(
+                "an expectation is a measure, one of <=, >=, ==, < and >, and a number, such as "
+                '"hit_ratio >= 99 %"'
+            )
+        unit = form["unit"] or ""
+        if unit and unit not in _UNITS:
+            raise ValueError(f'"{unit}" is no unit of an expectation. Use {", ".join(_UNITS)}, or none')
+        return cls(text.strip(), form["measure"], form["comparison"], float(form["number"]), unit)
+
+    def misfit(self, unit: str) -> str:
+        """Return what is wrong with the number's unit for a measure in `unit`, or ""."""
+        if not self.unit or _UNITS[self.unit][0] == unit:
+            return ""
+        of = f"is in {unit}" if unit else "has no unit"
+        return f"{self.measure} {of}, not in {self.unit}"
+
+    def holds(self, measured: float) -> bool:
+        """Return whether a value of the measure, in the measure's unit, is as expected."""
+        scale = _UNITS[self.unit][1] if self.unit else 1.0
+        return _COMPARISONS[self.comparison](measured, self.number * scale)
+
+
+def _checked(text: str) -> str:
+    return Expectation.parse(text).text
+
+
+Expected = Annotated[str, AfterValidator(_checked)]
+"""The text of an expectation."""
