@@ -131,6 +131,11 @@ def test_sessions_that_a_host_takes_up_again_are_late_only_if_it_was_not_away(
     assert len(followed(world, 80.0, came_back=came_back).session_error) == late
 
 
+def test_no_timer_is_late_for_sessions_that_began_before_the_host(world: World) -> None:
+    followed(world, 80.0)
+    assert world.host.agenda.lateness.maximum < 10
+
+
 def test_joins_after_a_host_came_back_are_judged(world: World) -> None:
     assert len(followed(world, -0.05, came_back=True).session_error) == 2
 

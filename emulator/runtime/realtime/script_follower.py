@@ -74,7 +74,8 @@ class ScriptFollower(World):
         if self._came_back:
             self._away_until = now
         for step in self._script.rest(now):
-            self._host.agenda.add(step.at, self._act, step)
+            # Sessions that began before are joined now; no timer is late for that.
+            self._host.agenda.add(max(step.at, now), self._act, step)
 
     def leave_all(self) -> bool:
         """Let all peers leave because the host is ended, except for those that the plan lets crash now.
