@@ -59,6 +59,17 @@ _OVER_ANY_MEMBERSHIP = {
 """Systems that only need neighbours: the function that makes one over a `MembershipKind` or an
 `OverlayKind`.
 """
+OWN_WORKLOADS = (*_WORKLOADS, *_WORKLOAD_KEYS)
+"""The names that no kind of workload of a package may have."""
+OWN_SYSTEMS = (
+    *_SYSTEMS,
+    *_OVERLAYS,
+    *(f"{name}-{overlay}" for overlay in _OVERLAYS for name in (*_OVER_ANY_OVERLAY, *_OVER_ANY_MEMBERSHIP)),
+    *(f"{name}-{membership}" for membership in _MEMBERSHIPS for name in _OVER_ANY_MEMBERSHIP),
+)
+"""The names that no system of a package may have."""
+OWN_PARTS = (*OWN_SYSTEMS, *_MEMBERSHIPS)
+"""The names that no overlay and no membership of a package may have."""
 _LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
 """The function that makes the system that looks keys up in an `OverlayKind`."""
 
@@ -179,7 +190,7 @@ def _workloads() -> dict[str, _Entry[WorkloadKind]]:
     found: dict[str, _Entry[WorkloadKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _WORKLOADS.items()
     }
-    for offer in offers("workloads", dict.fromkeys([*_WORKLOADS, *_WORKLOAD_KEYS], "")).values():
+    for offer in offers("workloads", OWN_WORKLOADS).values():
         found[offer.name] = _Entry(partial(_offered_workload, offer), offer.package)
     return found
 
@@ -188,7 +199,7 @@ def _overlays() -> dict[str, _Entry[OverlayKind]]:
     found: dict[str, _Entry[OverlayKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _OVERLAYS.items()
     }
-    for offer in offers("overlays", dict.fromkeys([*_OVERLAYS, *_SYSTEMS], "")).values():
+    for offer in offers("overlays", OWN_PARTS).values():
         found[offer.name] = _Entry(partial(_offered, offer, OverlayKind), offer.package)
     return found
 
@@ -197,7 +208,8 @@ def _memberships() -> dict[str, _Entry[MembershipKind]]:
     found: dict[str, _Entry[MembershipKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _MEMBERSHIPS.items()
     }
-    for offer in offers("memberships", dict.fromkeys([*_MEMBERSHIPS, *_OVERLAYS, *_SYSTEMS], "")).values():
+    overlays = {name: OVERLAYS.package_of(name) for name in OVERLAYS}
+    for offer in offers("memberships", OWN_PARTS, overlays).values():
         found[offer.name] = _Entry(partial(_offered, offer, MembershipKind), offer.package)
     return found
 
@@ -210,13 +222,14 @@ def _systems() -> dict[str, _Entry[System]]:
         package = OVERLAYS.package_of(overlay)
         found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
         for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
-            found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
+            found.setdefault(f"{name}-{overlay}", _Entry(partial(_over, place, overlay), package))
     for membership in MEMBERSHIPS:
         package = MEMBERSHIPS.package_of(membership)
         for name, place in _OVER_ANY_MEMBERSHIP.items():
-            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, membership), package)
-    own = {name: entry.package for name, entry in found.items()}
-    for offer in offers("systems", own).values():
+            over = _Entry(partial(_over_membership, place, membership), package)
+            found.setdefault(f"{name}-{membership}", over)
+    others = {name: entry.package for name, entry in found.items()}
+    for offer in offers("systems", OWN_SYSTEMS, others).values():
         found[offer.name] = _Entry(partial(_offered_system, offer), offer.package)
     return found
 

@@ -36,6 +36,7 @@ from trellis.command.on_spark import (
 )
 from trellis.command.outcome import out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
+from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
 
 if TYPE_CHECKING:
@@ -210,7 +211,9 @@ def validate(target: Target, options: Options = None) -> None:
         from emulator.experiment.file.package_experiments import locate
         from emulator.experiment.file.variants import count_variants, trials
 
-        file = _file_of(locate(target))
+        say_displaced()
+        file = locate(target)
+        file = file / "experiment.yaml" if file.is_dir() else file
         spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
         check_drawing(spec, file, options or [])
@@ -292,6 +295,7 @@ def _find_run(
     from emulator.experiment.file.load import load
     from emulator.experiment.run.runs import check_same, create_run, open_run
 
+    say_displaced()
     if target is not None and target.is_dir():
         if resume is not None and resume.resolve() != target.resolve():
             raise UserError(f"{target} and {resume} are two run directories. Name one")
@@ -327,10 +331,6 @@ def _open(path: Path) -> RunDirectory:
     from emulator.experiment.run.runs import open_run
 
     return open_run(path)[0]
-
-
-def _file_of(target: Path) -> Path:
-    return target / "experiment.yaml" if target.is_dir() else target
 
 
 def _written(
