@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.files.input_facts import counted
 from trellis.command import pod_options as pods
 from trellis.command.exits import (
     INVALID,
@@ -212,12 +213,12 @@ def validate(target: Target, options: Options = None) -> None:
         from emulator.experiment.file.variants import count_variants, trials
 
         say_displaced()
-        file = locate(target)
-        file = file / "experiment.yaml" if file.is_dir() else file
+        file = target / "experiment.yaml" if target.is_dir() else locate(target)
         spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
         check_drawing(spec, file, options or [])
-        out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
+        each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
+        out.print(f"valid: {counted(count, 'trial')} ({each})", markup=False)
 
 
 @app.command()

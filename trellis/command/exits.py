@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from emulator.files.disk import full_disk, told
+from emulator.files.input_facts import counted
 
 if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
@@ -68,7 +69,7 @@ def endings() -> Iterator[None]:
         raise
     except ExperimentError as error:
         count = len(error.problems)
-        message = f"{error}\n{count:,} problem{'s' if count > 1 else ''}; nothing was started"
+        message = f"{error}\n{counted(count, 'problem')}; nothing was started"
     except (UserError, NoRun, OtherPlan, RunBusy, BadPackage, DamagedFile) as error:
         message = str(error)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from emulator.files.input_facts import counted
 from trellis.command.exits import UserError, endings, err
 from trellis.command.outcome import out
 
@@ -104,7 +105,9 @@ def compile_packages(
         build(FOLDER, list(folders.values()))
         for name, folder in folders.items():
             count = len(package_modules(folder))
-            out.print(f"{name}: {count} modules are compiled", markup=False, soft_wrap=True)
+            out.print(
+                f"{name}: {counted(count, 'module is', 'modules are')} compiled", markup=False, soft_wrap=True
+            )
 
 
 def _folder_of(name: str) -> Path:

@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 
 from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.mistakes import called
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
@@ -125,6 +126,8 @@ class Session(PlannedLife):
         host.context = context
         try:
             call()
+        except (Exception, SystemExit) as error:
+            raise self.mistaken(error, f"in the call of {called(call)}") from error.__cause__
         finally:
             host.context = host.recovery = None
 
