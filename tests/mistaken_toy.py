@@ -94,7 +94,8 @@ class Mistaken(PubSub):
         self.err("gauges")
         wrong = {
             "gauges as list": [1],
-            "gauge of text": {"known": "many"},
+            "gauge of text": {"known": "5"},
+            "gauge of None": {"known": None},
             "gauge too large": {"known": 10**400},
         }
         return wrong.get(self.way, {"known": math.nan})

@@ -41,7 +41,8 @@ MISTAKES = {
     + LINE
     + "gauges",
     "gauges as list": r"^TypeError: gauges\(\) of Mistaken of peer 0 returned \[1\], which is no mapping",
-    "gauge of text": "^TypeError: the gauge 'known' of Mistaken of peer 0 is 'many', which is no number",
+    "gauge of text": "^TypeError: the gauge 'known' of Mistaken of peer 0 is '5', which is no number",
+    "gauge of None": "^TypeError: the gauge 'known' of Mistaken of peer 0 is None, which is no number",
     "gauge too large": "^TypeError: the gauge 'known' of Mistaken of peer 0 is 10+, which is no number",
     "neighbours": r"^TypeError: the neighbours 'friend' of Mistaken of peer 0 are \['x'\], which are no",
     "text sent": "^TypeError: Mistaken of peer 0 sends 'text', which is no message; "
@@ -114,6 +115,7 @@ IN_REAL_TIME = {
     "text sent": HERE + ".*" + LINE + r'publish: .*; .*world\.send\(1, "text"\)',
     "text as peer": HERE + ".*" + LINE + r'publish: .*; .*world\.send\("1", Goodbye\(\)\)',
     "exit": r"^RuntimeError: it tried to end the process, by SystemExit\(3\); " + HERE,
+    "no timer": "^TypeError: peer 0 set a timer for None, which is no function.*" + HERE,
     "recursion": "^RecursionError: .*" + HERE + ".*in endless: return endless",
     "unit": RECORDED.format("TypeError") + "its unit is 5, which is no text; " + HERE,
 }

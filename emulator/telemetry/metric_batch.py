@@ -81,7 +81,7 @@ def add_gauges(
         if sampled and (gauge is None or not gauge.sampled):
             continue
         try:
-            batch.add_gauge(prefix + name, state, of)
+            batch.add_gauge(prefix + name, float("" if isinstance(state, str) else state), of)
         except (TypeError, ValueError, OverflowError):
             what = f"the gauge {name!r} of {_who(component, of)} is {state!r:.80}"
             raise TypeError(f"{what}, which is no number that a float holds") from None

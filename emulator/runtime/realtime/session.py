@@ -92,13 +92,23 @@ class Session(PlannedLife):
             self._host.transmit(channel, peer, message, request)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        self._check_callback(callback)
         timer = _Once(self, callback, self._host.context)
         if delay != math.inf:
             self.schedule(self.now() + delay, timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        self._check_callback(callback)
         return _Periodic(self, period, callback)
+
+    def _check_callback(self, callback: object) -> None:
+        """Raises TypeError for the callback of a timer that is no function."""
+        if not callable(callback):
+            text = "Give it a function, not what a call of one returned"
+            raise TypeError(
+                f"peer {self.peer} set a timer for {callback!r:.80}, which is no function. {text}"
+            )
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
         context = self._host.context
