@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup, Tables
 from analysis.contract.packages import Brought
-from analysis.contract.trouble import NoTable, Trouble, Unfit
+from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
 from analysis.measures.applicable import Asked, Trial, asked_of
 from analysis.measures.catalogue import describe
 from analysis.tables.observations import Unmeasured, gauges
@@ -75,7 +76,7 @@ class _Answer:
     rows: Sequence[Row] = ()
     columns: Sequence[str] = ()
     """The columns of a package's query; empty for Trellis' own."""
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 def _rows(answer: _Answer) -> Sequence[Row]:
@@ -90,23 +91,23 @@ def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
     Spark runs each query while the next one is planned.
     """
 
-    def questions() -> Iterator[tuple[Asked | None, DataFrame | Exception]]:
+    def questions() -> Iterator[tuple[Asked | None, DataFrame | BaseException]]:
         for one in asked:
             for query in one.group.item.queries:
                 try:
                     yield one, _checked(one.group, query(_Known(tables)))
-                except Exception as error:
+                except FAILURES as error:
                     yield one, error
         yield None, _states(tables)
 
-    def answer(question: tuple[Asked | None, DataFrame | Exception]) -> _Answer:
+    def answer(question: tuple[Asked | None, DataFrame | BaseException]) -> _Answer:
         one, frame = question
-        if isinstance(frame, Exception):
+        if isinstance(frame, BaseException):
             return _Answer(one, error=frame)
         try:
             columns = frame.columns if one is not None and one.group.package else ()
             return _Answer(one, frame.collect(), columns)
-        except Exception as error:
+        except FAILURES as error:
             return _Answer(one, error=error)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -140,6 +141,8 @@ def _checked(group: Brought[MeasureGroup], frame: DataFrame) -> DataFrame:
         raise Unfit(f"a query gives a {type(frame).__name__}, not a DataFrame")
     if "trial" not in frame.columns:
         raise Unfit("a query gives no column trial")
+    if twice := [name for name, count in Counter(frame.columns).items() if count > 1]:
+        raise Unfit(f"a query gives several columns of the name {', '.join(twice)}")
     if more := [name for name in frame.columns if name != "trial" and name not in group.item.measures]:
         known = ", ".join(group.item.measures)
         raise Unfit(f"a query gives the column {', '.join(more)}, which is none of its measures: {known}")
@@ -161,7 +164,7 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
                 for name in row.keys() & group.item.measures.keys():
                     found.values[row["trial"]][name] = _number(found, row["trial"], name, row[name])
             given.update(answer.columns)
-        except Exception as error:
+        except FAILURES as error:
             why = group.trouble(error).text
     if group.package:
         for name in group.item.measures.keys() - given:
@@ -176,7 +179,7 @@ def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
     if value is None:
         return None
     try:
-        number = float(value)
+        number = float("" if isinstance(value, str) else value)
     except (TypeError, ValueError):
         raise Unfit(f'the measure "{name}" is {value!r}, which is no number') from None
     if math.isfinite(number):
