@@ -157,12 +157,16 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
     why: str | None = None
     for answer in answers:
         try:
-            rows = [row.asDict() for row in _rows(answer) if row.trial in of_trials]
+            every = _rows(answer)
+            if group.package and (strange := {row.trial for row in every} - found.values.keys()):
+                raise Unfit(f"a query gives a row for the trial {min(map(repr, strange))}, which is none")
+            rows = [row.asDict() for row in every if row.trial in of_trials]
             if group.package and len({row["trial"] for row in rows}) < len(rows):
                 raise Unfit("a query gives several rows for a trial: group by trial")
             for row in rows:
                 for name in row.keys() & group.item.measures.keys():
-                    found.values[row["trial"]][name] = _number(found, row["trial"], name, row[name])
+                    who = f"{group.what} of the package {group.package}: " if group.package else ""
+                    found.values[row["trial"]][name] = _number(found, row["trial"], name, row[name], who)
             given.update(answer.columns)
         except FAILURES as error:
             why = group.trouble(error).text
@@ -174,8 +178,10 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
                 found.unmeasured.setdefault(trial, {})[name] = text
 
 
-def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
-    """Return the value as a number; None, with a note why, if it is not finite. Raises Unfit for a text."""
+def _number(found: Measured, trial: str, name: str, value: Any, who: str = "") -> float | None:
+    """Return the value as a number; None, with a note why, if it is not finite. Raises Unfit for a text.
+
+    The note begins with `who` made the value."""
     if value is None:
         return None
     try:
@@ -184,7 +190,7 @@ def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
         raise Unfit(f'the measure "{name}" is {value!r}, which is no number') from None
     if math.isfinite(number):
         return number
-    found.unmeasured.setdefault(trial, {})[name] = f"its value is {number}, which is no number"
+    found.unmeasured.setdefault(trial, {})[name] = f"{who}its value is {number}, which is no number"
     return None
 
 

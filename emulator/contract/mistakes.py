@@ -1,6 +1,7 @@
-"""What is told of an error in the code of a system: who made it, where, when, and the author's own lines.
+"""What is told of an error in the code of a package: who made it, where, when, and the author's own lines.
 
-The worlds call `placed` where an error ends them, so nothing is paid before there is one.
+The worlds call `placed` where an error ends them, so nothing is paid before there is one. What asks a package
+outside of a trial does so in a block of `code_of`.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
-from emulator.contract.packages import installed_packages
+from emulator.contract.packages import BadPackage, installed_packages
 
 _PLACED: Final = "in the system "
 """The beginning of the note that `placed` adds."""
@@ -40,6 +42,44 @@ def placed(error: BaseException, system: str, peer: int | None, at: float, doing
         where = f": {'; '.join(lines)}" if lines else ""
         error.add_note(f"{_PLACED}{system}{who}, at {at:.3f} s of the trial, {doing}{where}")
     return error
+
+
+@contextmanager
+def code_of(thing: object, doing: str, *may_raise: type[Exception]) -> Iterator[None]:
+    """Ask something of `thing`, which may come from a package, and take the answer apart, in a block.
+
+    `doing` says what is asked, such as "drew its sessions". Raises BadPackage for an error in the block if
+    `thing` comes from a package and the error is none that it `may_raise`; other errors go on.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if isinstance(error, (BadPackage, *may_raise)):
+            raise
+        owner = thing if isinstance(thing, type) or callable(thing) else type(thing)
+        module = str(getattr(owner, "__module__", ""))
+        package = _package_of(module)
+        if not package:
+            raise
+        name = getattr(owner, "__qualname__", module)
+        raise BadPackage(f"the package {package}: {name} {doing}: {with_lines(error)}") from error
+
+
+def _package_of(module: str) -> str:
+    """Return the package that brings a module, with its version; "" if none does."""
+    top = module.partition(".")[0]
+    return next((f"{each.name} {each.version}" for each in installed_packages() if top in each.modules), "")
+
+
+def blamed_package(error: BaseException) -> bool:
+    """Return whether the code of a package raised an error, or called what did."""
+    return any(_package_of(module) for module, _ in _frames(error.__traceback__))
+
+
+def with_lines(error: BaseException) -> str:
+    """Return the error in one line, with the last lines in files of packages."""
+    lines = _lines(error.__traceback__)
+    return "; ".join([in_words(error), *lines])
 
 
 def in_words(error: BaseException) -> str:

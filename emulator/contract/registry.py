@@ -76,6 +76,9 @@ _LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
 V = TypeVar("V", bound=System | OverlayKind | MembershipKind | WorkloadKind)
 
 
+P = TypeVar("P", OverlayKind, MembershipKind)
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[V]):
     """The maker of a system, an overlay or a kind of workload, and the package that it comes from."""
@@ -157,8 +160,28 @@ def _offered(offer: Offer, kind: type[V]) -> V:
     return found
 
 
+def _offered_part(offer: Offer, kind: type[P]) -> P:
+    """Return an overlay or a membership that a package offers. Raises BadPackage."""
+    found = _offered(offer, kind)
+    _check_texts(offer, found, "name", "title", "paper", "short_title")
+    required = [name for name, field in found.parameters.model_fields.items() if field.is_required()]
+    if required:
+        why = "systems over it are made with the defaults"
+        raise offer.refusal(f"its parameter {required[0]} has no default. Give it one: {why}")
+    return found
+
+
+def _check_texts(offer: Offer, found: object, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(found, name), str):
+            raise offer.refusal(f"its {name} is {getattr(found, name)!r:.80}. Give it a text")
+    if not callable(getattr(found, "create", None)):
+        raise offer.refusal("its create is no function. Give it the class of the protocol")
+
+
 def _offered_system(offer: Offer) -> System:
     found = _offered(offer, System)
+    _check_texts(offer, found, "name", "title", "paper", "serves", "layout", "misfits")
     if found.serves not in WORKLOADS:
         known = ", ".join(sorted(WORKLOADS))
         raise offer.refusal(f'it serves "{found.serves}", which is no kind of workload. Known: {known}')
@@ -200,7 +223,7 @@ def _overlays() -> dict[str, _Entry[OverlayKind]]:
         name: _Entry(partial(_load, place)) for name, place in _OVERLAYS.items()
     }
     for offer in offers("overlays", OWN_PARTS).values():
-        found[offer.name] = _Entry(partial(_offered, offer, OverlayKind), offer.package)
+        found[offer.name] = _Entry(partial(_offered_part, offer, OverlayKind), offer.package)
     return found
 
 
@@ -210,7 +233,7 @@ def _memberships() -> dict[str, _Entry[MembershipKind]]:
     }
     overlays = {name: OVERLAYS.package_of(name) for name in OVERLAYS}
     for offer in offers("memberships", OWN_PARTS, overlays).values():
-        found[offer.name] = _Entry(partial(_offered, offer, MembershipKind), offer.package)
+        found[offer.name] = _Entry(partial(_offered_part, offer, MembershipKind), offer.package)
     return found
 
 

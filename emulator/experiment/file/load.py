@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.packages import BadPackage
 from emulator.experiment.file.document import (
     WRITTEN,
@@ -281,8 +282,9 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
     (kind,) = chosen
     if system.serves == kind.name:
         parameters = system.parameters.model_validate(spec.system.parameters)
-        found = kind.misfits(getattr(spec.workload, kind.key), system, parameters)
-        return [(("workload", *_parts(key)), text) for key, text in found]
+        with code_of(kind, "could not check its parameters"):
+            found = kind.misfits(getattr(spec.workload, kind.key), system, parameters)
+            return [(("workload", *_parts(key)), text) for key, text in found]
     here: Key = ("system", "name")
     try:
         served = WORKLOADS[system.serves].title
