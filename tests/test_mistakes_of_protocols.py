@@ -10,6 +10,7 @@ from mistaken_toy import Mistaken, MistakenParameters
 from realtime_world import World
 from small_trial import make_plan, run, trial_spec
 
+from emulator.compiler.finder import WHY_INTERPRETED
 from emulator.contract.mistakes import in_words
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import SystemSpec
@@ -17,7 +18,15 @@ from emulator.trials.trial import describe
 
 AT_PUBLISH = r"in the system mistaken at peer 0, at 5\.000 s of the trial, when it was asked to publish"
 LINE = r": .*mistaken_toy\.py, line \d+, in "
-RECORDED = r"^{}: Mistaken of peer 0 recorded 'seen': "
+INTERPRETED = {
+    "text sent": "Mistaken of peer 0 sends 'text', which is no message",
+    "text as peer": "Mistaken of peer 0 sends Goodbye to '1', which is no number of a peer",
+    "text replied": "Mistaken of peer 1 sends 'a text', which is no message",
+    "unit": "Mistaken of peer 0 recorded 'seen': its unit is 5, which is no text",
+    "subject": r"Mistaken of peer 0 recorded 'seen': its subject is 1\.5\. Give it the whole number",
+    "value": "Mistaken of peer 0 recorded 'seen': its value is '5', which is no number",
+}
+"""What is told besides where the runtime is interpreted; compiled code refuses these types itself."""
 MISTAKES = {
     "made": r"^LookupError: a mistake; in the system mistaken at peer 0, at 0\.000 s .* its protocol was made"
     + LINE
@@ -31,8 +40,8 @@ MISTAKES = {
     "request": r"peer 1, at 5\.\d+ s of the trial, when it handled the request Pull of peer 0 by .*on_pull"
     + LINE
     + "on_pull",
-    "text replied": "^TypeError: Mistaken of peer 1 sends 'a text', which is no message; in the system "
-    r"mistaken at peer 1, at 5\.\d+ s .*, when it handled the request Pull of peer 0 by Mistaken.on_pull",
+    "text replied": r"^TypeError: .*; in the system mistaken at peer 1, at 5\.\d+ s .*, when it handled the "
+    "request Pull of peer 0 by Mistaken.on_pull",
     "reply": r"peer 0, at 5\.\d+ s of the trial, when it handled the reply EventData of peer 1"
     + LINE
     + "on_reply",
@@ -49,10 +58,7 @@ MISTAKES = {
     + AT_PUBLISH
     + LINE
     + r'publish: .*; .*world\.send\(1, "text"\)',
-    "text as peer": "^TypeError: Mistaken of peer 0 sends Goodbye to '1', which is no number of a peer; "
-    + AT_PUBLISH
-    + LINE
-    + r'publish: .*; .*world\.send\("1", Goodbye\(\)\)',
+    "text as peer": "^TypeError: .*" + AT_PUBLISH + LINE + r'publish: .*; .*world\.send\("1", Goodbye\(\)\)',
     "text as field": AT_PUBLISH + LINE + r'publish: .*; .*EventData\("x"\)',
     "exit": r"^RuntimeError: it tried to end the process, by SystemExit\(3\); " + AT_PUBLISH,
     "recursion": "^RecursionError: .*"
@@ -60,10 +66,12 @@ MISTAKES = {
     + LINE
     + r".*; .*in endless: return endless\(count \+ 1\)$",
     "no timer": "^TypeError: peer 0 set a timer for None, which is no function.*" + AT_PUBLISH,
-    "unit": RECORDED.format("TypeError") + "its unit is 5, which is no text; " + AT_PUBLISH,
-    "units": RECORDED.format("ValueError") + 'its unit is "ms", and was "s" before.*' + AT_PUBLISH,
-    "subject": RECORDED.format("TypeError") + r"its subject is 1\.5\. Give it the whole.*" + AT_PUBLISH,
-    "value": RECORDED.format("TypeError") + "its value is '5', which is no number; " + AT_PUBLISH,
+    "unit": "^TypeError: .*" + AT_PUBLISH,
+    "units": r"^ValueError: Mistaken of peer 0 recorded 'seen': "
+    + 'its unit is "ms", and was "s" before.*'
+    + AT_PUBLISH,
+    "subject": "^TypeError: .*" + AT_PUBLISH,
+    "value": "^TypeError: .*" + AT_PUBLISH,
 }
 
 
@@ -82,6 +90,8 @@ def virtual(way: str, folder: Path) -> str:
 def test_a_mistake_on_the_virtual_clock_is_told_with_who_where_and_when(way: str, tmp_path: Path) -> None:
     told = virtual(way, tmp_path)
     assert re.search(MISTAKES[way], told), told
+    if WHY_INTERPRETED and way in INTERPRETED:
+        assert re.search(INTERPRETED[way], told), told
     assert told.count("in the system mistaken") == 1
     assert str(Path(__file__).parent) not in told
 
@@ -117,7 +127,7 @@ IN_REAL_TIME = {
     "exit": r"^RuntimeError: it tried to end the process, by SystemExit\(3\); " + HERE,
     "no timer": "^TypeError: peer 0 set a timer for None, which is no function.*" + HERE,
     "recursion": "^RecursionError: .*" + HERE + ".*in endless: return endless",
-    "unit": RECORDED.format("TypeError") + "its unit is 5, which is no text; " + HERE,
+    "unit": "^TypeError: .*" + HERE,
 }
 
 

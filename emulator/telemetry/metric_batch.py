@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Mapping
 from operator import index
-from typing import TypeVar
+from typing import Any
 
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
@@ -12,7 +12,6 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from emulator.contract.protocol import Component, Gauge
 from emulator.telemetry import names
 
-V = TypeVar("V")
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 
@@ -104,15 +103,13 @@ def add_links(batch: MetricBatch, component: Component, of: dict[str, int | str]
             raise TypeError(f"{what}, which are no numbers of peers") from None
 
 
-def _asked(
-    component: Component, ask: Callable[[], Mapping[str, V]], of: dict[str, int | str]
-) -> ItemsView[str, V]:
+def _asked(component: Component, ask: Callable[[], Any], of: dict[str, int | str]) -> ItemsView[str, Any]:
     """Return what a component answers by name.
 
     Raises TypeError unless that is a mapping with texts as keys, and what the component raises, with its
     name."""
     try:
-        answer = ask()
+        answer: Any = ask()
     except Exception as error:
         error.add_note(f"{ask.__name__}() of {_who(component, of)} was called")
         raise
