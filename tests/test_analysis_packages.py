@@ -36,7 +36,7 @@ BROKEN = """\
 from pyspark.sql import functions as F
 from analysis.claims.claim import Claim, Number
 from analysis.claims.bounds import at_least
-from analysis.contract.figures import Figure, Section
+from analysis.contract.figures import Figure, Section, Text
 from analysis.contract.measures import Measure, MeasureGroup
 from analysis.contract.tables import Table
 from analysis.charts.bars import Row, bar_chart
@@ -61,6 +61,13 @@ TEXT = group("texts", each(F.lit("many").alias("texts")))
 NAN = group("nan", each(F.lit(float("nan")).alias("nan")))
 OURS = group("hit_ratio", each(F.lit(1).alias("hit_ratio")))
 THEIRS = group("early_share", each(F.lit(1).alias("early_share")))
+EXITS = group("exiting", lambda tables: exit(3))
+DOUBLE = group("double", lambda tables: tables["trials"].selectExpr("trial", "1 as double", "2 as double"))
+STRANGE = group("strange", lambda tables: tables["trials"].selectExpr("'elsewhere' as trial", "1 as strange"))
+DIGITS = group("digits", each(F.lit("5").alias("digits")))
+EXITING = Figure(lambda results: exit(4))
+LEAVING = Section("Leaving", lambda results: exit(5))
+NUMBERED = Section("Numbered", lambda results: [Text(5)])
 NEEDS = group("needing", lambda tables: tables["wrong"])
 COLUMNS = wrong("trial string, x int", lambda tables: tables["trials"].select("trial"))
 TAKEN = Table("hops", "", "trial string, x int", ("x",), lambda tables: tables["trials"])
@@ -86,6 +93,10 @@ nan = acme_broken:NAN
 ours = acme_broken:OURS
 theirs = acme_broken:THEIRS
 needs = acme_broken:NEEDS
+exits = acme_broken:EXITS
+double = acme_broken:DOUBLE
+strange = acme_broken:STRANGE
+digits = acme_broken:DIGITS
 lost = acme_broken:LOST
 figure = acme_broken:SAME
 [trellis.tables]
@@ -95,8 +106,11 @@ taken = acme_broken:TAKEN
 raising = acme_broken:RAISING
 same = acme_broken:SAME
 no-chart = acme_broken:NO_CHART
+exiting = acme_broken:EXITING
 [trellis.sections]
 no-block = acme_broken:NO_BLOCK
+leaving = acme_broken:LEAVING
+numbered = acme_broken:NUMBERED
 [trellis.claims]
 B1 = acme_broken:B1
 B2 = acme_broken:B2
@@ -110,14 +124,18 @@ NOT_MEASURED = {
     "failing": f'the measures "fails" of {ACME}: NumberFormatException',
     "twice": f'the measures "twice" of {ACME}: a query gives several rows for a trial',
     "texts": f"""the measures "text" of {ACME}: the measure "texts" is 'many', which is no number""",
-    "nan": "its value is nan, which is no number",
+    "nan": f'the measures "nan" of {ACME}: its value is nan, which is no number',
+    "exiting": f'the measures "exits" of {ACME}: SystemExit: 3',
+    "double": f'the measures "double" of {ACME}: a query gives several columns of the name double',
+    "strange": f"""the measures "strange" of {ACME}: a query gives a row for the trial 'elsewhere'""",
+    "digits": f"""the measures "digits" of {ACME}: the measure "digits" is '5', which is no number""",
     "needing": f'the measures "needs" of {ACME}: there is no table "wrong" in this run',
 }
 REFUSED = (
     f'the measures "ours" of {ACME}: Trellis itself has a measure "hit_ratio". Rename it',
     f'the measures "theirs" of {ACME}: the package trellis-toys 1 has a measure "early_share". Rename it',
-    f'{ACME} offers "lost" in trellis.measures, but importing acme_broken:LOST failed: AttributeError',
-    f'{ACME} offers "figure" (acme_broken:SAME), but it is of type Figure, not MeasureGroup',
+    f'{ACME} offers "lost" (acme_broken:LOST) in trellis.measures, but importing it failed: AttributeError',
+    f'{ACME} offers "figure" (acme_broken:SAME) in trellis.measures, but it is of type Figure, not Measure',
     f'the table "columns" of {ACME}: it gives no column x, which its schema has',
     f'the table "taken" of {ACME}: its name is that of a table that this run has already. Rename it',
 )
@@ -125,6 +143,9 @@ NOT_SHOWN = (
     f'the figure "raising" of {ACME}: ZeroDivisionError: division by zero',
     f'the figure "same" of {ACME}: another chart has the name "delay-ms". Rename it',
     f'the figure "no-chart" of {ACME}: it gives a str, which is no chart',
+    f'the figure "exiting" of {ACME}: SystemExit: 4',
+    f'the section "leaving" of {ACME}: SystemExit: 5',
+    f'the section "numbered" of {ACME}: it shows 5, which is no text',
     f'the section "no-block" of {ACME}: it gives a int, which is no text, table, chart or drawing',
 )
 

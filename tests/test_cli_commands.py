@@ -149,6 +149,8 @@ def test_validate_says_what_would_run(trellis, file):
     result = trellis("validate", file, "--set", "vary.peers=[10, 20, 30]")
     assert result.exit_code == 0
     assert result.stdout.strip() == "valid: 6 trials (3 variants, 2 seeds)"
+    one = trellis("validate", file, "--set", "vary={}", "--set", "repeat=1")
+    assert one.stdout.strip() == "valid: 1 trial (1 variant, 1 seed)"
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_every_attack_fails_and_the_trial_is_what_it_would_have_been(
     assert len(forged) == 4 and set(forged) == {"UNAUTHENTICATED"}
     assert inside["results /status with a token"] == "401", "hosts have no business with the results"
     assert "refused another program that calls itself host-1" in logs
-    assert "experiment small: 1 trials" in fetched.stdout, fetched.stderr
+    assert "experiment small: 1 trial," in fetched.stdout, fetched.stderr
     assert len(secrets) == 4 and not any(value in pods for value in secrets.values())
 
     assert process.returncode == 0, said

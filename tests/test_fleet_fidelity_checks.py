@@ -121,7 +121,7 @@ def test_one_restarted_pod_of_three_thousand_can_be_allowed() -> None:
             coordinator.finish(result(host), 72 * SECOND)
         fidelity = judge(coordinator, VERSIONS)
         assert fidelity.valid is (name == "host-7")
-    assert "hosts restarted: 2 hosts, limit 1 hosts" in fidelity.reasons[0]
+    assert "hosts restarted: 2 hosts, limit 1 host" in fidelity.reasons[0]
     assert "fidelity.hosts_restarted is 1" in fidelity.reasons[0]
 
 

@@ -167,7 +167,7 @@ def test_a_host_that_is_killed_takes_its_place_again_and_the_trial_tells(
     assert fidelity["valid"] is bool(allowed), fidelity["reasons"]
     if not allowed:
         (reason,) = fidelity["reasons"]
-        assert "hosts restarted: 1 hosts, limit 0 hosts" in reason
+        assert "hosts restarted: 1 host, limit 0 hosts" in reason
         assert "fidelity.hosts_restarted is 0" in reason
 
 

@@ -178,7 +178,7 @@ def test_what_hosts_measured_is_at_least_that_where_one_is_lost(coordinator: Coo
     said = measured(fidelity)
     assert said["lost spans"] == "at least 2 spans, told by 1 of 2 starts of hosts"
     assert said["dropped envelopes"] == "at least 0 envelopes, told by 1 of 2 hosts"
-    assert said["hosts lost"] == "1 hosts"
+    assert said["hosts lost"] == "1 host"
     assert any(reason.startswith("lost spans: at least 2 spans") for reason in fidelity.reasons)
 
 

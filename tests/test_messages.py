@@ -239,6 +239,68 @@ def test_what_classes_cannot_express_is_refused_by_name(tmp_path: Path, text: st
         generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
 
 
+@pytest.mark.parametrize("name", ["None", "int", "len", "Message", "vec", "class", "_Hidden"])
+def test_a_name_that_the_generated_module_needs_is_refused_with_file_line_and_fix(
+    tmp_path: Path, name: str
+) -> None:
+    text = f"\nmessage Good {{ {KIND} }}\nmessage {name} {{ {KIND} }}\nenum E {{ A_{name} = 0; }}"
+    with pytest.raises(
+        UnsupportedProto, match=rf"^strange/rumours\.proto:3: the message {name}: .*Rename it$"
+    ):
+        generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
+    text = f"message M {{ {KIND} }}\nenum E {{\n {name} = 0;\n}}"
+    with pytest.raises(UnsupportedProto, match=rf"rumours\.proto:3: the value E\.{name}: .*Rename it$"):
+        generate([write(tmp_path, text)], [tmp_path, ROOT / "protos"], tmp_path)
+    assert not (tmp_path / "strange" / "rumours.py").exists()
+
+
+def test_all_names_of_fields_that_a_class_needs_are_refused_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = ("None", "encode", "kind", "self", "measure", "from", "NAME", "_size", "read", "peers_count")
+    fine = ("int", "len", "list", "size", "length", "out", "tag", "reader", "message", "match", "number")
+    fields = [
+        f"repeated uint32 {name} = {number} [(trellis.v1.bit_set) = true];"
+        for number, name in enumerate((*wrong, "peers", *fine), 1)
+    ]
+    lines = "\n".join(fields)
+    with pytest.raises(UnsupportedProto) as raised:
+        generate([write(tmp_path, f"message M {{ {KIND}\n{lines} }}")], [tmp_path, ROOT / "protos"], tmp_path)
+    told = str(raised.value).splitlines()
+    assert [line.partition(": the field ")[0] for line in told] == [
+        f"strange/rumours.proto:{number}" for number in range(2, len(wrong) + 2)
+    ]
+    assert [line.partition("M.")[2].partition(":")[0] for line in told] == list(wrong)
+    assert all("Rename it, such as to " in line for line in told)
+    types = ("uint32", "bytes", "string", "double")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for option, values in (("", {"int": b"x", "len": "y"}), ("repeated ", {"int": [b"x"], "tag": [3]})):
+        name = f"Fine{option.strip().title()}"
+        used = [f"{option}{types[number % 4]} {field} = {number};" for number, field in enumerate(fine, 1)]
+        path = write(tmp_path, f"message {name} {{ {KIND} {' '.join(used)} }}")
+        generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+        module = importlib.import_module("strange.rumours")
+        try:
+            message = getattr(module, name)(**values)
+            assert catalogue.decode(f"strange.{name}", message.encode()) == message
+        finally:
+            sys.modules.pop("strange.rumours")
+
+
+def test_a_file_that_no_module_can_be_made_of_is_refused(tmp_path: Path) -> None:
+    for name in ("my-messages", "class", "__init__"):
+        path = tmp_path / f"{name}.proto"
+        path.write_text('syntax = "proto3"; package strange; message M {}')
+        with pytest.raises(UnsupportedProto, match=f'cannot import a module "{name}". Rename the file'):
+            generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+    path = tmp_path / "system.proto"
+    path.write_text('syntax = "proto3"; package strange; message M {}')
+    path.with_suffix(".py").write_text("print('mine')")
+    with pytest.raises(UnsupportedProto, match=r"system\.py is there already, and was not generated"):
+        generate([path], [tmp_path, ROOT / "protos"], tmp_path)
+    assert path.with_suffix(".py").read_text() == "print('mine')"
+
+
 @pytest.mark.parametrize("text", ["", 'syntax = "proto2";'])
 def test_a_file_of_another_syntax_is_refused_with_what_to_write(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rumours.proto"

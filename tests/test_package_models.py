@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -218,3 +219,76 @@ def test_a_matrix_that_no_network_can_have_is_told_with_its_kind(made):
 
 def test_systems_that_only_need_neighbours_run_on_a_membership_of_a_package(run):
     assert run("", system="quasar-acme-graph")["messages"] > 0
+
+
+FAILING = """\
+from typing import Literal
+import numpy as np
+from emulator.churn.model import ChurnModel
+from emulator.contract.system import OverlayKind
+from emulator.contract.workload import WorkloadKind
+from emulator.network.model import LatencyModel
+from pydantic import BaseModel, ConfigDict
+
+def fail(how):
+    if how == "raise":
+        raise RuntimeError("boom")
+    if how == "exit":
+        raise SystemExit(3)
+    return 5
+
+class Failing(ChurnModel):
+    kind: Literal["failing"] = "failing"
+    draws: str = ""
+    checks: str = ""
+
+    def draw(self, peers, trial_end, random):
+        return fail(self.draws)
+
+    def problems(self, peers, trial_end):
+        return fail(self.checks) if self.checks else []
+
+class Places(LatencyModel):
+    kind: Literal["failing"] = "failing"
+    makes: str = ""
+
+    def host_count(self):
+        return 4 if self.makes else fail("raise")
+
+    def matrix(self, seed):
+        return np.full((4, 4), np.nan) if self.makes == "nan" else fail(self.makes)
+
+class Needing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    depth: int
+
+NEEDING = OverlayKind("needing", "An overlay", "none", Needing, print)
+"""
+OF_ACME = "the package acme 1.2: "
+BOOM = r"RuntimeError: boom; .*acme\.py, line \d+, in fail: raise RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("churn.model={kind: failing, draws: raise}", f"{OF_ACME}Failing drew no peers.*: {BOOM}"),
+        ("churn.model={kind: failing, draws: exit}", f"{OF_ACME}Failing drew no peers.*: SystemExit: 3"),
+        ("churn.model={kind: failing, draws: five}", f"{OF_ACME}Failing drew no peers.*: TypeError"),
+        ("churn.model={kind: failing, checks: raise}", f"{OF_ACME}Failing could not check .*: {BOOM}"),
+        ("churn.model={kind: failing, checks: five}", f"{OF_ACME}Failing could not check .*: TypeError"),
+        ("network.latency=failing", f"{OF_ACME}Places counted no hosts: {BOOM}"),
+        ("network.latency={kind: failing, makes: exit}", f"{OF_ACME}Places told no facts.*: SystemExit: 3"),
+        ("network.latency={kind: failing, makes: nan}", "network.latency: an RTT is below 0, or no number"),
+        ("system.name=needing", "its parameter depth has no default. Give it one"),
+        ("system.name=scribe-needing", "its parameter depth has no default. Give it one"),
+    ],
+)
+def test_the_code_of_a_package_that_fails_in_a_check_is_named_with_its_line(
+    install, trellis, change: str, complaint: str
+) -> None:
+    entries = "[trellis.churn]\nfailing = acme:Failing\n[trellis.latency]\nfailing = acme:Places\n"
+    install("acme", f"{entries}[trellis.overlays]\nneeding = acme:NEEDING\n", FAILING)
+    told = trellis("validate", "small.yaml", "--set", change)
+    assert told.returncode == 2
+    assert re.search(complaint, told.stderr), told.stderr
+    assert "Traceback" not in told.stderr

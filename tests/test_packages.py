@@ -81,14 +81,16 @@ def test_a_system_of_a_package_is_listed_with_where_it_comes_from(install, trell
 @pytest.mark.parametrize(
     ("entry", "module", "why"),
     [
-        ("thing = acme:THING", "import nowhere", "importing acme:THING failed: ModuleNotFoundError"),
-        ("thing = acme:THING", "raise SystemExit(3)", "importing acme:THING failed: SystemExit: 3"),
-        ("thing = acme:MISSING", GOOD, "importing acme:MISSING failed: AttributeError"),
+        (
+            "thing = acme:THING",
+            "import nowhere",
+            "(acme:THING) in trellis.systems, but importing it failed: ModuleNotFoundError",
+        ),
+        ("thing = acme:THING", "raise SystemExit(3)", "importing it failed: SystemExit: 3"),
+        ("thing = acme:MISSING", GOOD, "(acme:MISSING) in trellis.systems, but importing it failed: Attr"),
         ("thing = acme:Nothing", GOOD, "it is of type ModelMetaclass, not System"),
         ("thing = acme:OTHER", GOOD, 'it calls itself "other"'),
         ("loose = acme:LOOSE", GOOD, "its parameters accept unknown keys"),
-        ("vitis = acme:THING", GOOD, "Trellis itself has that name"),
-        ("scribe-pastry = acme:THING", GOOD, "Trellis itself has that name"),
     ],
 )
 def test_a_system_that_cannot_be_used_is_told_with_its_package_and_line(install, trellis, entry, module, why):
@@ -101,11 +103,11 @@ def test_a_system_that_cannot_be_used_is_told_with_its_package_and_line(install,
 
 
 def test_all_systems_that_cannot_be_used_are_told_with_the_list_of_the_others(install, trellis):
-    broken = "lost = acme:LOST\nwrong = acme:Nothing\nvitis = acme:THING\n"
+    broken = "lost = acme:LOST\nwrong = acme:Nothing\n"
     install("acme", f"[trellis.systems]\n{broken}thing = acme:THING\n")
     listed = trellis("systems")
     assert listed.returncode == 2
-    for why in ("importing acme:LOST failed", "it is of type ModelMetaclass", "Trellis itself has that name"):
+    for why in ("(acme:LOST) in trellis.systems, but importing it failed", "it is of type ModelMetaclass"):
         assert why in listed.stderr
     assert "rvr: " in listed.stdout
     assert "thing: A thing" in listed.stdout
@@ -117,6 +119,58 @@ def test_a_broken_package_does_not_disturb_other_experiments(install, trellis):
     assert trellis("validate", "small.yaml", system="vitis").returncode == 0
     told = trellis("validate", "small.yaml", system="small-world")
     assert "choose one of vitis, rvr" in told.stderr
+
+
+OWN_NAMES = {
+    "systems": ("vitis", "scribe-pastry", "small-world"),
+    "overlays": ("pastry", "vitis", "scribe-pastry", "random-graph"),
+    "memberships": ("random-graph", "pastry"),
+    "workloads": ("topics", "content", "lookups", "subscriptions", "roles"),
+    "subscriptions": ("random", "ranges"),
+    "churn": ("static",),
+    "latency": ("king",),
+    "jitter": ("normal",),
+    "loss": ("bursts",),
+    "attacks": ("black-hole",),
+    "claims": ("V1",),
+}
+"""Names that each group may not take from Trellis."""
+
+
+def test_names_of_trellis_own_are_its_own_and_who_wants_them_is_told(install, trellis):
+    """The module cannot be imported: whatever took a name would fail."""
+    entries = (
+        f"[trellis.{group}]\n" + "".join(f"{name} = acme:X\n" for name in OWN_NAMES[group])
+        for group in OWN_NAMES
+    )
+    install("acme", "".join(entries), "import nowhere")
+    lookups = ("--set", "workload={lookups: {rate: 1}}", "--set", "churn={model: static}")
+    network = ("--set", "network={latency: king, loss: {kind: bursts, mean: 0.01, burst: 2}}")
+    attackers = ("--set", "attackers={share: 0.1, behaviour: black-hole}", "--set", "claims=[V1]")
+    told = trellis("validate", "small.yaml", *network, *attackers)
+    assert told.returncode == 0, told.stderr
+    assert trellis("validate", "small.yaml", *lookups, system="pastry").returncode == 0
+    every = [(group, name) for group, names in OWN_NAMES.items() for name in names]
+    for group, name in every:
+        where = f'the package acme 1.2 offers "{name}" (acme:X) in trellis.{group}'
+        mend = "Trellis uses its own. Rename the entry point, or uninstall the package"
+        assert f"{where}, but Trellis itself has that name. {mend}" in told.stderr
+    assert told.stderr.count("Trellis uses its own") == len(every)
+    listed = trellis("systems")
+    assert listed.returncode == 2 and listed.stderr.count("Trellis uses its own") == len(every)
+    assert "vitis: Vitis" in listed.stdout and "from the package" not in listed.stdout
+
+
+def test_a_plan_has_the_tables_of_trellis_own_kinds_though_a_package_has_their_names(
+    install, trellis, tmp_path
+):
+    install("acme", "[trellis.workloads]\nlookups = acme:X\n", "import nowhere")
+    change = ("--set", "workload={lookups: {rate: 1}}", "--out", "drawn")
+    assert trellis("plan", "small.yaml", *change, system="pastry").returncode == 0
+    (planned,) = tmp_path.glob("drawn/**/plan")
+    assert (planned / "lookups.parquet").exists()
+    resumed = trellis("plan", str(planned.parent.parent.parent))
+    assert resumed.returncode == 0 and "lookups.parquet" not in resumed.stderr
 
 
 def test_two_packages_with_one_name_are_both_named(install, trellis):
@@ -229,7 +283,6 @@ def test_topics_that_a_package_draws_out_of_range_are_refused(install, trellis):
         ("one = acme:Wrong", 'its field "kind" has to be of type Literal["one"]'),
         ("one = acme:Literal", "it is no subclass of TopicSource"),
         ("empty = acme:Empty", "it does not define draw"),
-        ("low = acme:One", "Trellis itself has that name"),
     ],
 )
 def test_a_kind_of_subscriptions_that_cannot_be_used_is_told_with_its_package(install, trellis, entry, why):
@@ -286,7 +339,7 @@ class Sharing(Walks):
     ("entry", "why"),
     [
         ("walks = acme:Walks", "it is of type type, not WorkloadKind"),
-        ("walks = acme:Loose()", "importing acme:Loose() failed"),
+        ("walks = acme:Loose()", "(acme:Loose()) in trellis.workloads, but importing it failed"),
         ("walks = acme:LOOSE", "its parameters accept unknown keys. Set extra='forbid'"),
         ("walks = acme:BARE", "it has no parameters. Give it a pydantic model"),
         ("walks = acme:UNTITLED", "it has no title. Give it a text"),
@@ -295,8 +348,6 @@ class Sharing(Walks):
         ("walks = acme:OTHER", "its protocol is no subclass of Application"),
         ("walks = acme:SHARING", 'it shares "role". Known: changes, clients'),
         ("stroll = acme:WALKS", 'it calls itself "walks". Use one name'),
-        ("topics = acme:WALKS", "Trellis itself has that name"),
-        ("roles = acme:WALKS", "Trellis itself has that name"),
     ],
 )
 def test_a_kind_of_workload_that_cannot_be_used_is_told_with_its_package(install, trellis, entry, why):

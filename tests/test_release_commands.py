@@ -167,7 +167,7 @@ def test_logs_of_many_pods_are_those_of_the_first_twenty(trellis, world):
     world.logs = {name: "x\n" for name, *_ in world.rows}
     result = trellis("logs", "demo")
     assert len(result.stdout.splitlines()) == 20
-    assert "2980 more pods; choose one with --pod" in result.stderr
+    assert "2,980 more pods; choose one with --pod" in result.stderr
 
 
 def test_stop_removes_the_release_and_says_that_the_volume_stays(trellis, running):

@@ -147,7 +147,7 @@ def test_what_is_refused_for_good_is_lost_at_once_and_the_next_is_sent(collector
     sink = GrpcSink(collector.endpoint, "traces")
     sink.write(b"\x0a\x00", 7)
     sink.write(b"\x0a\x00\x0a\x00", 5)
-    with pytest.raises(ExportError, match=r"1 requests of traces \(7 spans\): INVALID_ARGUMENT: not now"):
+    with pytest.raises(ExportError, match=r"1 request of traces \(7 spans\): INVALID_ARGUMENT: not now"):
         sink.close()
     assert (sink.kept, sink.lost) == (5, 7)
     assert collector.traces.messages == [b"\x0a\x00\x0a\x00"]
@@ -217,9 +217,7 @@ def test_a_reply_that_does_not_parse_is_told_and_ends_nothing(collector):
     sink = GrpcSink(collector.endpoint, "traces")
     for number in range(6):
         sink.write(b"spans of request %d" % number, 250)
-    with pytest.raises(
-        ExportError, match=r"did not take 1 requests of traces \(250 spans\): its reply could"
-    ):
+    with pytest.raises(ExportError, match=r"did not take 1 request of traces \(250 spans\): its reply could"):
         sink.close()
     assert (sink.kept, sink.lost) == (1250, 250)
 
@@ -267,7 +265,7 @@ def test_without_a_collector_everything_is_counted_and_closing_ends_in_the_middl
 def test_lost_metrics_are_told_although_they_hold_no_spans():
     sink = GrpcSink("http://127.0.0.1:1", "metrics", closing=0.1)
     sink.write(b"\x0a\x00", 4)
-    with pytest.raises(ExportError, match=r"1 requests of metrics \(4 data points\)"):
+    with pytest.raises(ExportError, match=r"1 request of metrics \(4 data points\)"):
         sink.close()
 
 

@@ -13,7 +13,7 @@ from analysis.claims.quasar import QUASAR
 from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
 from analysis.contract.packages import loaded
-from analysis.contract.trouble import Trouble
+from analysis.contract.trouble import FAILURES, Trouble
 from emulator.contract.packages import BadPackage, Offer
 from emulator.experiment.file.known_claims import known_claims, offered_claims
 
@@ -44,6 +44,6 @@ def _judge_offered(offer: Offer, variants: Variants, invalid: frozenset[str]) ->
         return judge_claim(claim, variants, invalid)
     except BadPackage as error:
         return Verdict(offer.name, "", "not decided", [], str(error), [])
-    except Exception as error:
+    except FAILURES as error:
         trouble = Trouble.of(offer.package, f'the claim "{offer.name}"', error)
         return Verdict(offer.name, claim.statement, "not decided", [], trouble.text, [])

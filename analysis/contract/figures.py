@@ -31,6 +31,8 @@ class Figure:
     def __post_init__(self) -> None:
         if self.part not in ("variants", "spread", "time"):
             raise ValueError(f'a figure has the part "{self.part}": say variants, spread or time')
+        if not callable(self.draw):
+            raise ValueError(f"a figure draws by {self.draw!r:.80}, which is no function")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Section:
     """The title in the list of sections at the top; empty: the title itself."""
     name: str = ""
     """The anchor in the page. A package's section has the name of its entry point."""
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.title, str) and isinstance(self.short, str) and callable(self.write)):
+            raise ValueError(f"the section {self.title!r:.80} needs a title of text and a function")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -57,10 +57,15 @@ class MeasureGroup:
                 raise ValueError(f'the measure "{name}" has a name that is not of a-z, 0-9 and _')
             if not isinstance(measure, Measure):
                 raise ValueError(f'the measure "{name}" is of type {type(measure).__name__}, not Measure')
+            texts = (measure.title, measure.unit, measure.about, measure.group)
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError(f'title, unit, about and group of the measure "{name}" are texts')
             if measure.better not in ("lower", "higher", None):
                 raise ValueError(f'the measure "{name}" is better "{measure.better}": say lower or higher')
         if not self.measures or not self.queries:
             raise ValueError("a MeasureGroup needs at least one measure and one query")
+        if isinstance(self.queries, str) or not all(callable(query) for query in self.queries):
+            raise ValueError("queries are functions of the tables: write (function,)")
         if isinstance(self.workloads, str) or isinstance(self.systems, str):
             raise ValueError("workloads and systems are collections of names: write (name,)")
         if unknown := set(self.zero) - set(self.measures):

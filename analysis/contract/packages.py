@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from analysis.contract.trouble import Trouble, Unfit
-from emulator.contract.packages import BadPackage, Offer, offers
+from emulator.contract.packages import BadPackage, Offer, all_offers
 
 T = TypeVar("T")
 Door = Literal["measures", "tables", "figures", "sections"]
@@ -43,7 +43,7 @@ def brought(door: Door, kind: type[T]) -> tuple[list[Brought[T]], list[Trouble]]
     """Return all that packages bring in a group, by the names of their entry points, and what is refused."""
     found: list[Brought[T]] = []
     refused: list[Trouble] = []
-    for offer in offers(door, {}).values():
+    for offer in all_offers(door):
         try:
             item = loaded(offer, kind)
         except BadPackage as error:

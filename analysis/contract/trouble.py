@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FAILURES = (Exception, SystemExit)
+"""What a package's code may raise without an end of the analysis."""
 _LONGEST = 400
 _TRACEBACK = "Traceback (most recent call last)"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
-from analysis.contract.trouble import Trouble
+from analysis.contract.trouble import FAILURES, Trouble
 from analysis.contract.workload_analysis import GENERIC, WorkloadAnalysis
 from emulator.contract.packages import BadPackage
 from emulator.contract.registry import WORKLOADS
@@ -45,7 +45,7 @@ def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
         place, package = _place(name)
         try:
             found.append(Kind(name, package, _load(name, place)))
-        except Exception as error:
+        except FAILURES as error:
             if not package:
                 raise
             refused.append(Trouble.of(package, f'the analysis of the workload "{name}"', error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup, Tables
 from analysis.contract.packages import Brought
-from analysis.contract.trouble import NoTable, Trouble, Unfit
+from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
 from analysis.measures.applicable import Asked, Trial, asked_of
 from analysis.measures.catalogue import describe
 from analysis.tables.observations import Unmeasured, gauges
@@ -75,7 +76,7 @@ class _Answer:
     rows: Sequence[Row] = ()
     columns: Sequence[str] = ()
     """The columns of a package's query; empty for Trellis' own."""
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 def _rows(answer: _Answer) -> Sequence[Row]:
@@ -90,23 +91,23 @@ def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
     Spark runs each query while the next one is planned.
     """
 
-    def questions() -> Iterator[tuple[Asked | None, DataFrame | Exception]]:
+    def questions() -> Iterator[tuple[Asked | None, DataFrame | BaseException]]:
         for one in asked:
             for query in one.group.item.queries:
                 try:
                     yield one, _checked(one.group, query(_Known(tables)))
-                except Exception as error:
+                except FAILURES as error:
                     yield one, error
         yield None, _states(tables)
 
-    def answer(question: tuple[Asked | None, DataFrame | Exception]) -> _Answer:
+    def answer(question: tuple[Asked | None, DataFrame | BaseException]) -> _Answer:
         one, frame = question
-        if isinstance(frame, Exception):
+        if isinstance(frame, BaseException):
             return _Answer(one, error=frame)
         try:
             columns = frame.columns if one is not None and one.group.package else ()
             return _Answer(one, frame.collect(), columns)
-        except Exception as error:
+        except FAILURES as error:
             return _Answer(one, error=error)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -140,6 +141,8 @@ def _checked(group: Brought[MeasureGroup], frame: DataFrame) -> DataFrame:
         raise Unfit(f"a query gives a {type(frame).__name__}, not a DataFrame")
     if "trial" not in frame.columns:
         raise Unfit("a query gives no column trial")
+    if twice := [name for name, count in Counter(frame.columns).items() if count > 1]:
+        raise Unfit(f"a query gives several columns of the name {', '.join(twice)}")
     if more := [name for name in frame.columns if name != "trial" and name not in group.item.measures]:
         known = ", ".join(group.item.measures)
         raise Unfit(f"a query gives the column {', '.join(more)}, which is none of its measures: {known}")
@@ -154,14 +157,18 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
     why: str | None = None
     for answer in answers:
         try:
-            rows = [row.asDict() for row in _rows(answer) if row.trial in of_trials]
+            every = _rows(answer)
+            if group.package and (strange := {row.trial for row in every} - found.values.keys()):
+                raise Unfit(f"a query gives a row for the trial {min(map(repr, strange))}, which is none")
+            rows = [row.asDict() for row in every if row.trial in of_trials]
             if group.package and len({row["trial"] for row in rows}) < len(rows):
                 raise Unfit("a query gives several rows for a trial: group by trial")
             for row in rows:
                 for name in row.keys() & group.item.measures.keys():
-                    found.values[row["trial"]][name] = _number(found, row["trial"], name, row[name])
+                    who = f"{group.what} of the package {group.package}: " if group.package else ""
+                    found.values[row["trial"]][name] = _number(found, row["trial"], name, row[name], who)
             given.update(answer.columns)
-        except Exception as error:
+        except FAILURES as error:
             why = group.trouble(error).text
     if group.package:
         for name in group.item.measures.keys() - given:
@@ -171,17 +178,19 @@ def _take(found: Measured, asked: Asked, answers: Sequence[_Answer]) -> None:
                 found.unmeasured.setdefault(trial, {})[name] = text
 
 
-def _number(found: Measured, trial: str, name: str, value: Any) -> float | None:
-    """Return the value as a number; None, with a note why, if it is not finite. Raises Unfit for a text."""
+def _number(found: Measured, trial: str, name: str, value: Any, who: str = "") -> float | None:
+    """Return the value as a number; None, with a note why, if it is not finite. Raises Unfit for a text.
+
+    The note begins with `who` made the value."""
     if value is None:
         return None
     try:
-        number = float(value)
+        number = float("" if isinstance(value, str) else value)
     except (TypeError, ValueError):
         raise Unfit(f'the measure "{name}" is {value!r}, which is no number') from None
     if math.isfinite(number):
         return number
-    found.unmeasured.setdefault(trial, {})[name] = f"its value is {number}, which is no number"
+    found.unmeasured.setdefault(trial, {})[name] = f"{who}its value is {number}, which is no number"
     return None
 
 

@@ -59,7 +59,7 @@ def _write_with_kinds(
     there = dict(making)
     own = [kind for kind in known if not kind.package]
 
-    def without_packages(error: Exception) -> DataFrame:
+    def without_packages(error: BaseException) -> DataFrame:
         for kind in known:
             if kind.package:
                 what = (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, TypeVar
 
 from analysis.charts.bars import BarChart
@@ -13,13 +14,15 @@ from analysis.charts.delivery_tree import Drawing
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
 from analysis.contract.packages import Brought, brought
-from analysis.contract.trouble import Trouble, Unfit
+from analysis.contract.trouble import FAILURES, Trouble, Unfit
 from analysis.contract.workload_kinds import Kind, named, own
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 
 T = TypeVar("T", Figure, Section)
 _CHARTS = (LineChart, BarChart)
+_ANCHOR = "[A-Za-z][A-Za-z0-9_-]*"
+"""The names that charts may have, which are anchors in the page."""
 _BLOCKS = {Text: "text", Rows: "rows", LineChart: "charts", BarChart: "charts", Drawing: "drawing"}
 
 
@@ -44,6 +47,8 @@ class Shown:
     sections: list[DrawnSection] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     """Reports of what packages bring and could not be shown."""
+    _taken: set[str] = field(default_factory=set)
+    """The names of charts so far."""
 
     @classmethod
     def by(cls, results: Results) -> Shown:
@@ -58,19 +63,17 @@ class Shown:
 
     def _draw(self, results: Results, figures: Iterable[Brought[Figure]]) -> None:
         self.charts.update({"variants": [], "spread": [], "time": []})
-        taken: set[str] = set()
         for figure in figures:
             try:
                 charts = [chart for chart in figure.item.draw(results) if chart is not None]
                 for chart in charts:
                     if not isinstance(chart, _CHARTS):
                         raise Unfit(f"it gives a {type(chart).__name__}, which is no chart")
-                    if figure.package and chart.name in taken:
-                        raise Unfit(f'another chart has the name "{chart.name}". Rename it')
-            except Exception as error:
+                names = self._free_names(figure, charts)
+            except FAILURES as error:
                 self.troubles.append(figure.trouble(error))
                 continue
-            taken.update(chart.name for chart in charts)
+            self._taken.update(names)
             self.charts[figure.item.part] += charts
 
     def _write(self, results: Results, sections: Iterable[Brought[Section]]) -> None:
@@ -78,13 +81,31 @@ class Shown:
             try:
                 blocks = [block for block in section.item.write(results) if block is not None]
                 drawn = _arranged(blocks)
-            except Exception as error:
+                names = self._free_names(section, [each for each in blocks if isinstance(each, _CHARTS)])
+                name = f"section-{section.name}" if section.name else section.item.name
+                if section.package and any(name == other.name for other in self.sections):
+                    raise Unfit(f'another section has the name "{section.name}". Rename its entry point')
+            except FAILURES as error:
                 self.troubles.append(section.trouble(error))
                 continue
+            self._taken.update(names)
             if drawn:
                 title = section.item.title
-                name = f"section-{section.name}" if section.name else section.item.name
                 self.sections.append(DrawnSection(name, title, section.item.short or title, drawn))
+
+    def _free_names(self, brought: Brought[T], charts: Sequence[Chart]) -> set[str]:
+        """Return the names of charts. Raises Unfit if a package's has one that another chart has."""
+        names: set[str] = set()
+        for chart in charts:
+            if brought.package:
+                if not (isinstance(chart.name, str) and re.fullmatch(_ANCHOR, chart.name)):
+                    raise Unfit(f"a chart has the name {chart.name!r:.80}. Use letters, digits, - and _")
+                if not (isinstance(chart.title, str) and isinstance(chart.about, str)):
+                    raise Unfit(f'title and text of the chart "{chart.name}" are texts')
+                if chart.name in self._taken | names:
+                    raise Unfit(f'another chart has the name "{chart.name}". Rename it')
+            names.add(chart.name)
+        return names
 
 
 def _once(every: Iterable[Brought[T]]) -> list[Brought[T]]:
@@ -129,6 +150,12 @@ def _arranged(blocks: Sequence[Block]) -> list[tuple[str, list[Any]]]:
     for block in blocks:
         if type(block) not in _BLOCKS:
             raise Unfit(f"it gives a {type(block).__name__}, which is no text, table, chart or drawing")
+        texts: list[Any] = [block.text] if isinstance(block, Text) else []
+        if isinstance(block, Rows):
+            texts += chain(block.columns, *block.rows)
+        for text in texts:
+            if not isinstance(text, str):
+                raise Unfit(f"it shows {text!r:.80}, which is no text")
         if isinstance(block, Rows) and any(len(row) != len(block.columns) for row in block.rows):
             raise Unfit(f"a row of a table has not as many texts as columns: {len(block.columns)}")
     return [(kind, list(those)) for kind, those in groupby(blocks, lambda block: _BLOCKS[type(block)])]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
-from analysis.contract.trouble import NoTable, Trouble, Unfit
+from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered, is_for_little
 from analysis.tables.plan import read_plan
@@ -68,7 +68,7 @@ class TablesInMaking(RunTables):
         name: str,
         make: Callable[[], DataFrame],
         *keys: str,
-        otherwise: Callable[[Exception], DataFrame] | None = None,
+        otherwise: Callable[[BaseException], DataFrame] | None = None,
     ) -> None:
         """Have a table made and written, see `write_table`. It may ask for tables that were named before.
 
@@ -78,7 +78,7 @@ class TablesInMaking(RunTables):
         def made() -> DataFrame:
             try:
                 return write_table(make(), self._run, name, *keys)
-            except Exception as error:
+            except FAILURES as error:
                 if otherwise is None:
                     raise
                 return write_table(otherwise(error), self._run, name, *keys)
@@ -105,7 +105,7 @@ class TablesInMaking(RunTables):
                     those = self.of(records)["trials"].select("trial")
                     frame = frame.join(F.broadcast(those), "trial", "left_semi")
                 return write_table(frame, self._run, table.name, *table.keys)
-            except Exception as error:
+            except FAILURES as error:
                 self.troubles.append(brought.trouble(error))
                 shutil.rmtree(self._run.tables / table.name, ignore_errors=True)
                 raise NoTable(f"{brought.what}, which it is made of, could not be made") from error
@@ -123,7 +123,7 @@ class TablesInMaking(RunTables):
                     rows = fitting(rows, columns).persist()
                     rows.count()
                 made = rows if made is None else made.unionByName(rows)
-            except Exception as error:
+            except FAILURES as error:
                 self.troubles.append(part.trouble(error))
         return self.spark.createDataFrame([], columns).where("false") if made is None else made
 

@@ -7,6 +7,8 @@ import numpy as np
 from emulator.churn.model import ChurnModel
 from emulator.churn.sessions import Sessions, fit_to_trial
 from emulator.churn.spec import Crash, FlashCrowd
+from emulator.contract.mistakes import code_of
+from emulator.files.trace_error import TraceError
 
 
 def draw_sessions(
@@ -18,8 +20,11 @@ def draw_sessions(
     trace that is malformed or does not suit the trial, and ValueError if a package drew what no plan can
     have.
     """
-    drawn = model.draw(peers, trial_end, random)
-    sessions = fit_to_trial(*drawn, join, trial_end, random)
+    with code_of(model, "drew no peers, starts and ends of sessions", ValueError, TraceError):
+        peer, start, end = model.draw(peers, trial_end, random)
+        if np.isnan(start).any() or np.isnan(end).any():
+            raise ValueError("churn.model: a session has a start or an end that is no number")
+        sessions = fit_to_trial(peer, start, end, join, trial_end, random)
     these = f"sessions of kind {getattr(model, 'kind', '?')}"
     if len(sessions.peer) and not 0 <= sessions.peer.min() <= sessions.peer.max() < peers:
         raise ValueError(f"churn.model: {these} have a peer that is not from 0 to {peers - 1}")

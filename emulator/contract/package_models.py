@@ -31,7 +31,7 @@ def broken_kinds(group: Group, base: type[BaseModel], own: Iterable[str]) -> dic
 def _load(group: Group, base: type[K], own: tuple[str, ...]) -> tuple[dict[str, type[K]], dict[str, str]]:
     found: dict[str, type[K]] = {}
     broken: dict[str, str] = {}
-    for offer in offers(group, dict.fromkeys(own, "")).values():
+    for offer in offers(group, own).values():
         try:
             found[offer.name] = _checked(offer, base)
         except BadPackage as error:

@@ -6,9 +6,10 @@ is imported when its name is asked for, so a broken package disturbs only those 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 Group = Literal[
@@ -47,22 +48,27 @@ class Offer:
     taken: str = ""
     """The owner of the name, if it is taken already; empty if it is free."""
 
+    @property
+    def here(self) -> str:
+        """Who offers what, and where it is: the beginning of messages about it."""
+        place = f"({self.entry.value}) in trellis.{self.group}"
+        return f'the package {self.package} offers "{self.name}" {place}'
+
     def load(self) -> Any:
         """Return what the entry point stands for. Raises BadPackage if it cannot be imported or its name is
         taken."""
-        here = f'the package {self.package} offers "{self.name}" in trellis.{self.group}'
         if self.taken:
-            raise BadPackage(f"{here}, but {self.taken} has that name. Uninstall one of them, or rename it")
+            mend = "Uninstall one of them, or rename its entry point"
+            raise BadPackage(f"{self.here}, but {self.taken} has that name. {mend}")
         try:
             return self.entry.load()
         except (Exception, SystemExit) as error:
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise BadPackage(f"{here}, but importing {self.entry.value} failed: {why}") from error
+            raise BadPackage(f"{self.here}, but importing it failed: {why}") from error
 
     def refusal(self, what: str) -> BadPackage:
         """Return the error for something that was imported and is not what it should be."""
-        where = f"({self.entry.value})"
-        return BadPackage(f'the package {self.package} offers "{self.name}" {where}, but {what}')
+        return BadPackage(f"{self.here}, but {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +92,40 @@ def installed_packages() -> list[Package]:
     return [Package(name, version, tuple(sorted(tops))) for (name, version), tops in sorted(found.items())]
 
 
-def offers(group: Group, own: Mapping[str, str]) -> dict[str, Offer]:
-    """Return the entry points of a group by name. Loading one whose name is taken says by whom.
-
-    `own` maps the names that are there already to the packages that they come from; "" stands for Trellis
-    itself.
-    """
-    found: dict[str, Offer] = {}
+def all_offers(group: Group) -> list[Offer]:
+    """Return all entry points of a group, whatever their names, each once, sorted by name and place."""
+    found: dict[tuple[str, str, str], Offer] = {}  # the path may have the same installation twice
     for entry in sorted(entry_points(group=f"trellis.{group}"), key=lambda entry: (entry.name, entry.value)):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
-        first = found.get(entry.name)
-        if first is not None and first.package == package and first.entry.value == entry.value:
-            continue  # the path has the same installation twice
-        taken = own.get(entry.name) if first is None else first.package
-        by = "" if taken is None else f"the package {taken}" if taken else "Trellis itself"
-        found[entry.name] = Offer(entry.name, package, group, entry, by)
+        found.setdefault((entry.name, package, entry.value), Offer(entry.name, package, group, entry))
+    return list(found.values())
+
+
+def offers(
+    group: Group, own: Iterable[str], of_packages: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Offer]:
+    """Return the entry points of a group by name, but for those with a name of Trellis' own (`displaced`).
+
+    `own` are the names that Trellis itself has. `of_packages` maps further names that are there already to
+    the packages that they come from. Loading an entry point whose name another package has says which one:
+    of two packages neither may have it.
+    """
+    found: dict[str, Offer] = {}
+    reserved = frozenset(own)
+    for offer in all_offers(group):
+        if offer.name not in reserved:
+            first = found.get(offer.name)
+            taken = of_packages.get(offer.name) if first is None else first.package
+            found[offer.name] = replace(offer, taken=f"the package {taken}" if taken else "")
     return found
+
+
+def displaced(group: Group, own: Iterable[str]) -> list[str]:
+    """Return why each entry point of a group is left out that has a name of Trellis' own."""
+    reserved = frozenset(own)
+    mend = "Trellis uses its own. Rename the entry point, or uninstall the package"
+    return [
+        f"{offer.here}, but Trellis itself has that name. {mend}"
+        for offer in all_offers(group)
+        if offer.name in reserved
+    ]

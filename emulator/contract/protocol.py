@@ -191,8 +191,10 @@ class Environment(ABC):
         """Record an observation of this component about itself, here and now, traced or not.
 
         `subject` is what the observation is about: a peer's number, an event's, at most 64 bits with a sign.
-        NaN and infinity mean that the value was not measured. Raises TypeError if `value` is no number,
-        ValueError if `name` is empty or `subject` too large.
+        NaN and infinity mean that the value was not measured. A name has one unit. Raises TypeError if
+        `value` or `subject` is no number, or `name` or `unit` no text; ValueError if `name` is empty, longer
+        than 200 characters or more than a line, if its unit was another one before, and if `subject` is too
+        large.
         """
 
     @abstractmethod

@@ -59,10 +59,24 @@ _OVER_ANY_MEMBERSHIP = {
 """Systems that only need neighbours: the function that makes one over a `MembershipKind` or an
 `OverlayKind`.
 """
+OWN_WORKLOADS = (*_WORKLOADS, *_WORKLOAD_KEYS)
+"""The names that no kind of workload of a package may have."""
+OWN_SYSTEMS = (
+    *_SYSTEMS,
+    *_OVERLAYS,
+    *(f"{name}-{overlay}" for overlay in _OVERLAYS for name in (*_OVER_ANY_OVERLAY, *_OVER_ANY_MEMBERSHIP)),
+    *(f"{name}-{membership}" for membership in _MEMBERSHIPS for name in _OVER_ANY_MEMBERSHIP),
+)
+"""The names that no system of a package may have."""
+OWN_PARTS = (*OWN_SYSTEMS, *_MEMBERSHIPS)
+"""The names that no overlay and no membership of a package may have."""
 _LOOKUPS = "emulator.protocols.overlays.lookups:lookups"
 """The function that makes the system that looks keys up in an `OverlayKind`."""
 
 V = TypeVar("V", bound=System | OverlayKind | MembershipKind | WorkloadKind)
+
+
+P = TypeVar("P", OverlayKind, MembershipKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +160,28 @@ def _offered(offer: Offer, kind: type[V]) -> V:
     return found
 
 
+def _offered_part(offer: Offer, kind: type[P]) -> P:
+    """Return an overlay or a membership that a package offers. Raises BadPackage."""
+    found = _offered(offer, kind)
+    _check_texts(offer, found, "name", "title", "paper", "short_title")
+    required = [name for name, field in found.parameters.model_fields.items() if field.is_required()]
+    if required:
+        why = "systems over it are made with the defaults"
+        raise offer.refusal(f"its parameter {required[0]} has no default. Give it one: {why}")
+    return found
+
+
+def _check_texts(offer: Offer, found: object, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(found, name), str):
+            raise offer.refusal(f"its {name} is {getattr(found, name)!r:.80}. Give it a text")
+    if not callable(getattr(found, "create", None)):
+        raise offer.refusal("its create is no function. Give it the class of the protocol")
+
+
 def _offered_system(offer: Offer) -> System:
     found = _offered(offer, System)
+    _check_texts(offer, found, "name", "title", "paper", "serves", "layout", "misfits")
     if found.serves not in WORKLOADS:
         known = ", ".join(sorted(WORKLOADS))
         raise offer.refusal(f'it serves "{found.serves}", which is no kind of workload. Known: {known}')
@@ -179,7 +213,7 @@ def _workloads() -> dict[str, _Entry[WorkloadKind]]:
     found: dict[str, _Entry[WorkloadKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _WORKLOADS.items()
     }
-    for offer in offers("workloads", dict.fromkeys([*_WORKLOADS, *_WORKLOAD_KEYS], "")).values():
+    for offer in offers("workloads", OWN_WORKLOADS).values():
         found[offer.name] = _Entry(partial(_offered_workload, offer), offer.package)
     return found
 
@@ -188,8 +222,8 @@ def _overlays() -> dict[str, _Entry[OverlayKind]]:
     found: dict[str, _Entry[OverlayKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _OVERLAYS.items()
     }
-    for offer in offers("overlays", dict.fromkeys([*_OVERLAYS, *_SYSTEMS], "")).values():
-        found[offer.name] = _Entry(partial(_offered, offer, OverlayKind), offer.package)
+    for offer in offers("overlays", OWN_PARTS).values():
+        found[offer.name] = _Entry(partial(_offered_part, offer, OverlayKind), offer.package)
     return found
 
 
@@ -197,8 +231,9 @@ def _memberships() -> dict[str, _Entry[MembershipKind]]:
     found: dict[str, _Entry[MembershipKind]] = {
         name: _Entry(partial(_load, place)) for name, place in _MEMBERSHIPS.items()
     }
-    for offer in offers("memberships", dict.fromkeys([*_MEMBERSHIPS, *_OVERLAYS, *_SYSTEMS], "")).values():
-        found[offer.name] = _Entry(partial(_offered, offer, MembershipKind), offer.package)
+    overlays = {name: OVERLAYS.package_of(name) for name in OVERLAYS}
+    for offer in offers("memberships", OWN_PARTS, overlays).values():
+        found[offer.name] = _Entry(partial(_offered_part, offer, MembershipKind), offer.package)
     return found
 
 
@@ -210,13 +245,14 @@ def _systems() -> dict[str, _Entry[System]]:
         package = OVERLAYS.package_of(overlay)
         found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
         for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
-            found[f"{name}-{overlay}"] = _Entry(partial(_over, place, overlay), package)
+            found.setdefault(f"{name}-{overlay}", _Entry(partial(_over, place, overlay), package))
     for membership in MEMBERSHIPS:
         package = MEMBERSHIPS.package_of(membership)
         for name, place in _OVER_ANY_MEMBERSHIP.items():
-            found[f"{name}-{membership}"] = _Entry(partial(_over_membership, place, membership), package)
-    own = {name: entry.package for name, entry in found.items()}
-    for offer in offers("systems", own).values():
+            over = _Entry(partial(_over_membership, place, membership), package)
+            found.setdefault(f"{name}-{membership}", over)
+    others = {name: entry.package for name, entry in found.items()}
+    for offer in offers("systems", OWN_SYSTEMS, others).values():
         found[offer.name] = _Entry(partial(_offered_system, offer), offer.package)
     return found
 

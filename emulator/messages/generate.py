@@ -9,6 +9,7 @@ with services are for the protobuf library alone.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +21,14 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 from emulator.messages.fields import ENCLOSED, Field, UnsupportedProto
 from emulator.messages.options import KINDS, TOLD, Options
+from emulator.messages.reserved_names import BASES, CATALOGUE, CODING, check_names
 
 _F = FieldDescriptorProto
 _OPTIONS = "trellis/v1/options.proto"
 _OWN_PACKAGE = "trellis.v1"
 """The proto package of Trellis, whose messages are named without it."""
+_GENERATED = re.compile(r'"""Messages of \S+\. Generated: change that file instead\."""|\s*\Z')
+"""The beginning of a module that was generated, or all of an empty one."""
 _LONGEST_NAME = 200
 """The most characters of a name that hosts take from the network."""
 
@@ -51,8 +55,14 @@ class _File:
             tuple(location.path): location.leading_comments.strip() or location.trailing_comments.strip()
             for location in proto.source_code_info.location
         }
+        self._lines = {
+            tuple(location.path): location.span[0] + 1 for location in proto.source_code_info.location
+        }
 
     def module(self) -> str:
+        """Return the text of the module. Raises UnsupportedProto for what classes cannot express."""
+        if wrong := list(check_names(self._proto, lambda path: self._lines.get(path, 1))):
+            raise UnsupportedProto("\n".join(wrong))
         lines = [
             f'"""Messages of {self._proto.name}. Generated: change that file instead."""',
             "",
@@ -67,29 +77,13 @@ class _File:
         for index, message in enumerate(self._proto.message_type):
             body += self._class(message, (4, index))
         text = "\n".join(body)
-        coding = [
-            name
-            for name in (
-                "SHARED", "Reader", "bit_set_size", "identifier_size", "signed", "unzigzag", "varint_size",
-                "varints_size", "vector_size", "write_bit_set", "write_double", "write_float",
-                "write_identifier", "write_varint", "write_vector", "zigzag",
-            )
-            if f"{name}(" in text or f"={name})" in text
-        ]  # fmt: skip
-        catalogue = [
-            name
-            for name in ("enclosed_size", "read_enclosed", "register", "write_enclosed")
-            if f"{name}(" in text
-        ]
+        coding = [name for name in CODING if f"{name}(" in text or f"={name})" in text]
+        catalogue = [name for name in CATALOGUE if f"{name}(" in text]
         if catalogue:
             lines.append(f"from emulator.messages.catalogue import {', '.join(catalogue)}")
         if coding:
             lines.append(f"from emulator.messages.coding import {', '.join(coding)}")
-        bases = [
-            base
-            for base in ("Message", "Part", "SharedPart", "Undecoded")
-            if f"({base})" in text or f"{base} |" in text or f"= {base}(" in text
-        ]
+        bases = [base for base in BASES if f"({base})" in text or f"{base} |" in text or f"= {base}(" in text]
         lines.append(f"from emulator.messages.message import {', '.join(bases)}")
         head = ["from typing import ClassVar", "", "from mypy_extensions import mypyc_attr"]
         if "vec[i64]" in text:
@@ -323,9 +317,13 @@ def generate(
                 )
             path = out / file.name.removesuffix(".proto")
             path = path.with_name(f"{path.name}.py")
-            path.parent.mkdir(parents=True, exist_ok=True)
             made = _File(file, options)
-            path.write_text(made.module())
+            text = made.module()
+            if path.exists() and not _GENERATED.match(path.read_text(errors="replace")):
+                mend = f"Rename {file.name}, or give another --out"
+                raise UnsupportedProto(f"{path} is there already, and was not generated. {mend}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
             written.append(Made(path, made.types()))
     return written
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.random_streams import generator
+from emulator.files.trace_error import TraceError
 from emulator.network.model import LatencyModel
 from emulator.network.peer_network import Network
 from emulator.network.shared_links import RateChange
@@ -23,7 +26,11 @@ def place(peers: int, hosts: int, random: np.random.Generator) -> NDArray[np.int
 
 def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32]:
     """Draw the row of the latency matrix for each of a trial's peers."""
-    return place(peers, spec.latency.host_count(), generator(seed, "plan", "locations"))
+    with code_of(spec.latency, "counted no hosts", TraceError):
+        hosts = index(spec.latency.host_count())
+        if hosts < 1:
+            raise ValueError(f"{hosts} hosts are none")
+    return place(peers, hosts, generator(seed, "plan", "locations"))
 
 
 def build_network(
@@ -49,7 +56,10 @@ def build_network(
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
     """Return the RTTs (s) of a model. Raises ValueError if a package's model made an impossible matrix."""
-    rtt, hosts = latency.matrix(seed), latency.host_count()
+    with code_of(latency, "made no matrix", ValueError, TraceError):
+        rtt, hosts = latency.matrix(seed), latency.host_count()
+        if not isinstance(rtt, np.ndarray):
+            raise TypeError(f"{rtt!r:.80} is no array")
     these = f"network.latency: kind {getattr(latency, 'kind', '?')}"
     if rtt.shape != (hosts, hosts):
         raise ValueError(f"{these} made a matrix of {rtt.shape} where {hosts} hosts need {(hosts, hosts)}")

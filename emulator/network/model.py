@@ -63,11 +63,17 @@ class LatencyModel(BaseModel):
 
         Raises TraceError for a bad file.
         """
+        import numpy as np
+
         from emulator.network.statistics import describe_rtt
 
         if self.host_count() > _MOST_DESCRIBED:
             return Facts()
-        return describe_rtt(self.matrix(seed))
+        rtt = self.matrix(seed)
+        off = rtt[~np.eye(len(rtt), dtype=bool)]
+        if not np.isfinite(off).all() or (off < 0).any():
+            raise ValueError("an RTT is below 0, or no number")
+        return describe_rtt(rtt)
 
     @property
     def zeros_are_one_place(self) -> bool:

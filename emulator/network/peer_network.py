@@ -9,9 +9,10 @@ from random import Random
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
+from emulator.contract.mistakes import code_of
 from emulator.network.access_links import AccessLinks
 from emulator.network.jitters import HALF_NORMAL_DEVIATION
-from emulator.network.model import JitterModel, LossModel
+from emulator.network.model import Jitter, JitterModel, Loss, LossModel
 from emulator.network.pair_order import PairOrder
 from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
@@ -61,11 +62,11 @@ class Network:
         self.rows = rows
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
-        self.jitter = jitter.begin() if isinstance(jitter, JitterModel) else None
+        self.jitter = _begun_jitter(jitter) if isinstance(jitter, JitterModel) else None
         """The jitter of a model, None if the experiment asks for none or for a plain one."""
         self.earliest: float = 0.0 if self.jitter is None else self.jitter.earliest
         """The most seconds by which jitter makes a message earlier than the delay of its pair."""
-        self.loss = loss.begin(seed) if isinstance(loss, LossModel) else None
+        self.loss = _begun_loss(loss, seed) if isinstance(loss, LossModel) else None
         """The loss of a model, None if the experiment asks for none or for a plain share."""
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
@@ -119,10 +120,37 @@ class Network:
         """
         if self._lost_share and random.random() < self._lost_share:
             return None
-        if self.loss is not None and self.loss.hits(sender, receiver, random):
-            return None
+        if self.loss is not None:
+            try:
+                if self.loss.hits(sender, receiver, random):
+                    return None
+            except Exception as error:
+                error.add_note(f"{type(self.loss).__name__}, the model of loss, was asked")
+                raise
         base = self.one_way(sender, receiver)
         if self.jitter is not None:
-            later = max(self.jitter.draw(sender, receiver, random), -self.earliest)
+            try:
+                later = max(self.jitter.draw(sender, receiver, random), -self.earliest)
+            except Exception as error:
+                error.add_note(f"{type(self.jitter).__name__}, the model of jitter, was asked")
+                raise
             return max(base + later, 0.0)
         return base + abs(random.gauss(0.0, self._sigma)) if self._sigma else base
+
+
+def _begun_jitter(model: JitterModel) -> Jitter:
+    """Return the jitter of a model. Raises BadPackage if a package's gives none."""
+    with code_of(model, "began no Jitter"):
+        made: object = model.begin()
+        if not isinstance(made, Jitter):
+            raise TypeError(f"{made!r:.80} is no Jitter")
+        return made
+
+
+def _begun_loss(model: LossModel, seed: int) -> Loss:
+    """Return the loss of a model. Raises BadPackage if a package's gives none."""
+    with code_of(model, "began no Loss"):
+        made: object = model.begin(seed)
+        if not isinstance(made, Loss):
+            raise TypeError(f"{made!r:.80} is no Loss")
+        return made

@@ -10,6 +10,7 @@ from mypy_extensions import i64
 
 from emulator.contract.attack import Attack, AttackerEnvironment, AttackModel, Sending
 from emulator.contract.message_pool import MessagePool
+from emulator.contract.mistakes import code_of
 from emulator.contract.protocol import M, Timer
 from emulator.contract.random_streams import stream
 from emulator.messages.message import Message
@@ -49,7 +50,11 @@ class HostileChannel(Channel):
         self._asked_by = -1
         self._handled: type[Message] | None = None
         self._kind = f"{OBSERVATION} {getattr(model, 'kind')}"  # noqa: B009 - each subclass has the field
-        self._attack: Attack = model.begin(_Surroundings(self, random))
+        with code_of(model, "began no Attack"):
+            attack: object = model.begin(_Surroundings(self, random))
+            if not isinstance(attack, Attack):
+                raise TypeError(f"{attack!r:.80} is no Attack")
+        self._attack = attack
 
     def attacks(self) -> bool:
         """Return whether the peer behaves badly now."""

@@ -6,7 +6,7 @@ import random
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from mypy_extensions import i64, mypyc_attr
 
@@ -114,7 +114,7 @@ class Life(RequestingLife):
         return [(channel.name, channel.component) for channel in sampled if channel.component is not None]
 
     def receive(self, channel_name: str, sender: int, message: Message, request: int) -> None:
-        """Handle a message. Raises NoHandler."""
+        """Handle a message. Raises NoHandler, and what its handler raises."""
         if request < 0:
             pending = self.requests.pop(-request, None)
             if pending is not None:
@@ -146,10 +146,25 @@ class Life(RequestingLife):
         answer: Answer | None,
         answer_later: LateAnswer | None = None,
     ) -> None:
-        """Have a channel handle or answer the messages of a class. Raises ValueError if it does already."""
+        """Have a channel handle or answer the messages of a class.
+
+        Raises ValueError if it does already, TypeError for what is no class of messages or no function.
+        """
+        if not (isinstance(kind, type) and issubclass(kind, Message)):
+            raise TypeError(f"{channel.who()} handles {kind!r:.80}, which is no class of messages")
+        by = handler or answer or answer_later
+        if not callable(by):
+            raise TypeError(f"{channel.who()} handles {kind.NAME} by {by!r:.80}, which is no function")
         if self._handling_of(kind, channel.name) is not None:
             raise ValueError(f"{kind.NAME} has two handlers on channel {channel.name!r}")
         self._handling[kind] = _Handling(channel, handler, answer, answer_later, self._handling.get(kind))
+
+    def handler_of(self, kind: type[Message], channel_name: str) -> Callable[..., object] | None:
+        """Return the function that handles or answers messages of a class on a channel, if there is one."""
+        handling = self._handling_of(kind, channel_name)
+        if handling is None:
+            return None
+        return handling.handler or handling.answer or handling.answer_later
 
     def _handling_of(self, kind: type[Message], channel_name: str) -> _Handling | None:
         handling = self._handling.get(kind)
@@ -275,6 +290,14 @@ class Channel(Environment):
             self._begin_tallies(recorder)
         tally.add(self._place, 1, size)
 
+    def check_sent(self, peer: Any, message: Any) -> None:
+        """Look at what the component sends. Raises TypeError if it is no message, or `peer` no number."""
+        if not isinstance(message, Message):
+            raise TypeError(f"{self.who()} sends {message!r:.80}, which is no message")
+        if not isinstance(peer, int):
+            what = f"{self.who()} sends {message.NAME} to {peer!r:.80}"
+            raise TypeError(f"{what}, which is no number of a peer")
+
     def _begin_tallies(self, recorder: Recorder) -> ChannelTallies:
         tallies = self._tallies = recorder.tallies.on(self.name)
         self._place = recorder.tallies.place(self.peer)
@@ -287,7 +310,7 @@ class Channel(Environment):
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
         if not period > 0.0:
-            raise ValueError(f"{self._who()} asked for a call each {period} s. A period is more than 0 s")
+            raise ValueError(f"{self.who()} asked for a call each {period} s. A period is more than 0 s")
         return self.life.every(period, callback)
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
@@ -296,7 +319,7 @@ class Channel(Environment):
     def deliver(self, outcome: Outcome) -> None:
         if outcome.hops < 0:
             told = f"{self.life.breaches.system} delivered {outcome} with {outcome.hops} hops"
-            raise ValueError(f"{told}, by {self._who()}. Hops are counted from 0 on")
+            raise ValueError(f"{told}, by {self.who()}. Hops are counted from 0 on")
         self.life.deliver(outcome)
 
     def drop(self, kind: type[Message], reason: str) -> None:
@@ -308,7 +331,7 @@ class Channel(Environment):
         try:
             self.life.record(self, Observation(name, value, subject, unit))
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{self._who()} recorded {name!r}: {error}") from None
+            raise type(error)(f"{self.who()} recorded {name!r}: {error}") from None
 
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
         self.life.take_identifier(self, identifier, space)
@@ -328,7 +351,7 @@ class Channel(Environment):
             wrong = gauge.problem() if isinstance(gauge, Gauge) else f"it is of type {type(gauge).__name__}"
             if wrong:
                 raise TypeError(
-                    f"{self._who()} declares the gauge {name!r} wrongly: {wrong}. "
+                    f"{self.who()} declares the gauge {name!r} wrongly: {wrong}. "
                     "GAUGES maps names to `Gauge`s of emulator.contract.protocol"
                 )
         if any(gauge.sampled for gauge in component.GAUGES.values()):
@@ -339,11 +362,11 @@ class Channel(Environment):
         what = f"set a timer or a time-out of {delay} s"
         if self.life.checked or delay != delay:
             text = "A delay is not negative; that of what is due already is 0"
-            raise ValueError(f"{self._who()} {what}. {text}")
-        self.life.breaches.note("set a negative delay", f"{self._who()} {what} at {self.now:.3f} s")
+            raise ValueError(f"{self.who()} {what}. {text}")
+        self.life.breaches.note("set a negative delay", f"{self.who()} {what} at {self.now:.3f} s")
         return 0.0
 
-    def _who(self) -> str:
+    def who(self) -> str:
         """Return the component's name, for messages about its mistakes."""
         kind = "a component" if self.component is None else type(self.component).__name__
         return f"{kind} of peer {self.peer}" + (f" on channel {self.name!r}" if self.name else "")

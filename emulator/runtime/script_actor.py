@@ -12,6 +12,7 @@ from random import Random
 
 from mypy_extensions import mypyc_attr
 
+from emulator.contract.mistakes import placed
 from emulator.contract.protocol import Application, Environment, Event, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.workload import Holding, Operation, WorkloadKind
@@ -47,11 +48,20 @@ class PlannedLife(Life):
         topic: int | None = None,
         event: int = -1,
     ) -> None:
-        """Make the call in a trace of its own, which is about a topic or a publication if these are given."""
+        """Make the call in a trace of its own, which is about a topic or a publication if these are given.
+
+        Raises what the call raises, with a note of who was asked for what."""
         recorder, at_ns = self.recorder(), self.now_ns()
         context = recorder.begin(topic, event)
-        self.resume(context, call)
+        try:
+            self.resume(context, call)
+        except (Exception, SystemExit) as error:
+            raise self.mistaken(error, f"when it was asked to {operation}") from error.__cause__
         recorder.operation(context, operation, self.peer, at_ns, attributes)
+
+    def mistaken(self, error: BaseException, doing: str) -> Exception:
+        """Return an error of the peer's protocol with a note of where and when it was made."""
+        return placed(error, self.breaches.system, self.peer, self.now(), doing)
 
     def deliver(self, outcome: Outcome) -> None:
         if isinstance(outcome, Event) and outcome.publisher == self.peer:
@@ -135,16 +145,23 @@ class ScriptActor:
         attackers = self._attackers
         if attackers is not None and peer in script.attackers:
             make_hostile(life, attackers.behaviour, self._seed, attackers.begins, attackers.ends)
-        protocol = self._create(life.root)
-        kind = self._kind
+        try:
+            protocol = self._made(life)
+            for what in script.held_by(peer, world.trial_time()):
+                self._take_up(life, what)
+        except (Exception, SystemExit) as error:
+            raise life.mistaken(error, "when its protocol was made") from error.__cause__
+        world.begin(life)
+        life.operate("join", {names.SESSION: join.session}, partial(protocol.start, contacts))
+
+    def _made(self, life: PlannedLife) -> Application:
+        """Return the protocol of a peer. Raises TypeError if it cannot be asked what the workload asks."""
+        protocol, kind = self._create(life.root), self._kind
         # Compiled abstract classes share one cache of isinstance, so one's answer may be another's.
         if kind.protocol not in type(protocol).__mro__:
             problem = f"{type(protocol).__name__} is no {kind.protocol.__name__}"
             raise TypeError(f'{problem}, so it cannot be asked what a workload of kind "{kind.name}" asks')
-        for what in script.held_by(peer, world.trial_time()):
-            self._take_up(life, what)
-        world.begin(life)
-        life.operate("join", {names.SESSION: join.session}, partial(protocol.start, contacts))
+        return protocol
 
     def leave(self, life: PlannedLife, leave: Leave) -> None:
         """Have a peer that is up leave, or crash if the leave is not graceful."""

@@ -19,6 +19,7 @@ import grpc
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from emulator.files.input_facts import counted
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.otlp_files import Sink
 from emulator.telemetry.recorder import SinkFactory
@@ -29,7 +30,7 @@ METHODS = {
     "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 }
 """The gRPC method of each signal."""
-_CONTENT = {"traces": "spans", "metrics": "data points"}
+_CONTENT = {"traces": "span", "metrics": "data point"}
 _OPTIONS = (("grpc.initial_reconnect_backoff_ms", 250), ("grpc.max_reconnect_backoff_ms", 3000))
 """The options of the channel. By default, gRPC waits for up to two minutes before it retries a Collector."""
 _PASSING = (
@@ -154,8 +155,8 @@ class GrpcSink(Sink):
                 self._lose(self._queue.popleft()[1], "no time was left")
         if self._reason:
             raise ExportError(
-                f"{self._endpoint} did not take {self._lost_messages} requests of {self._signal} "
-                f"({self.lost} {_CONTENT[self._signal]}): {self._reason}"
+                f"{self._endpoint} did not take {counted(self._lost_messages, 'request')} of {self._signal} "
+                f"({counted(self.lost, _CONTENT[self._signal])}): {self._reason}"
             )
 
     def _drain(self) -> None:

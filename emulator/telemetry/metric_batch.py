@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, ItemsView, Mapping
+from operator import index
+from typing import Any
 
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
@@ -70,20 +72,60 @@ def add_gauges(
 ) -> None:
     """Add a component's gauges, all or those that are `sampled`.
 
-    Raises TypeError for a value of another type.
+    Raises TypeError for gauges that are no numbers by name, and what the component raises, with its name.
     """
     declared = component.GAUGES
-    for name, state in component.gauges().items():
+    for name, state in _asked(component, component.gauges, of):
         gauge = declared.get(name)
         if sampled and (gauge is None or not gauge.sampled):
             continue
         try:
-            batch.add_gauge(prefix + name, state, of)
-        except TypeError:
-            who = f"{type(component).__name__} of peer {of[names.PEER]}"
-            raise TypeError(f"the gauge {name!r} of {who} is {state!r}, which is no number") from None
+            batch.add_gauge(prefix + name, float("" if isinstance(state, str) else state), of)
+        except (TypeError, ValueError, OverflowError):
+            what = f"the gauge {name!r} of {_who(component, of)} is {state!r:.80}"
+            raise TypeError(f"{what}, which is no number that a float holds") from None
         if gauge is not None:
             batch.describe(prefix + name, gauge)
+
+
+def add_links(batch: MetricBatch, component: Component, of: dict[str, int | str]) -> None:
+    """Add the links of a component.
+
+    Raises TypeError for neighbours that are no numbers of peers by kind, and what the component raises, with
+    its name.
+    """
+    for kind, others in _asked(component, component.neighbours, of):
+        try:
+            for other in others:
+                batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: index(other), names.KIND: kind})
+        except (TypeError, ValueError):
+            what = f"the neighbours {kind!r} of {_who(component, of)} are {others!r:.80}"
+            raise TypeError(f"{what}, which are no numbers of peers") from None
+
+
+def _asked(component: Component, ask: Callable[[], Any], of: dict[str, int | str]) -> ItemsView[str, Any]:
+    """Return what a component answers by name.
+
+    Raises TypeError unless that is a mapping with texts as keys, and what the component raises, with its
+    name."""
+    try:
+        answer: Any = ask()
+    except Exception as error:
+        error.add_note(f"{ask.__name__}() of {_who(component, of)} was called")
+        raise
+    if not isinstance(answer, Mapping):
+        what = f"{ask.__name__}() of {_who(component, of)} returned {answer!r:.80}"
+        raise TypeError(f"{what}, which is no mapping. Return a dict by name")
+    for name in answer:
+        if not isinstance(name, str) or not name.isprintable():
+            what = f"{ask.__name__}() of {_who(component, of)} has the name {name!r:.80}"
+            raise TypeError(f"{what}, which is no text of one line")
+    return answer.items()
+
+
+def _who(component: Component, of: dict[str, int | str]) -> str:
+    on = f" on channel {of[names.CHANNEL]!r}" if names.CHANNEL in of else ""
+    return f"{type(component).__name__} of peer {of[names.PEER]}{on}"
 
 
 def where(peer: int, channel: str) -> dict[str, int | str]:

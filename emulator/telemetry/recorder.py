@@ -13,7 +13,7 @@ from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.telemetry import names, span_encoding
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import Subject, Tallies
-from emulator.telemetry.metric_batch import MetricBatch, add_gauges, where
+from emulator.telemetry.metric_batch import MetricBatch, add_gauges, add_links, where
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.otlp_files import FileSink, Sink
 
@@ -83,6 +83,8 @@ class Recorder:
         self.tallies = Tallies()
         """The counts of what the host's peers sent, which the runtime adds to."""
         self._identifiers: list[tuple[int, int, str, int, str]] = []
+        self._units: dict[str, str] = {}
+        """The unit of each observation's name."""
 
     @property
     def lost_spans(self) -> int:
@@ -156,8 +158,13 @@ class Recorder:
     ) -> None:
         """Record an observation of a component of `peer` in the operation of `context`, or in none.
 
-        Without a context the span is the root of a trace of its own.
+        Without a context the span is the root of a trace of its own. Raises ValueError for a name that was
+        recorded with another unit.
         """
+        unit = self._units.setdefault(observed.name, observed.unit)
+        if unit != observed.unit:
+            text = "One name has one unit: use two names, or convert the value"
+            raise ValueError(f'its unit is "{observed.unit}", and was "{unit}" before. {text}')
         parent = 0 if context is None else context.span_id
         context = self.begin() if context is None else context
         span_id = self.next_span_id() if parent else context.span_id
@@ -264,9 +271,7 @@ class Recorder:
             for channel, component in components:
                 of = where(peer, channel)
                 add_gauges(batch, names.STATE, component, of)
-                for kind, others in component.neighbours().items():
-                    for other in others:
-                        batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
+                add_links(batch, component, of)
             if batch.points >= _POINTS_IN_RECORD:
                 self._write_points(batch)
                 yield

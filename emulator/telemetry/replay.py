@@ -19,6 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.run.directory import TrialDirectory
+from emulator.files.input_facts import counted
 from emulator.telemetry import names
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.otlp_files import read_frames
@@ -66,8 +67,12 @@ class Sent:
     def lines(self) -> list[str]:
         """Return the result in words; failures come first."""
         said = f": {'; '.join(sorted(self.messages))}" if self.messages else ""
-        lines = [f"the backend rejected {self.rejected:,} spans{said}"] if self.rejected else []
-        return [*lines, *self.losses, f"sent {self.spans:,} spans in {self.requests:,} requests"]
+        lines = [f"the backend rejected {counted(self.rejected, 'span')}{said}"] if self.rejected else []
+        return [
+            *lines,
+            *self.losses,
+            f"sent {counted(self.spans, 'span')} in {counted(self.requests, 'request')}",
+        ]
 
 
 def traces_of(directory: TrialDirectory) -> list[Path]:
@@ -100,7 +105,7 @@ def replay(
                 for request in _requests(record, offset, mask):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
-                        note(f"{sent.spans:,} spans sent")
+                        note(f"{counted(sent.spans, 'span')} sent")
     return sent
 
 

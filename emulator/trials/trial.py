@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from emulator.contract.mistakes import in_words
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
@@ -133,8 +134,7 @@ def describe(error: BaseException) -> str:
         return full
     if isinstance(error, MemoryError):
         return "out of memory. Run fewer trials at once (--jobs) or fewer peers"
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return in_words(error)
 
 
 class _Watch:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.mistakes import code_of
+from emulator.files.trace_error import TraceError
 from emulator.workload.changes import replace_topics
 from emulator.workload.subscription_sources import ContentSource, PlacedContentSource, Rows, TopicSource
 from emulator.workload.subscriptions import Subscriptions
@@ -22,16 +24,17 @@ def draw_subscriptions(
 
     Raises TraceError for a bad file, and ValueError if a package drew what no plan can have.
     """
-    drawn = source.draw(peers, trial_end, random)
-    order = np.lexsort((drawn.start, drawn.topic, drawn.peer))
-    held = Subscriptions(
-        drawn.topics,
-        drawn.peer[order],
-        drawn.topic[order],
-        drawn.start[order],
-        drawn.end[order],
-        drawn.facts,
-    )
+    with code_of(source, "drew no Subscriptions", ValueError, TraceError):
+        drawn = source.draw(peers, trial_end, random)
+        order = np.lexsort((drawn.start, drawn.topic, drawn.peer))
+        held = Subscriptions(
+            drawn.topics,
+            drawn.peer[order],
+            drawn.topic[order],
+            drawn.start[order],
+            drawn.end[order],
+            drawn.facts,
+        )
     these = f"subscriptions of kind {getattr(source, 'kind', '?')}"
     for what, numbers, limit in (("peer", held.peer, peers), ("topic", held.topic, held.topics)):
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < limit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.protocol import PubSub
 from emulator.contract.system import System
 from emulator.contract.workload import (
@@ -17,6 +18,7 @@ from emulator.contract.workload import (
     Trial,
     WorkloadKind,
 )
+from emulator.files.trace_error import TraceError
 from emulator.workload.content_patterns import RangePattern
 from emulator.workload.event_operations import Publish, Subscription, publications, subscriptions
 from emulator.workload.problems import participants_of
@@ -56,7 +58,8 @@ class EventsKind(WorkloadKind):
         return subscriptions(tables["subscriptions"])
 
     def problems(self, parameters: Any, trial: Trial) -> Problems:
-        found = [(f"subscriptions.{key}", problem) for key, problem in parameters.problems()]
+        with code_of(parameters, "could not check its parameters"):
+            found = [(f"subscriptions.{key}", problem) for key, problem in parameters.problems()]
         published, roles = trial.workload.publications, trial.workload.roles
         if roles.publisher and published is not None and published.publisher == "subscriber":
             text = 'is "subscriber", but the publishers of workload.roles do not subscribe. Set it to any'
@@ -65,8 +68,9 @@ class EventsKind(WorkloadKind):
         if given["publisher"] + given["relay"] == trial.peers:
             found.append(("roles", "leave no peer that subscribes. Lower publisher or relay"))
         participants, each = participants_of(trial), getattr(parameters, "per_peer", 0)
-        misfits = parameters.misfits(participants)
-        found += [(f"subscriptions.{key}", problem) for key, problem in misfits]
+        with code_of(parameters, "could not check its parameters"):
+            misfits = parameters.misfits(participants)
+            found += [(f"subscriptions.{key}", problem) for key, problem in misfits]
         asked = participants * each if isinstance(each, (int, float)) else 0
         if participants <= MOST_ROWS and asked > self.most_subscriptions:
             text = more("subscriptions", asked, self.most_subscriptions, "Lower it")
@@ -74,8 +78,9 @@ class EventsKind(WorkloadKind):
         return found
 
     def problems_of_files(self, parameters: Source, trial: Trial) -> Problems:
-        found = parameters.problems_of_files(participants_of(trial))
-        return [(f"subscriptions.{key}", problem) for key, problem in found]
+        with code_of(parameters, "could not check its files", TraceError):
+            found = parameters.problems_of_files(participants_of(trial))
+            return [(f"subscriptions.{key}", problem) for key, problem in found]
 
 
 class TopicsKind(EventsKind):

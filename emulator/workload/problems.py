@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import Problems, Trial
 from emulator.workload.size import MOST_ROWS, more
@@ -15,7 +16,8 @@ def workload_problems(trial: Trial) -> Problems:
     if not found:
         kind = workload.kind
         found = _shared_problems(trial, kind.shared)
-        found += kind.problems(getattr(workload, kind.key), trial)
+        with code_of(kind, "could not check its parameters"):
+            found += [(key, text) for key, text in kind.problems(getattr(workload, kind.key), trial)]
     return [(f"workload.{key}" if key else "workload", problem) for key, problem in found]
 
 

@@ -136,7 +136,7 @@ def sources_of_packages() -> tuple[dict[str, type[Source]], dict[str, str]]:
     """Return the kinds that packages add, and what is wrong with those that cannot be used, both by name."""
     found: dict[str, type[Source]] = {}
     broken: dict[str, str] = {}
-    for offer in offers("subscriptions", dict.fromkeys(OWN_KINDS, "")).values():
+    for offer in offers("subscriptions", OWN_KINDS).values():
         try:
             found[offer.name] = _source(offer)
         except BadPackage as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.compiler.finder import WHY_INTERPRETED
+from emulator.files.input_facts import counted
 from trellis.command import pod_options as pods
 from trellis.command.exits import (
     INVALID,
@@ -43,6 +44,7 @@ from trellis.command.on_spark import (
 )
 from trellis.command.outcome import out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
+from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
 
 if TYPE_CHECKING:
@@ -223,12 +225,14 @@ def validate(target: Target, options: Options = None) -> None:
         from emulator.experiment.file.package_experiments import locate
         from emulator.experiment.file.variants import count_variants, trials
 
-        file = _file_of(locate(target))
+        say_displaced()
+        file = target / "experiment.yaml" if target.is_dir() else locate(target)
         spec = load(file, options or [])
         count, made = len(trials(spec)), count_variants(spec.vary)
         check_expectations(spec, file, options or [])
         check_drawing(spec, file, options or [])
-        out.print(f"valid: {count} trials ({made} variants, {spec.repeat} seeds)", markup=False)
+        each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
+        out.print(f"valid: {counted(count, 'trial')} ({each})", markup=False)
 
 
 @app.command()
@@ -306,6 +310,7 @@ def _find_run(
     from emulator.experiment.file.load import load
     from emulator.experiment.run.runs import check_same, create_run, open_run
 
+    say_displaced()
     if target is not None and target.is_dir():
         if resume is not None and resume.resolve() != target.resolve():
             raise UserError(f"{target} and {resume} are two run directories. Name one")
@@ -342,10 +347,6 @@ def _open(path: Path) -> RunDirectory:
     from emulator.experiment.run.runs import open_run
 
     return open_run(path)[0]
-
-
-def _file_of(target: Path) -> Path:
-    return target / "experiment.yaml" if target.is_dir() else target
 
 
 def _written(

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from emulator.files.disk import full_disk, told
+from emulator.files.input_facts import counted
 
 if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
@@ -53,6 +54,7 @@ def resumable(directory: RunDirectory) -> Iterator[None]:
 @contextmanager
 def endings() -> Iterator[None]:
     """Turn errors of the user and of the machine into a message and an exit status, without a traceback."""
+    from emulator.contract.mistakes import blamed_package, with_lines
     from emulator.contract.packages import BadPackage
     from emulator.experiment.file.document import ExperimentError
     from emulator.experiment.plan.provenance import OtherPlan
@@ -68,7 +70,7 @@ def endings() -> Iterator[None]:
         raise
     except ExperimentError as error:
         count = len(error.problems)
-        message = f"{error}\n{count:,} problem{'s' if count > 1 else ''}; nothing was started"
+        message = f"{error}\n{counted(count, 'problem')}; nothing was started"
     except (UserError, NoRun, OtherPlan, RunBusy, BadPackage, DamagedFile) as error:
         message = str(error)
     except KeyboardInterrupt:
@@ -79,8 +81,13 @@ def endings() -> Iterator[None]:
         message, status = told(error), INVALID if full_disk(error) else BAD_INPUT
     except MemoryError:
         message, status = "out of memory. Run fewer trials at once (--jobs) or fewer peers", INVALID
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        of_package = blamed_package(error)
+        if isinstance(error, SystemExit) and not of_package:
+            raise
         message, status = full_disk(error) or last_resort(error), INVALID
+        if of_package:
+            message, status = f"the code of a package failed: {with_lines(error)}; {message}", BAD_INPUT
     say_error(message)
     raise typer.Exit(status)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.files.damage import DamagedFile
+from emulator.files.input_facts import counted
 from trellis.command.exits import UserError, err
 from trellis.command.outcome import out
 
@@ -44,7 +45,7 @@ def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> N
         raise ExperimentError(_placed(found.refused, file, options))
     say_inputs(found.inputs)
     if found.drawn < found.plans:
-        drawn = f"{found.drawn:,} of {found.plans:,} plans were drawn, in {LONGEST:g} s"
+        drawn = f"{found.drawn:,} of {counted(found.plans, 'plan')} were drawn, in {LONGEST:g} s"
         text = f"{drawn}; the others were not checked"
         err.print(text, markup=False, soft_wrap=True)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from emulator.files.input_facts import counted
 from trellis.command.exits import INTERRUPTED, INVALID, UserError, err
 from trellis.command.inputs import check_expectations, warn
 from trellis.command.outcome import say_summary, say_verdict
@@ -159,7 +160,7 @@ class _Course:
 
         name, place = self._release.name, self._release.cluster.namespace
         hosts = getattr(spec.runtime, "hosts", None)
-        what = f"{hosts} pods of peers" if hosts else "trials on the virtual clock"
+        what = f"{counted(hosts, 'pod')} of peers" if hosts else "trials on the virtual clock"
         installing = self._helm.install(self._installation)
         with contextlib.closing(installing):
             title = f"installing the release {name} in the namespace {place}, {what}"

@@ -11,6 +11,7 @@ from rich.console import Console
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary_file import read_summary
 from emulator.files.damage import DamagedFile
+from emulator.files.input_facts import counted
 from trellis.command.exits import BROKEN, INVALID, VALID
 
 out = Console(highlight=False)
@@ -44,7 +45,7 @@ def _told(expectation: Mapping[str, Any]) -> str:
     broken, unit = expectation["broken"], expectation["unit"]
     shown = [f"{each['trial']}: {told(each['measured'], unit)}" for each in broken[:_SHOWN]]
     more = [f"{len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
-    which = f"in {len(broken)} of {expectation['trials']} trials"
+    which = f"in {len(broken)} of {counted(expectation['trials'], 'trial')}"
     return f"not as expected: {expectation['text']}, {which} ({'; '.join([*shown, *more])})"
 
 

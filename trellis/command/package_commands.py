@@ -8,35 +8,52 @@ from typing import Annotated
 
 import typer
 
-from trellis.command.exits import UserError, endings
+from emulator.files.input_facts import counted
+from trellis.command.exits import UserError, endings, err
 from trellis.command.outcome import out
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+def say_displaced() -> None:
+    """Print which entry points of installed packages are left out, because Trellis has their names."""
+    from emulator.experiment.file.package_kinds import displaced_names
+
+    for text in displaced_names():
+        err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
 
 
 @commands.command()
 def systems() -> None:
     """List the systems that can be run, with parameters and paper, those of packages too."""
     with endings():
+        from emulator.experiment.file.package_kinds import displaced_names
         from trellis.command.systems_table import systems_table
 
         broken: list[str] = []
         for part in systems_table(broken):
             out.print(part)
-        if broken:
-            raise UserError("\n".join(broken))
+        if refused := dict.fromkeys([*broken, *displaced_names()]):
+            raise UserError("\n".join(refused))
 
 
 @commands.command()
 def experiments() -> None:
     """List the ready experiments that installed packages bring along."""
     with endings():
-        from emulator.experiment.file.document import read_document
+        from emulator.experiment.file.document import ExperimentError, read_document
         from emulator.experiment.file.package_experiments import ready_experiments
 
-        for name, package, file in ready_experiments():
-            title = read_document(file).values.get("title", "")
+        broken: list[str] = []
+        for name, package, file in ready_experiments(broken):
+            try:
+                title = read_document(file).values.get("title", "")
+            except ExperimentError as error:
+                broken.append(f"{name} of the package {package}: {error}")
+                continue
             out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
+        if broken:
+            raise UserError("\n".join(broken))
 
 
 @commands.command()
@@ -88,7 +105,9 @@ def compile_packages(
         build(FOLDER, list(folders.values()))
         for name, folder in folders.items():
             count = len(package_modules(folder))
-            out.print(f"{name}: {count} modules are compiled", markup=False, soft_wrap=True)
+            out.print(
+                f"{name}: {counted(count, 'module is', 'modules are')} compiled", markup=False, soft_wrap=True
+            )
 
 
 def _folder_of(name: str) -> Path:

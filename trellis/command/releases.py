@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from emulator.files.input_facts import counted
 from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
@@ -48,7 +49,7 @@ def status(name: Name, namespace: Namespace = None) -> None:
         else:
             _say(f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}")
         for workload in workloads:
-            _say(f"  {workload.name}: {workload.ready} of {workload.wanted} pods ready")
+            _say(f"  {workload.name}: {workload.ready} of {counted(workload.wanted, 'pod')} ready")
         for claim in claims:
             _say(f"  {claim['metadata']['name']}: {claim['status']['phase']}")
         _say_pods(release)
@@ -88,7 +89,7 @@ def logs(
             for line in release.logs(each, lines).splitlines():
                 _say(line if len(names) == 1 else f"{each}: {line}")
         if len(names) > _MAX_PODS:
-            err.print(f"{len(names) - _MAX_PODS} more pods; choose one with --pod", markup=False)
+            err.print(f"{counted(len(names) - _MAX_PODS, 'more pod')}; choose one with --pod", markup=False)
 
 
 @commands.command()
@@ -228,7 +229,7 @@ def _say_standing(release: Release, standing: Standing | None) -> None:
         _say(standing.problem or "no trial has begun yet")
         return
     counts = ", ".join(f"{count} {state}" for state, count in standing.counts.items())
-    _say(f"experiment {standing.experiment}: {len(standing.trials)} trials, {counts}")
+    _say(f"experiment {standing.experiment}: {counted(len(standing.trials), 'trial')}, {counts}")
     telling = [trial for trial in standing.trials if trial.state != "planned"]
     for trial in telling[-_MAX_TRIALS:]:
         running = trial.state == "running" and trial.progress is not None

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from emulator.files.input_facts import counted
 from emulator.runtime.progress import Progress as Snapshot
 from emulator.trials.sweep import Update
 
@@ -43,12 +44,12 @@ def told(snapshot: Snapshot, left: float | None) -> str:
         return "drawing the plan"
     text = (
         f"{snapshot.phase}, {snapshot.trial_time:.0f} of {snapshot.trial_end:.0f} s, "
-        f"{snapshot.peers_up:,} peers up, "
+        f"{counted(snapshot.peers_up, 'peer')} up, "
     )
     asked, done = snapshot.words
     text += f"{snapshot.asked:,} {asked}, {snapshot.delivered:,} {done}"
     if snapshot.hosts_lost:
-        lost = f"{snapshot.hosts_lost} host{'s' if snapshot.hosts_lost > 1 else ''} lost"
+        lost = f"{counted(snapshot.hosts_lost, 'host')} lost"
         text += f" at least, of the hosts that told ({lost})"
     return text if left is None else f"{text}, {_span(left)} left"
 
@@ -201,5 +202,5 @@ class LiveStep(Step):
         if (task := self._tasks.pop(update.trial, None)) is not None:
             self._progress.remove_task(task)
         self._progress.update(
-            self._whole, completed=self._ended, said=f"{self._ended} of {self._total} trials"
+            self._whole, completed=self._ended, said=f"{self._ended} of {counted(self._total, 'trial')}"
         )

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
 from emulator.faults.spec import FaultSpec
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
 from emulator.workload.problems import workload_problems
+
+_UNCHECKED = "could not check its parameters"
 
 
 def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, str]]:
@@ -45,7 +48,8 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
     for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
         if isinstance(each, JitterModel | LossModel):
-            problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
+            with code_of(each, _UNCHECKED):
+                problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
         found = fault.problems(spec.peers, spec.phases.end)
@@ -56,8 +60,10 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     if spec.attackers is not None:
         found = spec.attackers.problems(spec.peers, spec.phases.end)
         problems += [(f"attackers.{key}", problem) for key, problem in found]
-    churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
-    return problems + [(f"churn.model.{key}", problem) for key, problem in churn]
+    with code_of(spec.churn.model, _UNCHECKED):
+        churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
+        problems += [(f"churn.model.{key}", problem) for key, problem in churn]
+    return problems
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.workload import Problems, WorkloadKind
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.spec import TrialSpec
@@ -43,7 +44,8 @@ class Contents:
         known = key, model.model_dump_json(), depends_on
         if known not in self._found:
             try:
-                self._found[known] = ask()
+                with code_of(model, "could not check its files", TraceError):
+                    self._found[known] = [(below, text) for below, text in ask()]
             except TraceError as error:
                 self._found[known] = [(_key_of(model, error.file), f"cannot be used: {error}")]
         return [((*key.split("."), *below.split(".")), text) for below, text in self._found[known]]
@@ -53,7 +55,8 @@ def _of_workload(kind: WorkloadKind, spec: TrialSpec) -> Problems:
     """Return what is wrong inside the files of a workload."""
     parameters = getattr(spec.workload, kind.key)
     try:
-        return kind.problems_of_files(parameters, spec)
+        with code_of(kind, "could not check its files", TraceError):
+            return [(key, text) for key, text in kind.problems_of_files(parameters, spec)]
     except TraceError as error:
         names = (name for name, file in kind.files(parameters) if file == error.file)
         return [(next(names, f"{kind.key}.kind"), f"cannot be used: {error}")]

@@ -20,10 +20,10 @@ KNOWN_CLAIMS = (
 
 
 def offered_claims() -> dict[str, Offer]:
-    """Return the claims of packages, by id. Loading one with an id that is taken raises BadPackage."""
-    return offers("claims", dict.fromkeys(KNOWN_CLAIMS, ""))
+    """Return the claims of packages, by id. Loading one whose id two packages have raises BadPackage."""
+    return offers("claims", KNOWN_CLAIMS)
 
 
 def known_claims() -> tuple[str, ...]:
     """Return all ids, those of Trellis first."""
-    return (*KNOWN_CLAIMS, *(name for name in offered_claims() if name not in KNOWN_CLAIMS))
+    return (*KNOWN_CLAIMS, *offered_claims())

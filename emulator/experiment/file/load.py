@@ -7,10 +7,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from emulator.churn.model import ChurnModel
-from emulator.churn.spec import OWN_KINDS as CHURN_KINDS
-from emulator.contract.attack import AttackModel
-from emulator.contract.package_models import broken_kinds
+from emulator.contract.mistakes import code_of
 from emulator.contract.packages import BadPackage
 from emulator.experiment.file.document import (
     WRITTEN,
@@ -27,6 +24,7 @@ from emulator.experiment.file.input_paths import named_files, resolve_files
 from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.overrides import apply_options
+from emulator.experiment.file.package_kinds import broken_models
 from emulator.experiment.file.size_limits import parameter_problems
 from emulator.experiment.file.sound_parts import without_parts
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
@@ -40,10 +38,7 @@ from emulator.experiment.file.variants import (
     varied_keys,
 )
 from emulator.experiment.file.vary import usable_vary
-from emulator.faults.spec import OWN_ATTACKS
-from emulator.network.model import JitterModel, LatencyModel, LossModel
-from emulator.network.spec import OWN_JITTERS, OWN_LOSSES
-from emulator.network.spec import OWN_KINDS as LATENCY_KINDS
+from emulator.network.model import JitterModel
 from emulator.workload.spec import broken_parts
 
 if TYPE_CHECKING:
@@ -166,17 +161,6 @@ def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key)
                 yield ("vary", entry, i, *((position,) if len(keys) > 1 else ()), *key[len(parts) :])
 
 
-def _broken_kinds() -> dict[Key, dict[str, str]]:
-    """Return, for each key that packages add kinds to, what is wrong with the kinds that cannot be used."""
-    return {
-        ("churn", "model"): broken_kinds("churn", ChurnModel, CHURN_KINDS),
-        ("attackers", "behaviour"): broken_kinds("attacks", AttackModel, OWN_ATTACKS),
-        ("network", "latency"): broken_kinds("latency", LatencyModel, LATENCY_KINDS),
-        ("network", "jitter"): broken_kinds("jitter", JitterModel, OWN_JITTERS),
-        ("network", "loss"): broken_kinds("loss", LossModel, OWN_LOSSES),
-    }
-
-
 def _with_broken_packages(
     values: dict[str, Any], spec: S | None, findings: list[Finding]
 ) -> tuple[S | None, list[Finding]]:
@@ -185,7 +169,7 @@ def _with_broken_packages(
     reasons: dict[Key, str] = {}
     for named, reason in broken_parts(workload) if isinstance(workload, dict) else ():
         reasons["workload", named] = reason
-    for key, broken in _broken_kinds().items():
+    for key, broken in broken_models().items():
         part, name = key
         above = values.get(str(part))
         here = above.get(name) if isinstance(above, dict) else None
@@ -298,8 +282,9 @@ def _check_service(spec: TrialSpec) -> list[Finding]:
     (kind,) = chosen
     if system.serves == kind.name:
         parameters = system.parameters.model_validate(spec.system.parameters)
-        found = kind.misfits(getattr(spec.workload, kind.key), system, parameters)
-        return [(("workload", *_parts(key)), text) for key, text in found]
+        with code_of(kind, "could not check its parameters"):
+            found = kind.misfits(getattr(spec.workload, kind.key), system, parameters)
+            return [(("workload", *_parts(key)), text) for key, text in found]
     here: Key = ("system", "name")
     try:
         served = WORKLOADS[system.serves].title

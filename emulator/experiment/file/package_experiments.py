@@ -22,7 +22,7 @@ def locate(name: Path) -> Path:
     folder, colon, file = str(name).partition(":")
     if not colon or name.exists() or "/" in folder:
         return name
-    known = offers("experiments", {})
+    known = offers("experiments", ())
     if folder not in known:
         text = f'no installed package has experiments called "{folder}". {suggestion(folder, known)}'
         raise BadPackage(
@@ -34,10 +34,18 @@ def locate(name: Path) -> Path:
     return files[file]
 
 
-def ready_experiments() -> Iterator[tuple[str, str, Path]]:
-    """Yield (name for `trellis run`, package, file) of each ready experiment. Raises BadPackage."""
-    for offer in offers("experiments", {}).values():
-        for path in _files(offer):
+def ready_experiments(broken: list[str]) -> Iterator[tuple[str, str, Path]]:
+    """Yield (name for `trellis run`, package, file) of each ready experiment.
+
+    What is wrong with the folders of packages that cannot be used is added to `broken`.
+    """
+    for offer in offers("experiments", ()).values():
+        try:
+            files = _files(offer)
+        except BadPackage as error:
+            broken.append(str(error))
+            continue
+        for path in files:
             yield f"{offer.name}:{path.name}", offer.package, path
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.mistakes import code_of
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.trace_error import TraceError
@@ -38,7 +39,9 @@ def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
     module, _, name = system.misfits.partition(":")
     parameters = system.parameters.model_validate(spec.system.parameters)
     try:
-        return list(getattr(import_module(module), name)(parameters, spec.peers, round_trips))
+        with code_of(system.create, f"could not be checked by {system.misfits}", TraceError):
+            found = getattr(import_module(module), name)(parameters, spec.peers, round_trips)
+            return [(key, text) for key, text in found]
     except TraceError:
         return []
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.mistakes import code_of
 from emulator.experiment.file.spec import TrialSpec
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import Facts, counted
 from emulator.files.reading import read_regular
+from emulator.files.trace_error import TraceError
 from emulator.workload.content_patterns import BoxPattern
 from emulator.workload.social import Groups
 
@@ -37,9 +39,13 @@ def facts_of(spec: TrialSpec, plan: Plan, of_workload: Facts) -> dict[str, Facts
     """
     churn, crowd = spec.churn, spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
+    with code_of(spec.network.latency, "told no facts of its matrix", ValueError, TraceError):
+        of_latency = Facts() + spec.network.latency.facts(spec.seed)
+    with code_of(churn.model, "told no facts of its sessions", ValueError, TraceError):
+        of_churn = Facts() + churn.model.facts(base, spec.phases.end)
     found = {
-        "network.latency": spec.network.latency.facts(spec.seed),
-        "churn.model": churn.model.facts(base, spec.phases.end) + _never_up(plan, spec.peers),
+        "network.latency": of_latency,
+        "churn.model": of_churn + _never_up(plan, spec.peers),
         "churn.crash": _crash(spec, plan),
         "workload": _shares(spec),
         f"workload.{spec.workload.kind.key}": of_workload + _without_interests(plan),

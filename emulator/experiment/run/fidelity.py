@@ -45,8 +45,15 @@ class Check:
         """The measured value in words."""
         if self.measured is None:
             return "not measured"
-        amount = f"{self.measured:g} {self.unit}"
+        amount = _in_words(self.measured, self.unit)
         return f"at least {amount}, told by {self.told_by}" if self.told_by else amount
+
+
+def _in_words(value: float, unit: str) -> str:
+    """Return a value with its unit: "2 deliveries", "1 delivery", "1 ms"."""
+    if value == 1 and len(unit) > len("ms"):
+        unit = f"{unit.removesuffix('ies')}y" if unit.endswith("ies") else unit.removesuffix("s")
+    return f"{value:g} {unit}"
 
 
 def allowed(
@@ -96,7 +103,7 @@ class Fidelity:
     def reasons(self) -> list[str]:
         """The reasons why the trial is invalid: a sentence for each failed check."""
         return [
-            f"{c.name}: {c.said}, limit {c.limit:g} {c.unit}" + (f" ({c.detail})" if c.detail else "")
+            f"{c.name}: {c.said}, limit {_in_words(c.limit, c.unit)}" + (f" ({c.detail})" if c.detail else "")
             for c in self.checks
             if not c.ok
         ]

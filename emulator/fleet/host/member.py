@@ -16,6 +16,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.contract.mistakes import in_words
 from emulator.contract.random_streams import stream
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import RealTime, TrialSpec
@@ -190,7 +191,7 @@ class Membership:
         except TrialGone:
             raise
         except Exception as failure:
-            await self._part(host, f"{type(failure).__name__}: {failure}")
+            await self._part(host, in_words(failure))
             raise
         if self._leaving:
             await self._part(host, error)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from emulator.messages.fingerprint import fingerprint
+from emulator.messages.message import Message
+from emulator.runtime.peer_channels import Channel
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.sent_message import Passage
 
@@ -17,6 +19,10 @@ class CheckedHost(Host):
         super().watch(system)
         self._sent: dict[int, tuple[Passage, int]] = {}
         """The fingerprint of each message on its way, by the identity of its passage."""
+
+    def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        channel.check_sent(peer, message)
+        super().transmit(channel, peer, message, request)
 
     def _take(self, passage: Passage, due: float) -> None:
         if passage.parcel is not None:

@@ -13,6 +13,7 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from emulator.contract.mistakes import handled, placed
 from emulator.contract.protocol import Installation, Outcome
 from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
@@ -244,7 +245,12 @@ class Host(SessionHost):
         self._waiting -= 1
         self.sent_to_other_hosts += 1
         if passage.parcel is not None:
-            passage.parcel.payload()  # a message that cannot be encoded is its protocol's error, and stops it
+            try:
+                passage.parcel.payload()
+            except Exception as error:
+                doing = f"when its {passage.parcel.message.NAME} to peer {passage.receiver} was encoded"
+                system, now = self.breaches.system, self.clock.now()
+                raise placed(error, system, passage.sender, now, doing) from error.__cause__
         if self.wire is not None:
             self.wire.offer(self.host_of[passage.receiver], passage)
 
@@ -298,6 +304,8 @@ class Host(SessionHost):
                 session.receive(passage.channel, passage.sender, message, passage.request)
             except NoHandler:
                 self._drop_unheard(message.NAME, passage.channel)
+            except (Exception, SystemExit) as error:
+                raise self._mistaken(error, session, message, passage) from error.__cause__
             self.recovery = None
             return
         recorder, topic = self.recorder, sent_in.topic
@@ -312,6 +320,8 @@ class Host(SessionHost):
         except NoHandler:
             self._drop_unheard(message.NAME, passage.channel)
             return
+        except (Exception, SystemExit) as error:
+            raise self._mistaken(error, session, message, passage) from error.__cause__
         finally:
             self.context = None
             self._handling = False
@@ -327,6 +337,15 @@ class Host(SessionHost):
             interested,
             self._marked,
         )
+
+    def _mistaken(
+        self, error: BaseException, session: Session, message: Message, passage: Passage
+    ) -> Exception:
+        """Return an error of the protocol that handled a message, with a note of where it was made."""
+        request, channel = passage.request, passage.channel
+        what = "message" if not request else "request" if request > 0 else "reply"
+        by = None if request < 0 else session.handler_of(type(message), channel)
+        return session.mistaken(error, handled(what, message.NAME, passage.sender, channel, by))
 
     def _drop_unheard(self, kind: str, channel: str) -> None:
         self.dropped[f"no handler for {kind} on channel {channel!r}"] += 1

@@ -8,6 +8,7 @@ from random import Random
 
 import psutil
 
+from emulator.contract.mistakes import placed
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.runtime.distribution import Distribution
@@ -98,8 +99,13 @@ class Observer:
 
     def _write_records(self, records: Iterator[None]) -> None:
         """Write one record now, and the next one after the messages that fall due meanwhile."""
-        if next(records, self) is None:
-            agenda, clock = self._host.agenda, self._host.clock
+        agenda, clock = self._host.agenda, self._host.clock
+        try:
+            written = next(records, self)
+        except (Exception, SystemExit) as error:
+            doing = "when its state was recorded"
+            raise placed(error, self._spec.system.name, None, clock.now(), doing) from error.__cause__
+        if written is None:
             agenda.add(clock.now() + _RECORD_PERIOD / clock.scale, self._write_records, records)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 
 from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.mistakes import called
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
@@ -91,13 +92,23 @@ class Session(PlannedLife):
             self._host.transmit(channel, peer, message, request)
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        self._check_callback(callback)
         timer = _Once(self, callback, self._host.context)
         if delay != math.inf:
             self.schedule(self.now() + delay, timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
+        self._check_callback(callback)
         return _Periodic(self, period, callback)
+
+    def _check_callback(self, callback: object) -> None:
+        """Raises TypeError for the callback of a timer that is no function."""
+        if not callable(callback):
+            text = "Give it a function, not what a call of one returned"
+            raise TypeError(
+                f"peer {self.peer} set a timer for {callback!r:.80}, which is no function. {text}"
+            )
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
         context = self._host.context
@@ -125,6 +136,8 @@ class Session(PlannedLife):
         host.context = context
         try:
             call()
+        except (Exception, SystemExit) as error:
+            raise self.mistaken(error, f"in the call of {called(call)}") from error.__cause__
         finally:
             host.context = host.recovery = None
 

@@ -18,6 +18,7 @@ from emulator.runtime.breaches import checks_asked_for
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.virtual.event_loop import VirtualWorld
 from emulator.runtime.virtual.events import Arrival
+from emulator.runtime.virtual.life import VirtualTimer
 from emulator.telemetry.recorder import Recorder
 
 
@@ -31,6 +32,7 @@ class CheckedWorld(VirtualWorld):
         """The fingerprint of each message on its way, by the number of its arrival."""
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
+        channel.check_sent(peer, message)
         before = self._order
         super().transmit(channel, peer, message, request)
         if self._order != before:  # the network has not lost it
@@ -38,6 +40,13 @@ class CheckedWorld(VirtualWorld):
 
     def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
         self.transmit(channel, peer, pool.view(row), 0)
+
+    def schedule(self, delay: float, timer: VirtualTimer) -> None:
+        if not callable(timer.callback):
+            who = "the system" if timer.life is None else f"peer {timer.life.peer}"
+            text = "Give it a function, not what a call of one returned"
+            raise TypeError(f"{who} set a timer for {timer.callback!r:.80}, which is no function. {text}")
+        super().schedule(delay, timer)
 
     def _arrive(self, arrival: Arrival) -> None:
         message, channel = arrival.message, arrival.channel

@@ -14,6 +14,7 @@ from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
 
 from emulator.contract.message_pool import MessagePool
+from emulator.contract.mistakes import handled, placed
 from emulator.contract.protocol import Application, Environment, Installation, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.registry import SYSTEMS
@@ -29,7 +30,7 @@ from emulator.runtime.plan_script import script_of
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
 from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
@@ -164,24 +165,33 @@ class VirtualWorld(LinkedWorld):
         recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
-        """Handle all events up to trial time `end`. Raises NoHandler for a protocol's mistake."""
+        """Handle all events up to trial time `end`.
+
+        Raises NoHandler for a message that nobody knows, and what a protocol raises, with a note of who did
+        it and when.
+        """
         queue = self._queue
-        while True:
-            entry = queue.pop(end)
-            if entry is None:
-                break
-            self.time = queue.at
-            self.handled += 1
-            if entry is ROW_ARRIVES:
-                self._arrive_row()
-            elif isinstance(entry, Arrival):
-                self._arrive(entry)
-            elif isinstance(entry, Call):
-                self._fire(entry.timer)
-            elif isinstance(entry, Reach):
-                self._reach(entry)
-            elif isinstance(entry, Departure):
-                self._depart(entry)
+        entry: Entry | None = None
+        try:
+            while True:
+                entry = queue.pop(end)
+                if entry is None:
+                    break
+                self.time = queue.at
+                self.handled += 1
+                if entry is ROW_ARRIVES:
+                    self._arrive_row()
+                elif isinstance(entry, Arrival):
+                    self._arrive(entry)
+                elif isinstance(entry, Call):
+                    self._fire(entry.timer)
+                elif isinstance(entry, Reach):
+                    self._reach(entry)
+                elif isinstance(entry, Departure):
+                    self._depart(entry)
+        except (Exception, SystemExit) as error:
+            peer, doing = self._in_hand(entry)
+            raise placed(error, self.breaches.system, peer, self.time, doing) from error.__cause__
         self.time = end
 
     def snapshot(self) -> None:
@@ -201,6 +211,27 @@ class VirtualWorld(LinkedWorld):
         if peers:
             for _ in self.recorder.write_samples(self._ns(), peers):
                 pass
+
+    def _in_hand(self, entry: Entry | None) -> tuple[int | None, str]:
+        """Return the peer that has an event in hand, None if no single one has it, and what it does."""
+        if isinstance(entry, Call):
+            life = entry.timer.life
+            return (None, "when its state was recorded") if life is None else (life.peer, "in a timer's call")
+        if isinstance(entry, Arrival):
+            channel, kind, request = entry.channel, type(entry.message).__name__, entry.request
+            receiver = self._lives[entry.receiver] if isinstance(entry.receiver, int) else None
+            told = channel.peer if receiver is None else receiver.peer
+            handler = None if receiver is None else receiver.handler_of(type(entry.message), channel.name)
+            what = "message" if not request else "request" if request > 0 else "reply"
+            kind = getattr(entry.message, "NAME", kind)
+            return told, handled(what, kind, channel.peer, channel.name, None if request < 0 else handler)
+        if entry is ROW_ARRIVES:
+            queue, pools, number = self._queue, self._pools, int(self._queue.pool)
+            kind = pools.pools[number].view(queue.row).NAME
+            return int(queue.receiver), handled(
+                "message", kind, int(queue.sender), pools.channels[number], None
+            )
+        return None, "in the network"
 
     def _create(self, environment: Environment) -> Application:
         return self._system.create(environment, self._parameters)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from emulator.files.input_facts import counted
 from emulator.trials.run_progress import ENDED, Standing
 from emulator.trials.sweep import Update
 from trellis.command.release.errors import ReleaseError, Unreachable
@@ -134,7 +135,7 @@ class Waiting:
                 left = len(self._release.pods())
                 if not left:
                     return True
-                if (now := f"{left} pods are ending") != said:
+                if (now := f"{counted(left, 'pod is', 'pods are')} ending") != said:
                     note(said := now)
             if late:
                 return False
@@ -202,7 +203,7 @@ def _pods_ready(workloads: list[Workload], installed: bool) -> str:
         return "checking the values and the experiment"
     lasting = [workload for workload in workloads if workload.kind != "job"]
     ready, wanted = sum(w.ready for w in lasting), sum(w.wanted for w in lasting)
-    return f"{ready} of {wanted} pods are ready"
+    return f"{ready} of {counted(wanted, 'pod is', 'pods are')} ready"
 
 
 def _news(standing: Standing) -> Iterator[Update]:
