@@ -308,9 +308,12 @@ class Channel(Environment):
         try:
             self.life.record(self, Observation(name, value, subject, unit))
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{self._who()} recorded {name!r}: {error}") from None
+            raise type(error)(f"{self._who()} recorded {name!r:.60}: {error}") from None
 
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
+        if not 0 <= identifier < space.size:
+            text = f"took the identifier {identifier}, but those of its space have {space.bits} bits"
+            raise ValueError(f"{self._who()} {text}")
         self.life.take_identifier(self, identifier, space)
 
     def shared(self, make: Callable[..., S], *arguments: object) -> S:

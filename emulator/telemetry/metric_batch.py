@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
@@ -10,6 +10,7 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from emulator.contract.protocol import Component, Gauge
 from emulator.telemetry import names
 
+_MOST_PEERS = 200_000
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 
@@ -72,18 +73,41 @@ def add_gauges(
 
     Raises TypeError for a value of another type.
     """
-    declared = component.GAUGES
-    for name, state in component.gauges().items():
+    declared, who = component.GAUGES, f"{type(component).__name__} of peer {of[names.PEER]}"
+    gauges = component.gauges()
+    if not isinstance(gauges, Mapping):
+        raise TypeError(f"the gauges of {who} are {gauges!r:.60}, which is no mapping of names to numbers")
+    for name, state in gauges.items():
         gauge = declared.get(name)
         if sampled and (gauge is None or not gauge.sampled):
             continue
         try:
+            if state is None:
+                raise TypeError
             batch.add_gauge(prefix + name, state, of)
-        except TypeError:
-            who = f"{type(component).__name__} of peer {of[names.PEER]}"
-            raise TypeError(f"the gauge {name!r} of {who} is {state!r}, which is no number") from None
+        except (TypeError, OverflowError):
+            raise TypeError(f"the gauge {name!r} of {who} is {state!r:.60}, which is no number") from None
         if gauge is not None:
             batch.describe(prefix + name, gauge)
+
+
+def links_of(component: Component, peer: int) -> Iterator[tuple[str, int]]:
+    """Yield the kind and the other peer of each link of a component at this peer.
+
+    Raises TypeError for what is no mapping of kinds to numbers of peers, ValueError for a number that no peer
+    has.
+    """
+    who = f"{type(component).__name__} of peer {peer}"
+    links = component.neighbours()
+    if not isinstance(links, Mapping):
+        raise TypeError(f"the neighbours of {who} are {links!r:.60}, which is no mapping of kinds to peers")
+    for kind, others in links.items():
+        for other in others:
+            if not (isinstance(kind, str) and isinstance(other, int)):
+                raise TypeError(f"{who} has the neighbour {other!r:.60} of kind {kind!r}, which is no peer")
+            if not 0 <= other < _MOST_PEERS:
+                raise ValueError(f"{who} has the neighbour {other}, and no peer has such a number")
+            yield kind, other
 
 
 def where(peer: int, channel: str) -> dict[str, int | str]:

@@ -13,7 +13,7 @@ from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.telemetry import names, span_encoding
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import Subject, Tallies
-from emulator.telemetry.metric_batch import MetricBatch, add_gauges, where
+from emulator.telemetry.metric_batch import MetricBatch, add_gauges, links_of, where
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.otlp_files import FileSink, Sink
 
@@ -264,9 +264,8 @@ class Recorder:
             for channel, component in components:
                 of = where(peer, channel)
                 add_gauges(batch, names.STATE, component, of)
-                for kind, others in component.neighbours().items():
-                    for other in others:
-                        batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
+                for kind, other in links_of(component, peer):
+                    batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
             if batch.points >= _POINTS_IN_RECORD:
                 self._write_points(batch)
                 yield

@@ -94,11 +94,15 @@ def run_trial(
         with contextlib.suppress(OSError):  # the disk may be full
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
         raise
-    except Exception as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             directory.write_status(
                 state="failed", ended=now(), reasons=[describe(error)], progress=watch.last
             )
+        if not isinstance(
+            error, Exception
+        ):  # a protocol that exits would end this process as if all was well
+            raise RuntimeError(describe(error)) from error
         raise
     state = "valid" if fidelity.valid else "invalid"
     directory.write_status(
@@ -134,7 +138,8 @@ def describe(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "out of memory. Run fewer trials at once (--jobs) or fewer peers"
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + notes
 
 
 class _Watch:

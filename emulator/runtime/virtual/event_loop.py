@@ -26,10 +26,11 @@ from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.plan_script import script_of
+from emulator.runtime.protocol_errors import blame
 from emulator.runtime.script import GiveUp, Join, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
 from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
@@ -38,6 +39,13 @@ from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
+
+_AT_ONCE = 1_000_000
+_AT_ONCE_BY_PEER = 10_000
+_STANDS_STILL = (
+    "the clock stands still: a timer without a delay sets itself again and again. Give it a delay, or use "
+    "`every`"
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -54,6 +62,10 @@ class VirtualWorld(LinkedWorld):
         self.handled = 0
         self.ended = 0
         """The number of sessions that ended."""
+        self.most_at_once = _AT_ONCE + _AT_ONCE_BY_PEER * spec.peers
+        """The number of events in a row at one time that only timers without a delay can make."""
+        self._asked_peer = -1
+        """The peer that is being asked for a step of the plan; -1 for none."""
         self._marked: Outcome | None = None
         self._handling = False
         self._last_recovery: TraceContext | None = None
@@ -149,12 +161,16 @@ class VirtualWorld(LinkedWorld):
         self._queue.push_row(now + delay, self._order, number, peer, channel.peer, channel.session, row, now)
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
-        self.deliveries.judge(life, outcome, self.time, self.context)
+        self.deliveries.judge(life, outcome, self.time, self.context, self.may_know(life, outcome))
         self.delivered += not isinstance(outcome, Installation)
         if self._handling and self._marked is None:
             self._marked = outcome
         else:
             self.recorder.delivery(self.context, life.peer, self._ns(), outcome)
+
+    def may_know(self, life: VirtualLife, outcome: Outcome) -> bool:
+        """Return whether messages can have brought the peer what it delivers, as far as this world sees."""
+        return True
 
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
         self.recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
@@ -164,24 +180,38 @@ class VirtualWorld(LinkedWorld):
         recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
-        """Handle all events up to trial time `end`. Raises NoHandler for a protocol's mistake."""
-        queue = self._queue
-        while True:
-            entry = queue.pop(end)
-            if entry is None:
-                break
-            self.time = queue.at
-            self.handled += 1
-            if entry is ROW_ARRIVES:
-                self._arrive_row()
-            elif isinstance(entry, Arrival):
-                self._arrive(entry)
-            elif isinstance(entry, Call):
-                self._fire(entry.timer)
-            elif isinstance(entry, Reach):
-                self._reach(entry)
-            elif isinstance(entry, Departure):
-                self._depart(entry)
+        """Handle all events up to trial time `end`.
+
+        Raises what a protocol raises, with a note of system, peer and line; RuntimeError if the clock stands
+        still.
+        """
+        queue, entry = self._queue, ROW_ARRIVES
+        looked, again = -1.0, self.handled + self.most_at_once
+        try:
+            while True:
+                found = queue.pop(end)
+                if found is None:
+                    break
+                entry = found
+                self.time = queue.at
+                self.handled += 1
+                if self.handled == again:
+                    if self.time == looked:
+                        raise RuntimeError(_STANDS_STILL)
+                    looked, again = self.time, self.handled + self.most_at_once
+                if entry is ROW_ARRIVES:
+                    self._arrive_row()
+                elif isinstance(entry, Arrival):
+                    self._arrive(entry)
+                elif isinstance(entry, Call):
+                    self._fire(entry.timer)
+                elif isinstance(entry, Reach):
+                    self._reach(entry)
+                elif isinstance(entry, Departure):
+                    self._depart(entry)
+        except BaseException as error:
+            blame(error, self._system.name, self._peer_of(entry), self.time)
+            raise
         self.time = end
 
     def snapshot(self) -> None:
@@ -201,6 +231,16 @@ class VirtualWorld(LinkedWorld):
         if peers:
             for _ in self.recorder.write_samples(self._ns(), peers):
                 pass
+
+    def _peer_of(self, entry: Entry) -> int:
+        """Return the peer that the event being handled belongs to; -1 if it belongs to none."""
+        if entry is ROW_ARRIVES:
+            return int(self._queue.receiver)
+        if isinstance(entry, Arrival):
+            return entry.receiver
+        if isinstance(entry, Call) and entry.timer.life is not None:
+            return entry.timer.life.peer
+        return self._asked_peer
 
     def _create(self, environment: Environment) -> Application:
         return self._system.create(environment, self._parameters)
@@ -296,6 +336,7 @@ class VirtualWorld(LinkedWorld):
 
     def _act(self, step: Step) -> None:
         action, peer = step.action, step.peer
+        self._asked_peer = peer
         if isinstance(action, Operation):
             if self._lives[peer] is not None:
                 self.deliveries.begin(peer, action, self.time)
@@ -306,3 +347,4 @@ class VirtualWorld(LinkedWorld):
             self._actor.join(peer, action, self.contacts(peer))
         elif (life := self._lives[peer]) is not None:
             self._actor.leave(life, action)
+        self._asked_peer = -1
