@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from emulator.contract.package_versions import package_versions
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.inputs_file import write_inputs
+from emulator.experiment.plan.inputs_file import INPUTS, write_inputs
 from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
 from emulator.files.digests import digest_of, digests_of
 from emulator.files.reading import read_regular
@@ -50,15 +50,16 @@ def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
     """Write the tables of a plan, what it was drawn from, and which packages were installed then."""
     told = spec.model_dump(mode="json")
     plan.write(directory, _digest(told))
+    write_inputs(plan.inputs, directory)
     facts = {
         "digest": _digest(told),
         "spec": told,
         "tables": digests_of(directory.glob("*.parquet"), directory),
+        "inputs": _digest_if_there(directory / INPUTS),
     }
     if packages := package_versions():
         facts["packages"] = packages
     (directory / "spec.json").write_text(json.dumps(facts, indent=2) + "\n")
-    write_inputs(plan.inputs, directory)
 
 
 def check_spec(spec: TrialSpec, directory: Path) -> None:
@@ -90,7 +91,8 @@ def check_content(directory: Path) -> None:
 
     Plans of earlier versions are believed.
     """
-    drawn = (_read(directory) or {}).get("tables")
+    told = _read(directory) or {}
+    drawn = told.get("tables")
     if not drawn:
         return
     cure = f"Get the file back, or remove {directory.parent} and resume the run"
@@ -103,6 +105,13 @@ def check_content(directory: Path) -> None:
         raise OtherPlan(f"{directory / changed[0]} was changed since the plan was drawn. {cure}")
     if added := sorted(path for path in directory.glob("*.parquet") if path.name not in drawn):
         raise OtherPlan(f"{added[0]} is not of the plan beside it. Remove it")
+    inputs = directory / INPUTS
+    if "inputs" in told and _digest_if_there(inputs) != told["inputs"]:
+        raise OtherPlan(f"{inputs} was changed since the plan was drawn. {cure}")
+
+
+def _digest_if_there(file: Path) -> str | None:
+    return digest_of(file) if file.is_file() else None
 
 
 def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:
