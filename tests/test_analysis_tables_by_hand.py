@@ -8,14 +8,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.measures.coverage import reach_by_topic
-from analysis.measures.of_lookups import _lookups
-from analysis.measures.routing import _events
 from analysis.measures.successors import wrong_successors
 from analysis.otlp.message_kinds import EVENT
 from analysis.tables.costs import costs, operation_traffic
 from analysis.tables.deliveries import deliveries
 from analysis.tables.installations import installations
-from analysis.tables.routing import servers
 
 
 def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> DataFrame:
@@ -127,36 +124,3 @@ def test_a_subscription_is_in_force_with_its_last_part_and_does_not_count_while_
     ).collect()
     assert all(row.delay_ms == pytest.approx(400) and row.hops == 5 for row in rows)
     assert {row.interest for row in rows if row.counted} == {0, 1, 4}
-
-
-def test_copies_of_a_server_are_those_that_it_sends_and_those_that_it_gets(spark: SparkSession) -> None:
-    hops = [(b"1", EVENT, 7, 0, 1, 5.0), (b"1", EVENT, 7, 0, 2, 5.0), (b"1", EVENT, 7, 1, 2, 5.0)]
-    rows = servers(
-        {
-            "operations": table(spark, [(b"1", "publish", 7)], "trace binary, operation string, event int"),
-            "hops": table(
-                spark,
-                hops,
-                "trace binary, kind string, event int, sender int, peer int, delay_ms double",
-            ),
-            "trials": table(spark, [(50.0,)], "trial_end_s double"),
-            "traffic": table(spark, [(peer,) for peer in range(4)], "peer int"),
-            "states": table(spark, [], "peer int, channel string, moment string, name string, value double"),
-        }
-    ).collect()
-    assert {row.peer: row.copies for row in rows} == {0: 2, 1: 2, 2: 2, 3: 0}
-
-
-def test_the_cost_over_the_ideal_is_a_ratio_of_sums(spark: SparkSession) -> None:
-    rows = [(30.0, 10.0, 1, 0, 1), (100.0, 90.0, 1, 0, 1)]
-    columns = "cost_ms double, ideal_ms double, copies bigint, uninterested bigint, interested int"
-    (found,) = _events({"routing": table(spark, rows, columns)}).collect()
-    assert found.network_cost_over_ideal == pytest.approx(1.3)
-
-
-def test_a_lookup_that_ends_at_home_is_in_no_penalty(spark: SparkSession) -> None:
-    """It took 50 ms through others, and has no straight way that it could be compared with."""
-    columns = "counted boolean, right boolean, delivered boolean, hops int, delay_ms double, direct_ms double"
-    rows = [(True, True, True, 2, 30.0, 20.0), (True, True, True, 2, 50.0, 0.0)]
-    (found,) = _lookups({"lookups": table(spark, rows, columns)}).collect()
-    assert (found.delay_penalty, found.delay_penalty_mean) == (1.5, 1.5)
