@@ -161,7 +161,7 @@ def test_a_message_that_is_larger_than_it_says_is_told(tmp_path: Path) -> None:
         ("a value", "ValueError: Faulty of peer 0 recorded 'x': its value is larger than any floating"),
         (
             "a long name",
-            "recorded 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: its name has",
+            "recorded 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: an observation has",
         ),
         ("gauges", "TypeError: the gauges of Faulty of peer 0 are None, which is no mapping of names"),
         ("a gauge", "TypeError: the gauge 'x' of Faulty of peer 0 is None, which is no number"),

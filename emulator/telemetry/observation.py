@@ -20,7 +20,7 @@ class Observation:
             wrong = unit if isinstance(name, str) else name
             raise TypeError(f"its name and its unit are texts, but one is {wrong!r}")
         if not 0 < len(name) <= _LONGEST or len(unit) > _LONGEST:
-            raise ValueError(f"its name has 1 to {_LONGEST} characters, and its unit at most as many")
+            raise ValueError(f"an observation has a name; it and the unit have at most {_LONGEST} characters")
         if subject is not None and not isinstance(subject, int):
             raise TypeError(f"its subject {subject!r} is no whole number")
         if subject is not None and not -_LARGEST <= subject < _LARGEST:

@@ -89,7 +89,7 @@ def load(
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
     problems += _variant_problems(document, vary, check_files, check_systems, missing)
-    problems += () if problems else _same_values(document, vary)
+    problems += _same_values(document, vary) if check_files and not problems else ()
     if problems or spec is None:
         replaced = {dotted(key) for key in document.replaced}
         others = [problem for problem in problems[of_text:] if problem.key not in replaced]

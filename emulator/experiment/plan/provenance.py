@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emulator.contract.package_versions import package_versions
@@ -92,10 +93,12 @@ def check_content(directory: Path) -> None:
     Plans of earlier versions are believed.
     """
     told = _read(directory) or {}
+    if not told and _has_digest(directory / "peers.parquet"):
+        raise OtherPlan(f"{directory / 'spec.json'} is gone since the plan was drawn. {_cure(directory)}")
     drawn = told.get("tables")
     if not drawn:
         return
-    cure = f"Get the file back, or remove {directory.parent} and resume the run"
+    cure = _cure(directory)
     changed = [
         name
         for name, digest in drawn.items()
@@ -108,6 +111,18 @@ def check_content(directory: Path) -> None:
     inputs = directory / INPUTS
     if "inputs" in told and _digest_if_there(inputs) != told["inputs"]:
         raise OtherPlan(f"{inputs} was changed since the plan was drawn. {cure}")
+
+
+def _cure(directory: Path) -> str:
+    return f"Get the file back, or remove {directory.parent} and resume the run"
+
+
+def _has_digest(table: Path) -> bool:
+    """Return whether a table names the spec that it was drawn from; a damaged one is told of elsewhere."""
+    try:
+        return DIGEST in (pq.read_schema(table).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def _digest_if_there(file: Path) -> str | None:
