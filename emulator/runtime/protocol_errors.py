@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from pathlib import Path
+from pathlib import PurePath
 
-import emulator
-
-_OWN = str(Path(emulator.__file__).parent)
+_OWN = "emulator"
+"""The folder of Trellis' own code: compiled modules name their files from there on."""
 
 
 def blame(error: BaseException, system: str, peer: int, at: float) -> None:
@@ -16,7 +15,7 @@ def blame(error: BaseException, system: str, peer: int, at: float) -> None:
     The note has the last line of the error's traceback, and for a package the last one of its own code.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    of_package = [frame for frame in frames if not frame.filename.startswith(_OWN)]
-    lines = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in (of_package or frames)[-1:]]
+    of_package = [frame for frame in frames if _OWN not in PurePath(frame.filename).parts]
+    lines = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in (of_package or frames)[-1:]]
     at_peer = [f"at peer {peer}"] if peer >= 0 else []
     error.add_note(f"in {system} {' '.join([*at_peer, f'at {at:.3f} s', *lines])}")
