@@ -120,7 +120,7 @@ def _cure(directory: Path) -> str:
 def _has_digest(table: Path) -> bool:
     """Return whether a table names the spec that it was drawn from; a damaged one is told of elsewhere."""
     try:
-        return DIGEST in (pq.read_schema(table).metadata or {})
+        return bool((pq.read_schema(table).metadata or {}).get(DIGEST))
     except (OSError, pa.ArrowException):
         return False
 
