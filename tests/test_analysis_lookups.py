@@ -136,6 +136,12 @@ def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:
     assert (first["right"], third["right"], third["direct_ms"]) == (True, False, None)
 
 
+def test_the_last_five_seconds_of_a_trial_begin_after_their_first_instant() -> None:
+    asked = found((95.0, 0, 1, 95.1), (95.001, 1, 1, 95.1), keys=[encode(hash_of_peer(1))] * 2)
+    peers = told(*(up(peer, 1.0, 100.0) for peer in (0, 1)), *(took(p, 1.0, hash_of_peer(p)) for p in (0, 1)))
+    assert [row["counted"] for row in judge(asked, peers, network()).to_pylist()] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("metric", "closest"),
     [("ring", 0), ("clockwise", 1), ("xor", 2)],

@@ -255,6 +255,40 @@ def test_a_summary_that_was_edited_is_refused(copy: RunDirectory) -> None:
         read_summary(copy)
 
 
+@pytest.mark.parametrize("keys", [["digest"], ["digest", "tables"]])
+def test_a_summary_whose_digests_were_taken_out_is_refused(copy: RunDirectory, keys: list[str]) -> None:
+    summary = json.loads(copy.summary.read_text())
+    kept = {key: value for key, value in summary.items() if key not in keys}
+    copy.summary.write_text(json.dumps(kept))
+    with pytest.raises(DamagedFile, match=r"summary.json was changed since the analysis"):
+        read_summary(copy)
+
+
+def test_a_status_that_is_gone_and_a_fidelity_that_was_changed_make_a_trial_invalid(
+    copy: RunDirectory,
+) -> None:
+    (trial,) = copy.trials()
+    trial.fidelity.write_text(trial.fidelity.read_text() + " ")
+    assert read_summary(copy)["reasons"] == [
+        f"{trial.name}: its fidelity.json was changed since the trial ended"
+    ]
+    trial.status.unlink()
+    assert read_summary(copy)["reasons"] == [f"{trial.name}: its status.json is gone since the analysis"]
+    shutil.rmtree(trial.path)  # a run may be kept without what it was made from
+    assert read_summary(copy)["valid"]
+
+
+def test_what_a_plan_tells_of_inputs_and_its_spec_are_parts_of_it(copy: RunDirectory) -> None:
+    (trial,) = copy.trials()
+    (trial.plan / "inputs.json").write_text("{}")
+    with pytest.raises(OtherPlan, match=r"inputs.json was changed since the plan was drawn"):
+        check_tables(trial.plan)
+    (trial.plan / "inputs.json").unlink()
+    (trial.plan / "spec.json").unlink()
+    with pytest.raises(ResultsError, match=r"spec.json is gone since the plan was drawn"):
+        Results.read(copy)
+
+
 def append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b" ")
 

@@ -26,6 +26,18 @@ DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzip
 """The errors that reading a damaged or an encrypted file raises."""
 
 
+_TAR = b"ustar"
+_TAR_AT = 257
+
+
+def name_of(line: bytes) -> str | None:
+    """Return what an uncompressed file is by its first line, if that is no text that a file of traces has."""
+    if line[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return "tar"
+    packed = {_GZIP: "gz", _XZ: "xz", _BZIP2: "bz2", _ZIP: "zip", b"\x93NUMPY": "NumPy", **_OTHERS}
+    return next((name for magic, name in packed.items() if line.startswith(magic)), None)
+
+
 def open_content(file: Path, most: int) -> IO[bytes]:
     """Open a file of at most `most` bytes for what is in it, uncompressed.
 

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from pathlib import Path
 
-from emulator.files.compressed import DAMAGE, open_content
+from emulator.files.compressed import DAMAGE, name_of, open_content
 from emulator.files.trace_error import TraceError
 
 _LARGEST_FILE = 8 << 30
@@ -14,10 +14,13 @@ _LARGEST_FILE = 8 << 30
 _LONGEST_LINE = 16 << 20
 """The most bytes of a line."""
 MOST_DIGITS = 18
+_FIRST_COMMENTS = 10
 
 
-def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(file: Path, comments: list[str] | None = None) -> Iterator[tuple[int, str]]:
     """Yield the stripped lines that are neither empty nor comments, with their numbers from 1 on.
+
+    The first comments are added to `comments`.
 
     The file may be compressed (gz, xz, bz2, or a zip of one file) and begin with a byte order mark. Raises
     TraceError if this is no file, too large, damaged, or no text.
@@ -33,13 +36,15 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
                 if size > _LARGEST_FILE:
                     raise TraceError(file, number, f"has more than {_LARGEST_FILE:,} bytes up to here")
                 if number == 1:
-                    line = _without_mark(line, file)
+                    line = _first_line(line, file)
                 text = line.decode().strip()
                 if "\r" in text:
                     mend = "Save it with line feeds, such as by `tr '\\r' '\\n'`"
                     raise TraceError(file, number, f"has carriage returns inside the line. {mend}")
                 if text and not text.startswith("#"):
                     yield number, text
+                elif comments is not None and text and len(comments) < _FIRST_COMMENTS:
+                    comments.append(text)
     except DAMAGE as error:
         what = str(error) or type(error).__name__
         raise TraceError(
@@ -52,8 +57,13 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
         raise TraceError(file, number, f"is not a text file in UTF-8. {mend}") from error
 
 
-def _without_mark(line: bytes, file: Path) -> bytes:
-    """Return the first line without its byte order mark. Raises TraceError for a mark of another encoding."""
+def _first_line(line: bytes, file: Path) -> bytes:
+    """Return the first line without its byte order mark.
+
+    Raises TraceError for a mark of another encoding, and for what is compressed again or an archive.
+    """
+    if (name := name_of(line)) is not None:
+        raise TraceError(file, 1, f"holds a {name} file, which is not read. Unpack it")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise TraceError(file, 1, "is not a text file in UTF-8 but in UTF-16. Save it as UTF-8")
     return line.removeprefix(codecs.BOM_UTF8)

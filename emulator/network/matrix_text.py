@@ -28,6 +28,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 _WITH_UNIT = re.compile(r"[0-9][0-9.,]*(?:us|µs|μs|usec|ms|msec|s|sec)", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"')
 _FEWEST_NUMBERED = 3
 
 
@@ -81,6 +82,7 @@ def separator_of(text: str) -> str | None:
     """Return what stands between the values of a line; None for blanks."""
     if ";" in text:
         return ";"
+    text = _QUOTED.sub("", text)
     if "\t" in text and all(len(word.split()) <= 1 for word in text.split("\t")):
         return "\t"
     return "," if "," in text and " " not in text.replace(", ", ",") else None
@@ -158,7 +160,13 @@ class _Reader:
             if self._commas and self._commas == self._like_thousands
             else None
         )
-        return Table(rows, self._lines, said, told((self._numbered(rows), thousands)))
+        return Table(rows, self._lines, said, told((self._numbered(rows), thousands, self._repeated())))
+
+    def _repeated(self) -> str | None:
+        """Return a warning if a host is named twice, for its measurements may be those of two."""
+        names = self._heading[-len(self._rows) :] or self._named_rows
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        return None if twice is None else f"the name {shown(twice)} is there twice: each line is a host"
 
     def _name_row(self, words: list[str], line: int) -> None:
         """Take the name of a row. Raises TraceError if the columns are named in another order."""
@@ -172,12 +180,12 @@ class _Reader:
 
     def _numbered(self, rows: NDArray[np.float64]) -> str | None:
         """Return a warning if the first row and column may be numbers of hosts and no measurements."""
-        if len(rows) <= _FEWEST_NUMBERED:
-            return None
         if np.isnan(rows[0, 0]) and not np.isnan(rows.diagonal()[1:]).any():
             text = "the first value is missing, but the others of the diagonal are there"
             mend = "Write 0; or give the numbers of hosts in the first line and column a letter"
             raise TraceError(self._file, self._lines[0], f"{text}. {mend}")
+        if len(rows) <= _FEWEST_NUMBERED:
+            return None
         counts = np.arange(1, len(rows))
         for begin in (0, 1):
             numbers = counts - 1 + begin

@@ -59,11 +59,23 @@ class DeliveryJudge:
         else:
             self._begun.setdefault(operation.NAME, set()).add(operation.number)
 
-    def judge(self, life: PlannedLife, outcome: Outcome, now: float, context: TraceContext | None) -> None:
-        """Judge one delivery at trial time `now` (s) in the trace that is handled there."""
+    def judge(
+        self,
+        life: PlannedLife,
+        outcome: Outcome,
+        now: float,
+        context: TraceContext | None,
+        known: bool = True,
+    ) -> None:
+        """Judge one delivery at trial time `now` (s) in the trace that is handled there.
+
+        `known` says whether messages can have told the peer of it.
+        """
         self.judged += 1
         if not life.alive:
             self._note(life, outcome, now, "after the peer had left")
+        elif not known:
+            self._note(life, outcome, now, "of which no message can have told the peer")
         elif isinstance(outcome, Event):
             self._judge_event(life, outcome, now, context)
         elif isinstance(outcome, Lookup):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 _EXACT = 64
@@ -47,6 +48,11 @@ class Distribution:
     def counts(self) -> Iterator[tuple[int, int]]:
         """Yield (bucket, count), by bucket."""
         yield from sorted(self._counts.items())
+
+    def is_sound(self) -> bool:
+        """Return whether the maximum is in the last bucket, as it is where durations were added."""
+        last = max((bucket for bucket, count in self._counts.items() if count), default=0)
+        return 0 <= self.maximum < math.inf and _bucket(int(self.maximum * 1e6)) == last
 
     def __len__(self) -> int:
         return sum(self._counts.values())

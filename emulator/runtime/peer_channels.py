@@ -334,6 +334,9 @@ class Channel(Environment):
             raise type(error)(f"{self.who()} recorded {name!r}: {error}") from None
 
     def take_identifier(self, identifier: int, space: IdentifierSpace) -> None:
+        if not 0 <= identifier < space.size:
+            text = f"took the identifier {identifier}, but those of its space have {space.bits} bits"
+            raise ValueError(f"{self.who()} {text}")
         self.life.take_identifier(self, identifier, space)
 
     def shared(self, make: Callable[..., S], *arguments: object) -> S:

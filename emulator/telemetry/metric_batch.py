@@ -12,6 +12,7 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from emulator.contract.protocol import Component, Gauge
 from emulator.telemetry import names
 
+_MOST_PEERS = 200_000
 _CUMULATIVE = metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
 
 
@@ -96,8 +97,10 @@ def add_links(batch: MetricBatch, component: Component, of: dict[str, int | str]
     """
     for kind, others in _asked(component, component.neighbours, of):
         try:
-            for other in others:
-                batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: index(other), names.KIND: kind})
+            for other in map(index, others):
+                if not 0 <= other < _MOST_PEERS:
+                    raise ValueError
+                batch.add_gauge(names.LINK, 1, of | {names.NEIGHBOUR: other, names.KIND: kind})
         except (TypeError, ValueError):
             what = f"the neighbours {kind!r} of {_who(component, of)} are {others!r:.80}"
             raise TypeError(f"{what}, which are no numbers of peers") from None

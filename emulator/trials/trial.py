@@ -95,11 +95,15 @@ def run_trial(
         with contextlib.suppress(OSError):  # the disk may be full
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
         raise
-    except Exception as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             directory.write_status(
                 state="failed", ended=now(), reasons=[describe(error)], progress=watch.last
             )
+        if not isinstance(
+            error, Exception
+        ):  # a protocol that exits would end this process as if all was well
+            raise RuntimeError(describe(error)) from error
         raise
     state = "valid" if fidelity.valid else "invalid"
     directory.write_status(

@@ -50,6 +50,10 @@ _HEADINGS = frozenset(
         ),
     )
 )
+_ENDS = frozenset(("target", "dst", "to", "friend", "node2", "b", "v", "id2", "tonodeid", "friendid"))
+"""The headings of the nodes that edges lead to."""
+_UNDIRECTED = re.compile(r"#\s*Undirected graph", re.IGNORECASE)
+"""The first comment of a file of SNAP whose edges have no direction."""
 _TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
 _GML = re.compile(r"(?:graph(?:\s*\[.*)?|Creator\b.*|Version\b.*|comment\b.*)", re.IGNORECASE)
 
@@ -63,11 +67,15 @@ class Edges:
     undirected: bool | None = None
     """Whether the file says that its edges have no direction; None if it does not say."""
     said: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    first: First | None = None
+    """Whom each line names first, if the heading says that."""
 
 
 def read_edges(file: Path) -> Edges:
     """Read the edges. Raises TraceError for a missing file or a line that is no edge."""
-    lines = numbered_lines(file)
+    comments: list[str] = []
+    lines = numbered_lines(file, comments)
     first = next(lines, None)
     if first is None:
         raise TraceError(file, 0, "has no edge")
@@ -81,7 +89,10 @@ def read_edges(file: Path) -> Edges:
         raise TraceError(file, first[0], f"is {what}. Write a line `a b` for each edge, or the graph as GML")
     if _GML.fullmatch(text):
         return _gml(file, first, lines)
-    return _plain(file, first, lines)
+    edges = _plain(file, first, lines)
+    if any(_UNDIRECTED.match(comment) for comment in comments):
+        edges.undirected = True
+    return edges
 
 
 def _plain(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Edges:
@@ -89,11 +100,31 @@ def _plain(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]])
     words = _words(first[1], separator)
     if len(words) == 2 and all(_plain_word(word) in _HEADINGS for word in words):
         edges.said.append(f"the heading {shown(first[1])} is left out")
+        _take_heading(edges, [_plain_word(word) for word in words], file, first)
     else:
         _add(edges, words, first[1], file, first[0])
     for line, text in lines:
         _add(edges, _words(text, separator), text, file, line)
+    _look_for_sizes(edges, first[1])
     return edges
+
+
+def _take_heading(edges: Edges, words: list[str], file: Path, first: tuple[int, str]) -> None:
+    """Note who comes first by the heading. Raises TraceError if edges are written from their end."""
+    if words[0] in _ENDS and words[1] not in _ENDS:
+        mend = "Swap the columns, or remove the heading"
+        text = f"the heading {shown(first[1])} names the end of an edge before its beginning"
+        raise TraceError(file, first[0], f"{text}. {mend}")
+    if "follower" in words:
+        edges.first = "follower" if words[0] == "follower" else "followed"
+
+
+def _look_for_sizes(edges: Edges, first: str) -> None:
+    """Warn if the first line may be the numbers of nodes and edges, as some files have it."""
+    nodes, more = edges.ids[:2] if not edges.said and len(edges.ids) > 2 else (0, 0)
+    if more == len(edges.ids) // 2 - 1 and nodes == len(set(edges.ids[2:])):
+        text = f"the first line is {shown(first)}, and so many nodes and edges follow"
+        edges.warnings.append(f"{text}: if it is no edge, remove it")
 
 
 def _plain_word(word: str) -> str:
@@ -193,6 +224,8 @@ def _gml(file: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -
                     raise TraceError(file, number, "has a ] without a [")
                 if inside.pop() == "edge":
                     _add_gml(edges, edge, file, number)
+            elif word.lower() == "graph" and not inside and edges.ids:
+                raise TraceError(file, number, "has a second graph. Keep one in the file")
             elif key and key not in ("node", "edge", "graph"):
                 if key == "directed":
                     edges.undirected = word == "0"

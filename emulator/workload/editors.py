@@ -12,6 +12,8 @@ from emulator.files.input_facts import Facts, counted, told
 from emulator.files.trace_error import TraceError
 from emulator.files.trace_lines import numbered_lines, shown, whole_number
 
+_EDITORS, _PAGES = ("editor", "user", "contributor", "author"), ("page", "article", "title")
+"""Parts of the headings of the two columns."""
 _TRIES = 100_000
 """The most draws of an editor who does not have the article; then the first such editor gets it."""
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -43,6 +45,10 @@ def load_editors(file: Path) -> Edits:
         except ValueError as error:
             if not (lines or heading) and len(words) == 2 and not any(_is_number(word) for word in words):
                 heading = text
+                if _is_of(words[0], _EDITORS) or _is_of(words[1], _PAGES):
+                    mend = "Swap the columns: a line is `page,editor`"
+                    text = f"the heading {shown(text)} names the editor before the page"
+                    raise TraceError(file, line, f"{text}. {mend}") from None
                 continue
             told_of = f"{shown(text)} is not two whole numbers, `page,editor`"
             raise TraceError(file, line, told_of) from error
@@ -63,6 +69,10 @@ def load_editors(file: Path) -> Edits:
         )
     )
     return Edits((table[:, 0], table[:, 1]), Facts(said))
+
+
+def _is_of(heading: str, names: tuple[str, ...]) -> bool:
+    return any(name in heading.lower() for name in names)
 
 
 def _is_number(word: str) -> bool:

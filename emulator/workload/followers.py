@@ -37,6 +37,9 @@ def load_followers(file: Path, *, first: First = "follower") -> FollowerGraph:
     read = read_edges(file)
     if not read.ids:
         raise TraceError(file, 0, "has no edge")
+    if first != "both" and read.first not in (None, first):
+        text = f"the heading says that a line names the {read.first} first, the experiment the {first}"
+        raise TraceError(file, 0, f"{text}. Write `first: {read.first}`")
     names, edges = np.unique(np.array(read.ids), return_inverse=True)
     edges = edges.reshape(-1, 2)
     if first == "followed":
@@ -56,7 +59,8 @@ def load_followers(file: Path, *, first: First = "follower") -> FollowerGraph:
     loops = len(edges) - len(proper)
     facts = _facts(file, len(names), follower, followed, first, duplicates, loops, read.undirected)
     said = (*facts.said, *read.said)
-    return FollowerGraph(len(names), follower, followed, duplicates, loops, Facts(said, facts.warnings))
+    warnings = (*facts.warnings, *read.warnings)
+    return FollowerGraph(len(names), follower, followed, duplicates, loops, Facts(said, warnings))
 
 
 def _facts(

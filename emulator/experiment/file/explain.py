@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from emulator.experiment.file.document import MOST_OF_A_KIND, Key
 from emulator.experiment.file.keys import fields, kinds, models, suggestion, takes_percent, types_at
 from emulator.files.quantities import format_duration
+from emulator.network.spec import PLAIN
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -65,7 +66,7 @@ def _key(error: ErrorDetails, values: Any) -> Key:
     for part in error["loc"]:
         if isinstance(here, dict) and part not in here and part == here.get("kind"):
             continue
-        if part == "[key]" or (isinstance(part, str) and isinstance(here, str | int | float)):
+        if part in ("[key]", PLAIN) or (isinstance(part, str) and isinstance(here, str | int | float)):
             continue
         key.append(part)
         inside = (isinstance(here, dict) and part in here) or (

@@ -44,6 +44,8 @@ from emulator.workload.spec import broken_parts
 if TYPE_CHECKING:
     from emulator.experiment.file.input_contents import Contents
 
+_MOST_COMPARED = 500
+"""The most values of a key that are compared with each other."""
 _ENOUGH = 100
 """The number of problems of variants after which no further variant is checked."""
 S = TypeVar("S", bound=TrialSpec)
@@ -82,6 +84,7 @@ def load(
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
     problems += _variant_problems(document, vary, check_files, check_systems, missing)
+    problems += _same_values(document, vary) if check_files and not problems else ()
     if problems or spec is None:
         replaced = {dotted(key) for key in document.replaced}
         others = [problem for problem in problems[of_text:] if problem.key not in replaced]
@@ -149,6 +152,19 @@ def _variant_problems(
             problems.append(document.problem(key, f"{text} (in the variant {variant})"))
     told = {(problem.place, problem.key) for problem in missing}
     return [problem for problem in problems if (problem.place, problem.key) not in told]
+
+
+def _same_values(document: Document, vary: dict[str, list[Any]]) -> Iterator[Problem]:
+    """Yield the varied values that mean the same as an earlier one, such as 2 s and 2000 ms."""
+    for entry, choices in vary.items():
+        seen: dict[str, int] = {}
+        for i in range(len(choices) if len(choices) <= _MOST_COMPARED else 0):
+            trial, _ = validate(
+                TrialSpec, variant_values(document.values, chosen_values({entry: choices}, (i,)))
+            )
+            first = i if trial is None else seen.setdefault(trial.model_dump_json(), i)
+            if first != i:
+                yield document.problem(("vary", entry, i), f"means the same as value {first + 1}. Keep one")
 
 
 def _varied_places(vary: dict[str, list[Any]], which: tuple[int, ...], key: Key) -> Iterator[Key]:

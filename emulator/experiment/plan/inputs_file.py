@@ -26,7 +26,8 @@ from emulator.workload.social import Groups
 if TYPE_CHECKING:
     from emulator.experiment.plan.tables import Plan
 
-_NAME = "inputs.json"
+INPUTS = "inputs.json"
+"""The name of the file."""
 _LARGEST = 1 << 20
 _MANY = 0.25
 """The share of peers without interests from which on a warning says so."""
@@ -57,14 +58,14 @@ def write_inputs(inputs: Mapping[str, Facts], directory: Path) -> None:
     """Write what is told, if there is anything, into the folder of a plan."""
     if inputs:
         told = {key: {"said": facts.said, "warnings": facts.warnings} for key, facts in inputs.items()}
-        (directory / _NAME).write_text(
+        (directory / INPUTS).write_text(
             json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
 
 
 def read_inputs(directory: Path) -> dict[str, Facts]:
     """Return what is told of the inputs of the plan in this folder. Raises DamagedFile."""
-    path = directory / _NAME
+    path = directory / INPUTS
     if not path.exists():
         return {}
     try:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emulator.contract.package_versions import package_versions
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.inputs_file import write_inputs
+from emulator.experiment.plan.inputs_file import INPUTS, write_inputs
 from emulator.experiment.plan.tables import DIGEST, Plan, tables_of
 from emulator.files.digests import digest_of, digests_of
 from emulator.files.reading import read_regular
@@ -50,15 +51,16 @@ def write_plan(plan: Plan, spec: TrialSpec, directory: Path) -> None:
     """Write the tables of a plan, what it was drawn from, and which packages were installed then."""
     told = spec.model_dump(mode="json")
     plan.write(directory, _digest(told))
+    write_inputs(plan.inputs, directory)
     facts = {
         "digest": _digest(told),
         "spec": told,
         "tables": digests_of(directory.glob("*.parquet"), directory),
+        "inputs": _digest_if_there(directory / INPUTS),
     }
     if packages := package_versions():
         facts["packages"] = packages
     (directory / "spec.json").write_text(json.dumps(facts, indent=2) + "\n")
-    write_inputs(plan.inputs, directory)
 
 
 def check_spec(spec: TrialSpec, directory: Path) -> None:
@@ -90,10 +92,13 @@ def check_content(directory: Path) -> None:
 
     Plans of earlier versions are believed.
     """
-    drawn = (_read(directory) or {}).get("tables")
+    told = _read(directory) or {}
+    if not told and _has_digest(directory / "peers.parquet"):
+        raise OtherPlan(f"{directory / 'spec.json'} is gone since the plan was drawn. {_cure(directory)}")
+    drawn = told.get("tables")
     if not drawn:
         return
-    cure = f"Get the file back, or remove {directory.parent} and resume the run"
+    cure = _cure(directory)
     changed = [
         name
         for name, digest in drawn.items()
@@ -103,6 +108,25 @@ def check_content(directory: Path) -> None:
         raise OtherPlan(f"{directory / changed[0]} was changed since the plan was drawn. {cure}")
     if added := sorted(path for path in directory.glob("*.parquet") if path.name not in drawn):
         raise OtherPlan(f"{added[0]} is not of the plan beside it. Remove it")
+    inputs = directory / INPUTS
+    if "inputs" in told and _digest_if_there(inputs) != told["inputs"]:
+        raise OtherPlan(f"{inputs} was changed since the plan was drawn. {cure}")
+
+
+def _cure(directory: Path) -> str:
+    return f"Get the file back, or remove {directory.parent} and resume the run"
+
+
+def _has_digest(table: Path) -> bool:
+    """Return whether a table names the spec that it was drawn from; a damaged one is told of elsewhere."""
+    try:
+        return bool((pq.read_schema(table).metadata or {}).get(DIGEST))
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def _digest_if_there(file: Path) -> str | None:
+    return digest_of(file) if file.is_file() else None
 
 
 def differences_from(spec: TrialSpec, directory: Path) -> list[Difference]:

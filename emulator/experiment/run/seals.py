@@ -34,3 +34,13 @@ def changed_since(directory: TrialDirectory, status: Mapping[str, Any]) -> list[
         return None
     there = [name for name in told if (directory.path / name).is_file()]
     return [name for name in there if digest_of(directory.path / name) != told[name]]
+
+
+def is_changed(directory: TrialDirectory, status: Mapping[str, Any]) -> bool:
+    """Return whether the fidelity is gone or another than when the trial ended, if the status has its digest.
+
+    Raises OSError.
+    """
+    digests, file = status.get("digests"), directory.fidelity
+    told = digests.get(file.name) if isinstance(digests, dict) else None
+    return told is not None and (not file.is_file() or digest_of(file) != told)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.experiment.run.directory import RunDirectory, read_fields, write_whole
+from emulator.experiment.run.seals import is_changed
 from emulator.files.damage import DamagedFile
 from emulator.files.digests import digest_of, digests_of
 
@@ -41,7 +42,8 @@ def read_summary(run: RunDirectory) -> dict[str, Any]:
     """
     summary = read_fields(run.summary, again(run))
     told = summary.get(_DIGEST)
-    if told is not None and told != _digest({key: summary[key] for key in summary if key != _DIGEST}):
+    made_with_one = summary.keys() & {_DIGEST, _TABLES} or (summary and run.digests.exists())
+    if made_with_one and told != _digest({key: summary[key] for key in summary if key != _DIGEST}):
         raise DamagedFile(f"{run.summary} was changed since the analysis wrote it. {again(run)}")
     for trial in summary.get("trials") or ():
         if isinstance(trial, dict) and trial.get("valid") is True and "trial" in trial:
@@ -91,7 +93,11 @@ def _respect_status(run: RunDirectory, summary: dict[str, Any], trial: dict[str,
     directory = run.trial(str(trial["trial"]))
     status, fidelity = directory.read_status(), directory.read_fidelity()
     state = status.get("state", "valid")
-    if state != "valid":
+    if not status and directory.path.exists():
+        state, why = "invalid", f"its {directory.status.name} is gone since the analysis"
+    elif state == "valid" and is_changed(directory, status):
+        state, why = "invalid", f"its {directory.fidelity.name} was changed since the trial ended"
+    elif state != "valid":
         why = f"it is {state} since the analysis: " + ("; ".join(status["reasons"]) or "no reason is given")
     elif fidelity.get("valid") is False:
         why = f"{directory.fidelity.name} says since the analysis that it is not valid"

@@ -105,9 +105,9 @@ class Coordinator:
         self._locations: list[int] = plan.peers["location"].to_pylist()
         self._network = network_of(spec, plan)
         self._hit = faults_hit(spec, plan)
-        self._host_of = [peer % hosts for peer in range(len(self._locations))]
+        self.host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
-            f"host-{index}": Member(f"host-{index}", index, self._host_of.count(index))
+            f"host-{index}": Member(f"host-{index}", index, self.host_of.count(index))
             for index in range(hosts)
         }
         self._moves: list[control_pb2.Move] = []
@@ -141,7 +141,7 @@ class Coordinator:
             trial=self.trial,
             spec=spec_for_hosts(self.spec),
             host_index=member.index,
-            host_of_peer=self._host_of,
+            host_of_peer=self.host_of,
             incarnation=member.incarnation,
             sessions_end_with_host=self.pods_end_sessions,
             came_back=bool(member.returns) and member.returns[-1] in self.restarts(member),
@@ -312,7 +312,7 @@ class Coordinator:
         """The sessions that end with their pods before the trial's end, by time."""
         if not self.pods_end_sessions:
             return ()
-        return planned_kills(self._plan, self._host_of, self.spec.phases.end)
+        return planned_kills(self._plan, self.host_of, self.spec.phases.end)
 
     @cached_property
     def _kills_of(self) -> Mapping[str, Sequence[float]]:
@@ -329,7 +329,7 @@ class Coordinator:
 
     def peers_of(self, member: Member) -> list[int]:
         """Return the peers that run on a host."""
-        return [peer for peer, host in enumerate(self._host_of) if host == member.index]
+        return [peer for peer, host in enumerate(self.host_of) if host == member.index]
 
     def restarts(self, member: Member) -> list[float]:
         """Return the trial times at which the host came back without a session's end before."""
@@ -397,5 +397,5 @@ class Coordinator:
         return member
 
     def _forget_peers_of(self, member: Member) -> None:
-        for peer in [peer for peer in self._tracker if self._host_of[peer] == member.index]:
+        for peer in [peer for peer in self._tracker if self.host_of[peer] == member.index]:
             self._tracker.remove(peer)

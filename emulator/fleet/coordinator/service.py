@@ -11,6 +11,7 @@ import grpc.aio
 
 from emulator.fleet.coordinator.authorization import UNGUARDED, Trust
 from emulator.fleet.coordinator.coordinator import CONTROLLER, ControlError, Coordinator
+from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_result
 from emulator.fleet.coordinator.journal import Journal
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.streams import OPTIONS
@@ -93,13 +94,17 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         return coordinator.start()
 
     async def Track(self, request: control_pb2.TrackRequest, context: Any) -> control_pb2.TrackReply:
-        return (await self._of_trial(request.trial, context)).track(request, unix_ns())
+        coordinator = await self._of_trial(request.trial, context)
+        peers = (*request.left, *request.joining, *request.asking)
+        await _allow(context, lambda: check_peers(coordinator, request.host, peers))
+        return coordinator.track(request, unix_ns())
 
     async def ReportProgress(
         self, request: control_pb2.HostProgress, context: Any
     ) -> control_pb2.ProgressReply:
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
+        await _allow(context, lambda: check_peers(coordinator, request.host, request.up))
         if request.error or request.written.last_word:
             self._note("note_progress", request, at_ns)
         return coordinator.note_progress(request, at_ns)
@@ -107,11 +112,8 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def Finish(self, request: control_pb2.HostFidelity, context: Any) -> control_pb2.Finished:
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
-        try:
-            coordinator.check_finish(request, at_ns)
-        except ControlError as error:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
-            raise
+        await _allow(context, lambda: coordinator.check_finish(request, at_ns))
+        await _allow(context, lambda: check_result(coordinator, request))
         self._note("finish", request, at_ns)
         coordinator.finish(request, at_ns)
         return control_pb2.Finished()
@@ -129,6 +131,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def ReportKilled(self, request: control_pb2.Killed, context: Any) -> control_pb2.Finished:
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
+        await _allow(context, lambda: check_killed(coordinator, request))
         self._note("note_killed", request, at_ns)
         coordinator.note_killed(request, at_ns)
         return control_pb2.Finished()
@@ -169,3 +172,12 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
     async def _wake(self) -> None:
         async with self._changed:
             self._changed.notify_all()
+
+
+async def _allow(context: Any, check: Callable[[], None]) -> None:
+    """Make a check of what a caller says. Refuses the call with the reason if the check fails."""
+    try:
+        check()
+    except ControlError as error:
+        await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+        raise

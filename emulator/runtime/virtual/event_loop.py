@@ -40,6 +40,13 @@ from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
+_AT_ONCE = 1_000_000
+_AT_ONCE_BY_PEER = 10_000
+_STANDS_STILL = (
+    "the clock stands still: a timer without a delay sets itself again and again. Give it a delay, or use "
+    "`every`"
+)
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class VirtualWorld(LinkedWorld):
@@ -55,6 +62,8 @@ class VirtualWorld(LinkedWorld):
         self.handled = 0
         self.ended = 0
         """The number of sessions that ended."""
+        self.most_at_once = _AT_ONCE + _AT_ONCE_BY_PEER * spec.peers
+        """The number of events in a row at one time that only timers without a delay can make."""
         self._marked: Outcome | None = None
         self._handling = False
         self._last_recovery: TraceContext | None = None
@@ -150,12 +159,16 @@ class VirtualWorld(LinkedWorld):
         self._queue.push_row(now + delay, self._order, number, peer, channel.peer, channel.session, row, now)
 
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
-        self.deliveries.judge(life, outcome, self.time, self.context)
+        self.deliveries.judge(life, outcome, self.time, self.context, self.may_know(life, outcome))
         self.delivered += not isinstance(outcome, Installation)
         if self._handling and self._marked is None:
             self._marked = outcome
         else:
             self.recorder.delivery(self.context, life.peer, self._ns(), outcome)
+
+    def may_know(self, life: VirtualLife, outcome: Outcome) -> bool:
+        """Return whether messages can have brought the peer what it delivers, as far as this world sees."""
+        return True
 
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
         self.recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
@@ -168,10 +181,11 @@ class VirtualWorld(LinkedWorld):
         """Handle all events up to trial time `end`.
 
         Raises NoHandler for a message that nobody knows, and what a protocol raises, with a note of who did
-        it and when.
+        it and when; RuntimeError if the clock stands still.
         """
         queue = self._queue
         entry: Entry | None = None
+        looked, again = -1.0, self.handled + self.most_at_once
         try:
             while True:
                 entry = queue.pop(end)
@@ -179,6 +193,10 @@ class VirtualWorld(LinkedWorld):
                     break
                 self.time = queue.at
                 self.handled += 1
+                if self.handled == again:
+                    if self.time == looked:
+                        raise RuntimeError(_STANDS_STILL)
+                    looked, again = self.time, self.handled + self.most_at_once
                 if entry is ROW_ARRIVES:
                     self._arrive_row()
                 elif isinstance(entry, Arrival):

@@ -1,0 +1,46 @@
+"""What hosts may say: of their own peers alone, and figures that can have been measured.
+
+A host that says anything else is refused, so that its words neither move the peers of another host nor end
+the verdict over the trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
+from emulator.runtime.distribution import Distribution
+from trellis.v1 import control_pb2
+
+
+def check_peers(coordinator: Coordinator, host: str, peers: Iterable[int]) -> None:
+    """Check that these peers run on this host. Raises ControlError otherwise."""
+    member, host_of = coordinator.members.get(host), coordinator.host_of
+    for peer in peers:
+        if member is None or peer >= len(host_of) or host_of[peer] != member.index:
+            raise ControlError(f"{host} speaks for peer {peer}, which does not run there")
+
+
+def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> None:
+    """Check the figures of a host's last word. Raises ControlError that names those that cannot be."""
+    amounts = {"loop_stall_s": result.loop_stall_s, "cpu_s": result.cpu_s}
+    wrong = [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < math.inf]
+    for name in ("timer_lateness", "session_error"):
+        told = getattr(result, name)
+        if len(told.buckets) != len(told.counts):
+            wrong.append(f"{name} has {len(told.buckets)} buckets, but {len(told.counts)} counts")
+        elif not Distribution(zip(told.buckets, told.counts, strict=True), told.maximum_s).is_sound():
+            wrong.append(f"the maximum of {name}, {told.maximum_s} s, is not in its last bucket")
+    hosts = len(coordinator.members)
+    strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
+    wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
+    if wrong:
+        raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
+
+
+def check_killed(coordinator: Coordinator, killed: control_pb2.Killed) -> None:
+    """Check that the plan ends this session with its pod. Raises ControlError otherwise."""
+    if not any((kill.peer, kill.session) == (killed.peer, killed.session) for kill in coordinator.kills):
+        session = f"session {killed.session} of peer {killed.peer}"
+        raise ControlError(f"the plan does not end {session} with its pod")
