@@ -22,7 +22,7 @@ from emulator.experiment.run.runs import NoRun, take_up
 from emulator.files.damage import DamagedFile
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.live_metrics import BadAddress, serve
-from emulator.fleet.coordinator.live_reading import LiveReader
+from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
 from emulator.network.loopback import any_port
@@ -67,8 +67,8 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
     with contextlib.ExitStack() as stack:
         pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
         if arguments.metrics:
-            release, live = os.environ.get("TRELLIS_RELEASE", spec.name), LiveReader()
-            stack.enter_context(serve(arguments.metrics, release, lambda: live.read(pods.now, unix_ns())))
+            release = os.environ.get("TRELLIS_RELEASE", spec.name)
+            stack.enter_context(serve(arguments.metrics, release, lambda: read_live(pods.now, unix_ns())))
         for trial in trials(spec):
             _run(trial, run, pods)
         pods.close()

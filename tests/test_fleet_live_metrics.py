@@ -14,7 +14,7 @@ from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spe
 
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.live_metrics import HOST_STATES, Reading, serve
-from emulator.fleet.coordinator.live_reading import LiveReader
+from emulator.fleet.coordinator.live_reading import read_live
 from trellis.v1 import control_pb2
 
 
@@ -142,8 +142,8 @@ def progress(host: str, **values: float) -> control_pb2.HostProgress:
     return control_pb2.HostProgress(host=host, **values)  # type: ignore[arg-type]
 
 
-def read(reader: LiveReader, coordinator: Coordinator, at_s: float = 2.0) -> Reading:
-    (found,) = reader.read(coordinator, round(at_s * SECOND))
+def read(coordinator: Coordinator, at_s: float = 2.0) -> Reading:
+    (found,) = read_live(coordinator, round(at_s * SECOND))
     return found
 
 
@@ -155,7 +155,7 @@ def test_a_reading_sums_up_the_hosts(coordinator: Coordinator) -> None:
         progress("host-1", peers_up=2, sent=5, dropped=1, lost_spans=2, timer_lateness_max_s=0.03), 2 * SECOND
     )
     assert coordinator.start_ns is not None
-    found = read(LiveReader(), coordinator, coordinator.start_ns / SECOND + 3)
+    found = read(coordinator, coordinator.start_ns / SECOND + 3)
     assert (found.trial, found.system, found.state) == ("vitis-1", "vitis", "running")
     assert (found.peers_up, found.joined, found.sent, found.delivered) == (5, 4, 15, 1)
     assert (found.dropped, found.lost_spans, found.timer_lateness_max_s) == (1, 2, 0.03)
@@ -164,56 +164,55 @@ def test_a_reading_sums_up_the_hosts(coordinator: Coordinator) -> None:
 
 
 def test_trial_time_ends_with_the_trial(coordinator: Coordinator) -> None:
-    assert read(LiveReader(), coordinator, 3600).time_s == 10.0
+    assert read(coordinator, 3600).time_s == 10.0
 
 
 def test_peers_of_a_lost_host_are_up_no_more_and_what_they_did_counts(coordinator: Coordinator) -> None:
     coordinator.note_progress(progress("host-0", peers_up=3, sent=10), 2 * SECOND)
     coordinator.note_progress(progress("host-1", peers_up=2, sent=5), 2 * SECOND)
     coordinator.lose("host-0", "silent")
-    found = read(LiveReader(), coordinator)
+    found = read(coordinator)
     assert (found.peers_up, found.sent) == (2, 15)
 
 
 def test_counts_do_not_fall_when_a_host_is_started_anew(coordinator: Coordinator) -> None:
-    reader = LiveReader()
     coordinator.note_progress(progress("host-0", sent=10), 2 * SECOND)
     coordinator.note_progress(progress("host-1", sent=7), 2 * SECOND)
-    assert read(reader, coordinator).sent == 17
+    assert read(coordinator).sent == 17
     again = control_pb2.Registration(host="host-1", address="127.0.0.1:2", start="another")
     coordinator.register(again, 3 * SECOND)
-    assert read(reader, coordinator).sent == 17
+    assert read(coordinator).sent == 17
     coordinator.note_progress(progress("host-1", sent=2), 4 * SECOND)
-    assert [read(reader, coordinator).sent for _ in range(2)] == [19, 19]
+    assert [read(coordinator).sent for _ in range(2)] == [19, 19]
+    assert coordinator.progress(4 * SECOND).messages == 19
+    coordinator.register(control_pb2.Registration(host="host-1", address="x:1", start="third"), 5 * SECOND)
+    assert read(coordinator).sent == coordinator.progress(5 * SECOND).messages == 19
 
 
 def test_the_next_trial_begins_at_nothing(coordinator: Coordinator) -> None:
-    reader = LiveReader()
     coordinator.note_progress(progress("host-0", sent=10), 2 * SECOND)
-    assert read(reader, coordinator).sent == 10
-    assert reader.read(None, 3 * SECOND) == []
+    assert read(coordinator).sent == 10
+    assert read_live(None, 3 * SECOND) == []
     following = Coordinator(spec_of(5), plan_of(5), "experiment", "vitis-2")
-    assert (read(reader, following).trial, read(reader, following).sent) == ("vitis-2", 0)
+    assert (read(following).trial, read(following).sent) == ("vitis-2", 0)
 
 
 def test_hosts_and_the_trial_are_told_by_how_they_stand() -> None:
     coordinator = Coordinator(spec_of(5), plan_of(5), "experiment", "vitis-1")
-    reader = LiveReader()
     register(coordinator, "host-0")
-    found = read(reader, coordinator)
+    found = read(coordinator)
     assert (found.state, found.hosts) == ("starting", {"starting": 2})
     begin(coordinator)
     coordinator.lose("host-0", "silent")
-    found = read(reader, coordinator)
+    found = read(coordinator)
     assert (found.state, found.hosts) == ("running", {"lost": 1, "ready": 1})
     coordinator.finish(result("host-1"), 2 * SECOND)
-    found = read(reader, coordinator)
+    found = read(coordinator)
     assert (found.state, found.hosts) == ("ending", {"lost": 1, "finished": 1})
 
 
 def test_a_host_that_came_back_unplanned_is_shown_as_restarted(coordinator: Coordinator) -> None:
     coordinator.register(control_pb2.Registration(host="host-1", address="x:2", start="another"), 3 * SECOND)
-    reader = LiveReader()
-    assert read(reader, coordinator).hosts == {"ready": 1, "starting": 1}
+    assert read(coordinator).hosts == {"ready": 1, "starting": 1}
     coordinator.ready(control_pb2.Ready(host="host-1"), 4 * SECOND)
-    assert read(reader, coordinator).hosts == {"ready": 1, "restarted": 1}
+    assert read(coordinator).hosts == {"ready": 1, "restarted": 1}

@@ -6,6 +6,7 @@ and collects what the verdict needs. It is not on the path of any message betwee
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,6 +48,10 @@ def listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
+COUNTS = ("joined", "asked", "delivered", "sent", "dropped", "lost_spans")
+"""The counts in a host's progress, which begin at 0 with each start of the host."""
+
+
 @dataclass
 class Member:
     """One host, as the coordinator knows it."""
@@ -67,6 +72,8 @@ class Member:
     """The trial times at which the host came back, in seconds."""
     clock_offset_start_ns: int = 0
     progress: control_pb2.HostProgress = field(default_factory=control_pb2.HostProgress)
+    before: Counter[str] = field(default_factory=Counter)
+    """The `COUNTS` of the host's earlier starts, as far as they told."""
     heard_ns: int = 0
     """The unix time at which the coordinator last heard from the host."""
     result: control_pb2.HostFidelity | None = None
@@ -74,6 +81,11 @@ class Member:
     """Why the host was lost before it finished, or ""."""
     errors: list[tuple[str, float]] = field(default_factory=list)
     """The errors that ended the host's programs, each with its trial time in seconds."""
+
+    def count(self, name: str) -> int:
+        """Return one of `COUNTS` over all starts of the host, which never falls."""
+        now: int = getattr(self.progress, name)
+        return self.before[name] + now
 
     @property
     def starts(self) -> range:
@@ -162,6 +174,7 @@ class Coordinator:
         member.ready = False
         member.result = None
         member.lost = ""
+        member.before = Counter({name: member.count(name) for name in COUNTS})
         member.progress = control_pb2.HostProgress()
         self._forget_peers_of(member)
         if self.start_ns is None:
@@ -315,6 +328,11 @@ class Coordinator:
         return planned_kills(self._plan, self.host_of, self.spec.phases.end)
 
     @cached_property
+    def killed_sessions(self) -> frozenset[tuple[int, int]]:
+        """The (peer, session) of each of the kills."""
+        return frozenset((kill.peer, kill.session) for kill in self.kills)
+
+    @cached_property
     def _kills_of(self) -> Mapping[str, Sequence[float]]:
         """The trial times (s) at which sessions end with a pod in the plan, ascending, by the pod's host."""
         times: dict[str, list[float]] = {}
@@ -375,18 +393,18 @@ class Coordinator:
     def progress(self, at_ns: int) -> Progress:
         """Return the progress of the whole trial, summed over its hosts."""
         phases, now = self.spec.phases, self.trial_time(at_ns)
-        parts = [member.progress for member in self.members.values()]
-        live = [member.progress for member in self.members.values() if not member.lost]
+        members = self.members.values()
+        live = [member for member in members if not member.lost]
         return Progress(
             phase=phases.at(now),
             trial_time=min(now, phases.end),
             trial_end=phases.end,
-            peers_up=sum(part.peers_up for part in live),
-            asked=sum(part.asked for part in parts),
-            delivered=sum(part.delivered for part in parts),
+            peers_up=sum(member.progress.peers_up for member in live),
+            asked=sum(member.count("asked") for member in members),
+            delivered=sum(member.count("delivered") for member in members),
             words=self.spec.workload.kind.words,
-            messages=sum(part.sent for part in parts),
-            hosts_lost=len(parts) - len(live),
+            messages=sum(member.count("sent") for member in members),
+            hosts_lost=len(members) - len(live),
         )
 
     def _member(self, name: str, at_ns: int) -> Member:

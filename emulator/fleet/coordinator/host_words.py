@@ -41,6 +41,6 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
 
 def check_killed(coordinator: Coordinator, killed: control_pb2.Killed) -> None:
     """Check that the plan ends this session with its pod. Raises ControlError otherwise."""
-    if not any((kill.peer, kill.session) == (killed.peer, killed.session) for kill in coordinator.kills):
+    if (killed.peer, killed.session) not in coordinator.killed_sessions:
         session = f"session {killed.session} of peer {killed.peer}"
         raise ControlError(f"the plan does not end {session} with its pod")
