@@ -152,7 +152,7 @@ class Life(RequestingLife):
         """
         if not (isinstance(kind, type) and issubclass(kind, Message)):
             raise TypeError(f"{channel.who()} handles {kind!r:.80}, which is no class of messages")
-        by = handler or answer or answer_later
+        by: object = handler or answer or answer_later
         if not callable(by):
             raise TypeError(f"{channel.who()} handles {kind.NAME} by {by!r:.80}, which is no function")
         if self._handling_of(kind, channel.name) is not None:
