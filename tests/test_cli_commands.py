@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from analysis.engine.jvm import JavaError
 from analysis.engine.stages import Standing
+from emulator.contract.registry import SYSTEMS
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials import sweep
 from trellis.command.cli import app
@@ -208,11 +209,25 @@ def test_two_runs_are_compared(trellis, file):
     assert Path("page.html").exists()
 
 
-def test_systems_are_listed_with_parameters_and_paper(trellis):
+def test_systems_are_listed_by_a_line_each_and_shown_by_name_with_parameters_and_paper(trellis):
     result = trellis("systems")
     assert result.exit_code == 0
-    for word in ("vitis", "rvr", "gateway_hops", "duration", "IPDPS 2011", "serves lookups"):
+    assert "vitis: Vitis" in result.stdout and "serves lookups" in result.stdout
+    assert "gateway_hops" not in result.stdout
+    assert len(result.stdout.splitlines()) == len(list(SYSTEMS)) + 1
+    result = trellis("systems", "vitis", "rvr")
+    for word in ("vitis: ", "rvr: ", "gateway_hops", "duration", "IPDPS 2011"):
         assert word in result.stdout
+    result = trellis("systems", "vitiss")
+    assert result.exit_code == 2
+    assert 'no system is called "vitiss". Did you mean "vitis"?' in result.stderr
+
+
+def test_the_version_and_the_help_are_told(trellis):
+    assert trellis("--version").stdout.startswith("trellis 0.1.0 (protocols ")
+    for asked in ("-h", "--help"):
+        assert "Plan, run, analyze and report an experiment." in trellis(asked).stdout
+    assert "Write the outcome as JUnit XML" in " ".join(trellis("run", "-h").stdout.split())
 
 
 def test_traces_asks_which_trial_and_refuses_what_is_no_endpoint(trellis, file):

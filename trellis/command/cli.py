@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -54,14 +55,31 @@ if TYPE_CHECKING:
     from trellis.command.terminal import Screen
 
 app = typer.Typer(
-    help="Runs peer-to-peer overlays and publish/subscribe systems as real programs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(release_commands)
 app.add_typer(package_commands)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        protocols = f"interpreted: {WHY_INTERPRETED}" if WHY_INTERPRETED else "compiled"
+        out.print(f"trellis {version('trellis')} (protocols {protocols})", markup=False, soft_wrap=True)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    asked: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Run peer-to-peer overlays and publish/subscribe systems as real programs."""
+
 
 _TARGET = "An experiment file (of a package: package:name.yaml), or a run directory."
 Target = Annotated[Path, typer.Argument(metavar="FILE", help=_TARGET)]

@@ -24,15 +24,29 @@ def say_displaced() -> None:
 
 
 @commands.command()
-def systems() -> None:
-    """List the systems that can be run, with parameters and paper, those of packages too."""
+def systems(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Show the parameters and the paper of these."),
+    ] = None,
+) -> None:
+    """List the systems that can be run, those of packages too, or show some with parameters and paper."""
     with endings():
+        from emulator.contract.registry import SYSTEMS
+        from emulator.experiment.file.keys import suggestion
         from emulator.experiment.file.package_kinds import displaced_names
-        from trellis.command.systems_table import systems_table
+        from trellis.command.systems_table import system_lines, table_of
 
+        for name in names or ():
+            if name not in SYSTEMS:
+                raise UserError(f'no system is called "{name}". {suggestion(name, SYSTEMS)}')
+            out.print(table_of(SYSTEMS[name], SYSTEMS.package_of(name)))
+        if names:
+            return
         broken: list[str] = []
-        for part in systems_table(broken):
-            out.print(part)
+        for line in system_lines(broken):
+            out.print(line, markup=False, soft_wrap=True)
+        out.print("parameters and paper: trellis systems NAME", markup=False)
         if refused := dict.fromkeys([*broken, *displaced_names()]):
             raise UserError("\n".join(refused))
 

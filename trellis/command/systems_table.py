@@ -20,8 +20,8 @@ from emulator.files.quantities import parse_duration
 _TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
-def systems_table(broken: list[str]) -> Iterator[Table]:
-    """Yield a table for each system: parameter, type, default, meaning.
+def system_lines(broken: list[str]) -> Iterator[str]:
+    """Yield a line for each system: its name, its title, and what it serves.
 
     What is wrong with systems of packages that cannot be used is added to `broken`.
     """
@@ -31,23 +31,26 @@ def systems_table(broken: list[str]) -> Iterator[Table]:
         except BadPackage as error:
             broken.append(str(error))
             continue
-        yield table_of(system, SYSTEMS.package_of(name))
+        yield _headline(system, SYSTEMS.package_of(name))
 
 
 def table_of(system: System, package: str = "") -> Table:
-    """Return a table of a system. An overlay's parameters are in its own table, or have their names after a
-    dot.
+    """Return a table of a system: parameter, type, default, meaning.
 
-    The title names the `package` that the system comes from, if that is not Trellis itself.
+    An overlay's parameters are in its own table, or have their names after a dot. The title names the `package` that
+    the system comes from, if that is not Trellis itself.
     """
-    origin = f", from the package {package}" if package else ""
-    title = f"{system.name}: {system.title} (serves {_served(system)}{origin})"
-    table = Table(title=title, caption=system.paper, title_justify="left")
+    table = Table(title=_headline(system, package), caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
     for row in _rows(system.parameters, _defaults(system.parameters)):
         table.add_row(*map(Text, row))  # unchanged, because [low, high] is no markup
     return table
+
+
+def _headline(system: System, package: str) -> str:
+    origin = f", from the package {package}" if package else ""
+    return f"{system.name}: {system.title} (serves {_served(system)}{origin})"
 
 
 def _served(system: System) -> str:
