@@ -21,6 +21,11 @@ class ChordParameters(BaseModel):
     stabilization: Duration = Field(
         5.0, gt=0, description="time between two stabilisations, each of which also fixes fingers"
     )
+    eager: bool = Field(
+        True,
+        description="whether a peer stabilises at once when its successor has a nearer predecessor, and goes "
+        "on while better successors are named; if not, it finds one of them a period, as in the papers",
+    )
     fix_fingers: Literal["random", "round-robin", "all"] = Field(
         "random",
         description="fingers that a stabilisation looks up: a random one of those beyond the successor, the "

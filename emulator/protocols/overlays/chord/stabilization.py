@@ -12,7 +12,15 @@ from emulator.contract.protocol import Contact, Environment, Message
 from emulator.protocols.overlays.chord.intervals import between
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
-from trellis.v1.chord import Alive, CheckPredecessor, Notify, RingDeparture, RingNeighbours, Stabilize
+from trellis.v1.chord import (
+    Alive,
+    CheckPredecessor,
+    NewPredecessor,
+    Notify,
+    RingDeparture,
+    RingNeighbours,
+    Stabilize,
+)
 
 
 class Stabilization:
@@ -23,14 +31,18 @@ class Stabilization:
         self._timeout = parameters.timeout
         self._retries = parameters.retries
         self._rule = parameters.predecessor
+        self._eager = parameters.eager
         self._state = state
         self._stabilizing = False
         """Whether a question of `stabilize` is under way."""
+        self._again = False
+        """Whether the successor has told of a nearer one since."""
         self._checking = False
         """Whether the predecessor was asked whether it lives."""
         environment.serve(Stabilize, self._describe)
         environment.serve(CheckPredecessor, self._say_alive)
         environment.handle(Notify, self._on_notify)
+        environment.handle(NewPredecessor, self._on_new_predecessor)
         environment.handle(RingDeparture, self._on_departure)
 
     def round(self) -> None:
@@ -49,6 +61,7 @@ class Stabilization:
         successor = state.successors.first
         if state.ready and successor is not None and not self._stabilizing:
             self._stabilizing = True
+            self._again = False
             self._ask(successor, self._retries, self._from_successor, self._successor_failed)
 
     def leave(self) -> None:
@@ -87,32 +100,34 @@ class Stabilization:
         self._environment.request(node.peer, Stabilize(), self._timeout, replied, silent)
 
     def _from_successor(self, successor: Contact, reply: RingNeighbours) -> None:
-        """Take over the successor's list, and try its predecessor as a better successor."""
-        state = self._state
-        first = state.successors.first
-        if first is None or first.peer != successor.peer:
+        first = self._state.successors.first
+        if first is not None and first.peer == successor.peer:
+            self._consider(successor, reply, go_on=True)
+        else:
             # Another one was found, or this one was dropped, while the answer was on its way.
             self._end(None)
-            return
-        state.adopt(successor, reply.successors)
+
+    def _from_predecessor(self, better: Contact, reply: RingNeighbours) -> None:
+        first = self._state.successors.first
+        if first is not None and self._is_between(better, first):
+            self._consider(better, reply, go_on=self._eager)
+        else:
+            self._end(first)
+
+    def _consider(self, successor: Contact, reply: RingNeighbours, *, go_on: bool) -> None:
+        """Take over a successor that lives, with its list; ask its predecessor if that is a better one."""
+        self._state.adopt(successor, reply.successors)
         better = reply.predecessor
-        if better is not None and between(
-            state.me.identifier, better.identifier, successor.identifier, state.mask
-        ):
-            self._ask(better, self._retries, self._from_predecessor, self._predecessor_failed)
+        if go_on and better is not None and self._is_between(better, successor):
+            self._ask(better, self._retries, self._from_predecessor, self._better_failed)
         else:
             self._end(successor)
 
-    def _from_predecessor(self, better: Contact, reply: RingNeighbours) -> None:
+    def _is_between(self, node: Contact, successor: Contact) -> bool:
         state = self._state
-        successor = state.successors.first
-        if successor is not None and between(
-            state.me.identifier, better.identifier, successor.identifier, state.mask
-        ):
-            state.adopt(better, reply.successors)
-        self._end(state.successors.first)
+        return between(state.me.identifier, node.identifier, successor.identifier, state.mask)
 
-    def _predecessor_failed(self, better: Contact) -> None:
+    def _better_failed(self, better: Contact) -> None:
         self._end(self._state.successors.first)
 
     def _successor_failed(self, successor: Contact) -> None:
@@ -126,6 +141,8 @@ class Stabilization:
         self._stabilizing = False
         if successor is not None and self._state.ready:
             self._environment.send(successor.peer, Notify(self._state.me.identifier))
+        if self._again:
+            self.stabilize()
 
     def _on_notify(self, sender: int, message: Notify) -> None:
         """Rectify: take the sender for the predecessor if it is nearer, or if the present one has failed."""
@@ -138,6 +155,8 @@ class Stabilization:
             state.precede(candidate)
             if not len(state.successors):
                 state.adopt(candidate, [])
+            elif self._eager and known is not None:
+                self._environment.send(known.peer, NewPredecessor())
         elif self._rule == "rectify" and known.peer != sender:
             self._check_predecessor(known, candidate)
 
@@ -177,6 +196,12 @@ class Stabilization:
 
     def _say_alive(self, sender: int, message: CheckPredecessor) -> Alive:
         return Alive(self._state.ready)
+
+    def _on_new_predecessor(self, sender: int, message: NewPredecessor) -> None:
+        successor = self._state.successors.first
+        if successor is not None and successor.peer == sender:
+            self._again = self._stabilizing
+            self.stabilize()
 
     def _on_departure(self, sender: int, message: RingDeparture) -> None:
         state = self._state
