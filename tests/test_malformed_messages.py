@@ -24,6 +24,7 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.pubsub.content.space import NO_BOX, NO_EVENT
 from emulator.runtime.peer_channels import NoHandler
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.chord import Forwarded
 from trellis.v1.cliques import CliqueJoin, CliqueReport
 from trellis.v1.content import Comparison
 from trellis.v1.filters import Filter, FilterUpdate, PlacedEvent, TreeEvent
@@ -43,6 +44,7 @@ TRIED: dict[str, dict[str, object]] = {
     "kyra": ATTRIBUTES | {"formation": "1 s", "notice": "1 s"},
     "pastry": {},
     "oscar": {},
+    "chord": {},
     "small-world": {},
     "scribe-pastry": {},
     "magnet-oscar": {},
@@ -61,6 +63,7 @@ COUNTED: dict[str, set[str]] = {
     },
     "pastry": {"Routed"},
     "oscar": {"LongLinkRequest", "Routed", "Stabilise"},
+    "chord": {"Forwarded", "RingDeparture"},
     "small-world": GOSSIP,
     "scribe-pastry": {"Multicast", "RootReplica", "Routed"},
     "magnet-oscar": {"LongLinkRequest", "Multicast", "Routed", "Stabilise", "TreePath", "TreeSearch"},
@@ -187,6 +190,7 @@ MISFITS: list[tuple[str, Message, str]] = [
         "its filter has another size",
     ),
     ("oscar", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
+    ("chord", Forwarded(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("small-world", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("magnet-oscar", TreeSearch(1, Contact(1, 5), 1000), "it went too many hops"),
 ]
