@@ -67,6 +67,7 @@ class Forwarding:
         """
         self._environment = environment
         self._timeout = parameters.timeout
+        self._retries = parameters.retries
         self._iterative = parameters.lookups == "iterative"
         self._state = state
         self._searches = searches
@@ -156,14 +157,14 @@ class Forwarding:
         passage.allowed = passage.allowed or self._forward(came.key, passage.message, next_hop, came.hops)
         return passage.allowed
 
-    def _send(self, passage: _Passage, peer: int, hops: int, *, at_successor: bool) -> None:
+    def _send(self, passage: _Passage, peer: int, hops: int, *, at_successor: bool, tries: int = 0) -> None:
         came = passage.came
         self._environment.request(
             peer,
             Forwarded(came.key, came.origin, hops, passage.message, came.sequence, at_successor),
             self._timeout,
             partial(self._on_taken, passage, peer),
-            partial(self._on_silence, passage, peer),
+            partial(self._on_silence, passage, peer, hops, at_successor, tries),
         )
 
     def _on_taken(self, passage: _Passage, peer: int, reply: Message) -> None:
@@ -173,7 +174,12 @@ class Forwarding:
         elif reply.refused:
             self._go_around(passage, peer)
 
-    def _on_silence(self, passage: _Passage, peer: int) -> None:
+    def _on_silence(self, passage: _Passage, peer: int, hops: int, at_successor: bool, tries: int) -> None:
+        """Go around a silent peer. A message to its key's successor is first sent again."""
+        given_up = passage.search is None and not self._state.successors.has(peer)
+        if at_successor and tries < self._retries and not given_up and self._state.ready:
+            self._send(passage, peer, hops, at_successor=True, tries=tries + 1)
+            return
         self._silent(peer, True)
         self._go_around(passage, peer)
 

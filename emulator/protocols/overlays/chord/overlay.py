@@ -17,6 +17,7 @@ from emulator.protocols.overlays.chord.find_successor import Searches
 from emulator.protocols.overlays.chord.fix_fingers import FixFingers
 from emulator.protocols.overlays.chord.forwarding import Forwarding
 from emulator.protocols.overlays.chord.join import Join
+from emulator.protocols.overlays.chord.merging import Merging
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.stabilization import Stabilization
 from emulator.protocols.overlays.chord.state import RingState
@@ -61,7 +62,14 @@ class Chord(Overlay):
             environment, parameters, self.state, silent=self._silent, lonely=self._join.lonely
         )
         self._join.search_by(self._searches)
-        self._stabilization = Stabilization(environment, parameters, self.state)
+        self._merging = Merging(environment, parameters, self.state, self._searches)
+        self._stabilization = Stabilization(
+            environment,
+            parameters,
+            self.state,
+            failed=self._merging.remember,
+            left=self._merging.forget,
+        )
         self._fix_fingers = FixFingers(environment, parameters, self.state, self._searches)
         self._forwarding = Forwarding(
             environment,
@@ -129,6 +137,7 @@ class Chord(Overlay):
     def _round(self) -> None:
         self._stabilization.round()
         self._fix_fingers.round()
+        self._merging.round()
 
     def _joined(self) -> None:
         self._forwarding.release()
@@ -144,7 +153,13 @@ class Chord(Overlay):
         if for_application:
             self._timeouts += 1
             self.environment.record(TIMED_OUT, 1.0, peer)
-        if self._drop_silent:
+        self._merging.remember(peer)
+        successor = self.state.successors.first
+        if not self._drop_silent:
+            return
+        if successor is not None and successor.peer == peer:
+            self._stabilization.stabilize()
+        else:
             self.state.drop(peer)
 
     def _changed(self) -> None:

@@ -43,12 +43,22 @@ class ChordParameters(BaseModel):
     search: Literal["fingers and successors", "fingers"] = Field(
         "fingers and successors", description="peers among which a search finds the closest preceding one"
     )
-    drop_silent: bool = Field(
-        True, description="whether a peer that leaves a search or a message unanswered is dropped at once"
+    merge: bool = Field(
+        False,
+        description="whether a peer looks for its place by peers that it once found silent, so that rings "
+        "that a partition made become one",
     )
-    timeout: Duration = Field(1.0, gt=0, description="time that a peer has to answer")
+    drop_silent: bool = Field(
+        True,
+        description="whether a peer that leaves a search or a message unanswered is dropped at once; the "
+        "successor is asked first",
+    )
+    timeout: Duration = Field(2.0, gt=0, description="time that a peer has to answer")
     retries: int = Field(
-        1, ge=0, description="repetitions of a question of the ring's maintenance before a peer has failed"
+        2,
+        ge=0,
+        description="repetitions of a question of the ring's maintenance, and of a message to its key's "
+        "successor, before a peer has failed",
     )
     join_timeout: Duration = Field(
         1.0, gt=0, description="time after which a peer that found no ring asks again for contacts"

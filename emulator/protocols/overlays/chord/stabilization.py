@@ -26,13 +26,24 @@ from trellis.v1.chord import (
 class Stabilization:
     """The part of one peer: its questions, and its answers to its neighbours."""
 
-    def __init__(self, environment: Environment, parameters: ChordParameters, state: RingState) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: ChordParameters,
+        state: RingState,
+        *,
+        failed: Callable[[int], None],
+        left: Callable[[int], None],
+    ) -> None:
+        """`failed` is told each neighbour that was found silent, `left` each that said that it leaves."""
         self._environment = environment
         self._timeout = parameters.timeout
         self._retries = parameters.retries
         self._rule = parameters.predecessor
         self._eager = parameters.eager
         self._state = state
+        self._failed = failed
+        self._left = left
         self._stabilizing = False
         """Whether a question of `stabilize` is under way."""
         self._again = False
@@ -128,11 +139,13 @@ class Stabilization:
         return between(state.me.identifier, node.identifier, successor.identifier, state.mask)
 
     def _better_failed(self, better: Contact) -> None:
+        self._failed(better.peer)
         self._end(self._state.successors.first)
 
     def _successor_failed(self, successor: Contact) -> None:
         """Drop the successor, and go on with the next one of the list."""
         self._stabilizing = False
+        self._failed(successor.peer)
         self._state.drop(successor.peer)
         self.stabilize()
 
@@ -184,6 +197,7 @@ class Stabilization:
         self._environment.request(known.peer, CheckPredecessor(), self._timeout, replied, silent)
 
     def _replace(self, failed: Contact, candidate: Contact | None) -> None:
+        self._failed(failed.peer)
         present = self._state.predecessor
         if self._state.ready and present is not None and present.peer == failed.peer:
             self._state.precede(candidate)
@@ -211,6 +225,7 @@ class Stabilization:
         was_predecessor = state.predecessor is not None and state.predecessor.peer == sender
         was_successor = state.successors.first is not None and state.successors.first.peer == sender
         state.drop(sender)
+        self._left(sender)
         if was_predecessor:
             other = message.predecessor
             state.precede(None if other.peer == state.me.peer else other)

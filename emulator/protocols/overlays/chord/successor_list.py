@@ -34,6 +34,10 @@ class SuccessorList:
         """The successor, None if there is none."""
         return self._entries[0] if self._entries else None
 
+    def has(self, peer: int) -> bool:
+        """Return whether a peer is a successor."""
+        return any(contact.peer == peer for contact in self._entries)
+
     def first_without(self, avoided: Sequence[int]) -> Contact | None:
         """Return the first successor that is not to be avoided."""
         for contact in self._entries:
