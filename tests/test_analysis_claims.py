@@ -354,6 +354,32 @@ def test_hops_are_compared_with_the_logarithm() -> None:
     assert outcomes("P1", pastry(lookup_hops=2.45, lookup_hops_p99=4)) == ["held", "missed"]
 
 
+def chord(**setting: Any) -> VariantResult:
+    measures = setting.pop("measures")
+    parameters = {"successors": 20, "search": "fingers", "fix_fingers": "random"} | setting.pop(
+        "parameters", {}
+    )
+    made = {"system": {"name": "chord", "parameters": parameters}, "peers": 1000, "network": CALM}
+    churn = {"model": {"kind": "static"}, "flash_crowd": None, "crash": None} | setting
+    return result("chord", made | {"churn": churn}, measures, 1)
+
+
+def test_chord_is_judged_by_the_hops_to_the_predecessor_by_wrong_ends_and_by_time_outs() -> None:
+    for hops, expected in {5.87: "held", 4.77: "missed"}.items():
+        found = verdict("C1", chord(measures={"lookup_hops": hops}))
+        assert [number.outcome for number in found.numbers] == [expected]
+    crash = {"at": 60.0, "share": 0.3}
+    for right, expected in {1.0: "held", 0.999: "missed"}.items():
+        found = verdict("C2", chord(crash=crash, measures={"lookup_success": right}))
+        assert [number.outcome for number in found.numbers] == [expected]
+    for timeouts, expected in {0.2: "held", 0.05: "missed"}.items():
+        churn = {"kind": "poisson"}
+        found = verdict("C3", chord(model=churn, measures={"lookup_timeouts": timeouts}))
+        assert [number.outcome for number in found.numbers] == [expected]
+    everything = {"fix_fingers": "all"}
+    assert verdict("C3", chord(model=churn, parameters=everything, measures={})).outcome == "not decided"
+
+
 def test_penalty_and_success_have_their_limits() -> None:
     values = {1.35: "held", 1.2: "better", 1.45: "missed"}
     for penalty, expected in values.items():

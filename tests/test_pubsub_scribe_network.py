@@ -60,7 +60,7 @@ def test_with_lost_messages_trees_stay_whole(overlay: str, tmp_path: Path) -> No
     assert len(deliveries) / len(due) > 0.94
 
 
-@pytest.mark.parametrize("overlay", ["pastry", "small-world", "oscar"])
+@pytest.mark.parametrize("overlay", ["pastry", "small-world", "oscar", "chord"])
 def test_trees_that_grow_together_with_the_overlay_lead_to_their_roots(overlay: str, tmp_path: Path) -> None:
     """Routes that change while peers join leave circles of parents behind, which end."""
     outcome, due = trial(overlay, tmp_path, within="0 s")

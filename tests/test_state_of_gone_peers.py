@@ -79,7 +79,9 @@ def world_of(system: dict[str, Any], folder: Path) -> VirtualWorld:
 
 
 @pytest.mark.parametrize(
-    "system", [{"name": "oscar"}, {"name": "scribe-pastry"}, OPT_FULL], ids=lambda system: system["name"]
+    "system",
+    [{"name": "oscar"}, {"name": "chord"}, {"name": "scribe-pastry"}, OPT_FULL],
+    ids=lambda system: system["name"],
 )
 def test_what_peers_keep_does_not_grow_with_those_that_are_gone(
     system: dict[str, Any], tmp_path: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from analysis.claims.chord import CHORD
 from analysis.claims.claim import Claim, Variants, Verdict, judge_claim
 from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
@@ -17,7 +18,7 @@ from analysis.contract.trouble import FAILURES, Trouble
 from emulator.contract.packages import BadPackage, Offer
 from emulator.experiment.file.known_claims import known_claims, offered_claims
 
-CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR}
+CLAIMS = {claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD}
 
 
 def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:

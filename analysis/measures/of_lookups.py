@@ -9,6 +9,10 @@ from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, l
 from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
 
+TIMEOUT = "hop_timeout"
+"""The observation by which a peer tells that another one did not answer a message of an operation in time."""
+TIMEOUTS = "hop_timeouts"
+"""The gauge of a system whose peers tell of time-outs: the number of them."""
 _HEADINGS = {"Lookups": ("lookup_", "delay_penalty")}
 _MEASURES = {
     "lookup_success": share(
@@ -37,6 +41,12 @@ _MEASURES = {
         "The mean over lookups of each one's own ratio: pairs that are near each other weigh as much as "
         "others.",
     ),
+    "lookup_timeouts": lower(
+        "Peers found silent, a lookup",
+        "",
+        "Times that a peer did not answer a lookup in time, over the number of lookups. Of systems that tell "
+        "of it.",
+    ),
     "lookups": Measure("Lookups", "", None, "Of the measure phase, but for those of the trial's last 5 s."),
 }
 
@@ -63,9 +73,24 @@ def _lookups(tables: Tables) -> DataFrame:
     )
 
 
+def _timeouts(tables: Tables) -> DataFrame:
+    """Return the time-outs of the lookups that count, in trials whose peers have a gauge of them."""
+    keys = ["trial", "lookup"]
+    telling = tables["gauges"].where(F.col("name") == TIMEOUTS).select("trial").distinct()
+    counted = tables["lookups"].where("counted").join(F.broadcast(telling), "trial").select(*keys)
+    asked = tables["operations"].where("operation = 'lookup'").select(*keys, "trace")
+    told = tables["observations"].where(F.col("name") == TIMEOUT).groupBy("trial", "trace").count()
+    return (
+        counted.join(asked, keys)
+        .join(told, ["trial", "trace"], "left")
+        .groupBy("trial")
+        .agg(F.avg(F.coalesce("count", F.lit(0))).alias("lookup_timeouts"))
+    )
+
+
 def _in_time(tables: Tables) -> DataFrame:
     return tables["series"].groupBy("trial").agg(F.min("lookup_success").alias("lookup_success_lowest"))
 
 
-LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time))
+LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time, _timeouts))
 """The measures of trials whose peers look keys up."""

@@ -40,6 +40,7 @@ _SYSTEMS = {
 _OVERLAYS = {
     "pastry": "emulator.protocols.overlays.pastry.overlay:PASTRY",
     "oscar": "emulator.protocols.overlays.oscar.overlay:OSCAR",
+    "chord": "emulator.protocols.overlays.chord.overlay:CHORD",
     "small-world": "emulator.protocols.overlays.small_world.ring:SMALL_WORLD",
 }
 _OVER_ANY_OVERLAY = {

@@ -37,8 +37,8 @@ def system_lines(broken: list[str]) -> Iterator[str]:
 def table_of(system: System, package: str = "") -> Table:
     """Return a table of a system: parameter, type, default, meaning.
 
-    An overlay's parameters are in its own table, or have their names after a dot. The title names the `package` that
-    the system comes from, if that is not Trellis itself.
+    An overlay's parameters are in its own table, or have their names after a dot. The title names
+    the `package` that the system comes from, if that is not Trellis itself.
     """
     table = Table(title=_headline(system, package), caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):

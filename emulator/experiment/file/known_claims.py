@@ -14,6 +14,7 @@ KNOWN_CLAIMS = (
     *("P1", "P2", "P3"),
     *("M1", "M2", "M3", "M4", "M5", "M6", "M7"),
     *("K1", "K2"),
+    *("C1", "C2", "C3"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""
