@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from librt.vecs import vec
 from mypy_extensions import i64
-from trellis.v1.chord import Forwarded
 
 from emulator.contract.registry import SYSTEMS
 from emulator.messages.message import Message
@@ -25,6 +24,7 @@ from emulator.protocols.overlays.cliques.parameters import CliqueParameters
 from emulator.protocols.pubsub.content.space import NO_BOX, NO_EVENT
 from emulator.runtime.peer_channels import NoHandler
 from emulator.testing.fake_environment import FakeEnvironment, Lockstep
+from trellis.v1.chord import Forwarded
 from trellis.v1.cliques import CliqueJoin, CliqueReport
 from trellis.v1.content import Comparison
 from trellis.v1.filters import Filter, FilterUpdate, PlacedEvent, TreeEvent

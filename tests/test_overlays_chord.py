@@ -7,6 +7,11 @@ from chord_world import ChordWorld, numbers, parameters
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
+
+from emulator.contract.identifiers import ClockwiseRing
+from emulator.protocols.overlays.chord import Chord
+from emulator.protocols.overlays.chord.intervals import between, up_to
+from emulator.protocols.overlays.chord.successor_list import SuccessorList
 from trellis.v1.chord import (
     Alive,
     CheckPredecessor,
@@ -19,11 +24,6 @@ from trellis.v1.chord import (
     Stabilize,
     Taken,
 )
-
-from emulator.contract.identifiers import ClockwiseRing
-from emulator.protocols.overlays.chord import Chord
-from emulator.protocols.overlays.chord.intervals import between, up_to
-from emulator.protocols.overlays.chord.successor_list import SuccessorList
 from trellis.v1.overlay import Contact, LookupRequest
 
 PAPER = [1, 8, 14, 21, 32, 38, 42, 48, 51, 56]

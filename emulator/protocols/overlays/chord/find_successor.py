@@ -10,12 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trellis.v1.chord import FindSuccessor, NextNode
-
 from emulator.contract.protocol import Contact, Environment, Message
 from emulator.protocols.overlays.chord.intervals import between, up_to
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
+from trellis.v1.chord import FindSuccessor, NextNode
 
 MOST_STEPS: Final = 100
 """A search ends after this many questions, because peers that disagree might send it round for ever."""

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trellis.v1.chord import Forwarded, Taken
-
 from emulator.compact.number_sets import LARGEST, NumberSet
 from emulator.contract.protocol import Contact, Environment, Message, Timer
 from emulator.protocols.overlays.chord.find_successor import MOST_STEPS, Search, Searches
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
+from trellis.v1.chord import Forwarded, Taken
 
 _HELD: Final = 256
 """The most messages of its own that a joining peer keeps until it is on a ring."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from trellis.v1.chord import Notify
-
 from emulator.contract.draws import below
 from emulator.contract.protocol import Contact, Environment
 from emulator.protocols.overlays.chord.find_successor import Search, Searches
 from emulator.protocols.overlays.chord.intervals import between
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
+from trellis.v1.chord import Notify
 
 _PASSIVE: Final = 64
 """The most silent peers that are remembered; the one that was found silent first makes room."""

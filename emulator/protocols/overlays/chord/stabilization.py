@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from emulator.contract.protocol import Contact, Environment, Message
+from emulator.protocols.overlays.chord.intervals import between
+from emulator.protocols.overlays.chord.parameters import ChordParameters
+from emulator.protocols.overlays.chord.state import RingState
 from trellis.v1.chord import (
     Alive,
     CheckPredecessor,
@@ -17,11 +21,6 @@ from trellis.v1.chord import (
     RingNeighbours,
     Stabilize,
 )
-
-from emulator.contract.protocol import Contact, Environment, Message
-from emulator.protocols.overlays.chord.intervals import between
-from emulator.protocols.overlays.chord.parameters import ChordParameters
-from emulator.protocols.overlays.chord.state import RingState
 
 
 class Stabilization:
