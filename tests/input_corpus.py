@@ -241,7 +241,7 @@ ODD: Cases = [
     ("editors", "page_id,editor_id\n" + EDITS, "the heading 'page_id,editor_id' is left out"),
     ("editors", EDITS.replace(",", ";"), "8 editors of 6 articles, 24 pairs"),
     ("editors", EDITS + "1,0\n", "1 line that repeat a pair count once"),
-    *(("duration", text, "valid: 1 trials") for text in ("2s", "2.5s", "1e0 s", "2\u00a0s", '"2 s "', "2 d")),
-    *(("share", text, "valid: 1 trials") for text in ("1%", '"1 %"', "1e-2", ".01", "-0.0")),
-    ("rate", "20 kbit/s", "valid: 1 trials"),
+    *(("duration", text, "valid: 1 trial") for text in ("2s", "2.5s", "1e0 s", "2\u00a0s", '"2 s "', "2 d")),
+    *(("share", text, "valid: 1 trial") for text in ("1%", '"1 %"', "1e-2", ".01", "-0.0")),
+    ("rate", "20 kbit/s", "valid: 1 trial"),
 ]
