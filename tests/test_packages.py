@@ -182,10 +182,10 @@ def test_two_packages_with_one_name_are_both_named(install, trellis):
 
 
 def test_a_claim_of_a_package_is_known_without_importing_it(install, trellis):
-    install("acme", "[trellis.claims]\nC1 = acme:C1\n", "import nowhere")
-    assert trellis("validate", "small.yaml", "--set", "claims=[C1, V1]").returncode == 0
-    told = trellis("validate", "small.yaml", "--set", "claims=[C2]")
-    assert told.returncode == 2 and "C1" in told.stderr
+    install("acme", "[trellis.claims]\nA1 = acme:A1\n", "import nowhere")
+    assert trellis("validate", "small.yaml", "--set", "claims=[A1, V1]").returncode == 0
+    told = trellis("validate", "small.yaml", "--set", "claims=[A2]")
+    assert told.returncode == 2 and "A1" in told.stderr
 
 
 SOURCE = """\
