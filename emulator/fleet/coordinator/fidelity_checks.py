@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
-from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, Member, listed
+from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
+from emulator.fleet.coordinator.members import Member
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
 from emulator.runtime.distribution import Distribution

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from emulator.fleet.coordinator.coordinator import COUNTS, Coordinator, Member
+from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.live_metrics import Reading
+from emulator.fleet.coordinator.members import COUNTS, Member
 
 
 def read_live(coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
