@@ -43,10 +43,11 @@ from trellis.command.on_spark import (
     refuse_all_but_virtual,
     run_on_master,
 )
-from trellis.command.outcome import out, say_summary, say_verdict
+from trellis.command.outcome import need_summary, out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
+from trellis.command.trace_commands import commands as trace_commands
 
 if TYPE_CHECKING:
     from analysis.early_start import EarlySpark
@@ -63,6 +64,7 @@ app = typer.Typer(
 )
 app.add_typer(release_commands)
 app.add_typer(package_commands)
+app.add_typer(trace_commands)
 
 
 def _say_version(asked: bool) -> None:
@@ -228,7 +230,7 @@ def report(target: Run, junit: Junit = None) -> None:
     """Write the report of an analyzed run."""
     with endings():
         directory = _open(target)
-        _need_summary(directory)
+        need_summary(directory)
         with readable(directory):
             _report(directory, _screen(), junit)
             status = say_summary(directory)
@@ -267,49 +269,13 @@ def compare(
 
         first, second = _open(a), _open(b)
         for directory in (first, second):
-            _need_summary(directory)
+            need_summary(directory)
         try:
             with readable(first, second):
                 for part in comparison_tables(compare_runs(first, second, page)):
                     out.print(part)
         except ResultsError as error:
             raise UserError(str(error)) from None
-
-
-@app.command()
-def traces(
-    target: Run,
-    endpoint: Annotated[str, typer.Option("--to", metavar="ENDPOINT", help="Such as http://localhost:4317.")],
-    trial: Annotated[
-        str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
-    ] = None,
-    keep_times: Annotated[
-        bool, typer.Option("--keep-times", help="Do not move the spans of a virtual clock to now.")
-    ] = False,
-) -> None:
-    """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
-    with endings():
-        from emulator.telemetry.endpoint import BadEndpoint
-        from emulator.telemetry.replay import ReplayError, replay, traces_of
-
-        directory = _open(target)
-        names = [found.name for found in directory.trials() if traces_of(found)]
-        chosen = trial or (names[0] if len(names) == 1 else None)
-        if chosen not in names:
-            what = f"there is no trial {trial} with traces" if trial else "choose one with --trial"
-            raise UserError(f"{what}: {', '.join(names) or 'this run has none'}")
-        screen = _screen()
-        try:
-            with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
-                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
-        except BadEndpoint as error:
-            raise UserError(str(error)) from None
-        except ReplayError as error:
-            err.print(str(error), style="red", markup=False, soft_wrap=True)
-            raise typer.Exit(INVALID) from None
-        for line in sent.lines():
-            out.print(line, markup=False, soft_wrap=True)
-        raise typer.Exit(VALID if sent.whole else INVALID)
 
 
 def _screen() -> Screen:
@@ -380,11 +346,6 @@ def _command_of(directory: RunDirectory) -> str:
     from emulator.experiment.run.runs import command_of
 
     return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
-
-
-def _need_summary(directory: RunDirectory) -> None:
-    if not directory.summary.is_file():
-        raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
 
 
 def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:

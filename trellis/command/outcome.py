@@ -12,11 +12,17 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary_file import read_summary
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import counted
-from trellis.command.exits import BROKEN, INVALID, VALID
+from trellis.command.exits import BROKEN, INVALID, VALID, UserError
 
 out = Console(highlight=False)
 _SHOWN = 5
 """The most trials that are named for a broken expectation."""
+
+
+def need_summary(directory: RunDirectory) -> None:
+    """Raises UserError if the run has not been analyzed."""
+    if not directory.summary.is_file():
+        raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
 
 
 def say_summary(directory: RunDirectory) -> int:

@@ -1,0 +1,51 @@
+"""The command that sends the traces of a run to a backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.command.exits import INVALID, VALID, UserError, endings, err
+from trellis.command.outcome import out
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command()
+def traces(
+    target: Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")],
+    endpoint: Annotated[str, typer.Option("--to", metavar="ENDPOINT", help="Such as http://localhost:4317.")],
+    trial: Annotated[
+        str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
+    ] = None,
+    keep_times: Annotated[
+        bool, typer.Option("--keep-times", help="Do not move the spans of a virtual clock to now.")
+    ] = False,
+) -> None:
+    """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
+    with endings():
+        from emulator.experiment.run.runs import open_run
+        from emulator.telemetry.endpoint import BadEndpoint
+        from emulator.telemetry.replay import ReplayError, replay, traces_of
+        from trellis.command.terminal import Screen
+
+        directory = open_run(target)[0]
+        names = [found.name for found in directory.trials() if traces_of(found)]
+        chosen = trial or (names[0] if len(names) == 1 else None)
+        if chosen not in names:
+            what = f"there is no trial {trial} with traces" if trial else "choose one with --trial"
+            raise UserError(f"{what}: {', '.join(names) or 'this run has none'}")
+        screen = Screen(err)
+        try:
+            with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
+                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
+        except BadEndpoint as error:
+            raise UserError(str(error)) from None
+        except ReplayError as error:
+            err.print(str(error), style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(INVALID) from None
+        for line in sent.lines():
+            out.print(line, markup=False, soft_wrap=True)
+        raise typer.Exit(VALID if sent.whole else INVALID)
