@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from analysis.claims.bounds import about, at_least, at_most, below, between
 from analysis.claims.claim import Claim, Number, Verdict, each, judge_claim
 from analysis.claims.paper_setting import AnyOf, Sweep, differences
 from analysis.claims.papers import CLAIMS, judge
-from analysis.measures.clusters import count_clusters
 from analysis.measures.variant_results import VariantResult, estimate
 
 CALM = {"jitter": "0 s", "loss": 0.0, "latency": {"kind": "king", "mean_rtt": "180 ms"}}
@@ -398,15 +396,3 @@ def test_interval_is_students() -> None:
     assert (found.mean, found.n) == (2.0, 3)
     assert found.ci95 == pytest.approx(4.302653 / 3**0.5)
     assert estimate([1.0]).ci95 is None
-
-
-def test_clusters_are_components_of_each_topic() -> None:
-    members = [(7, 1), (7, 2), (7, 3), (8, 1), (8, 2), (8, 2), (9, 4)]
-    topic, peer = zip(*members, strict=True)
-    links = pa.table({"peer": [2, 2, 3, 4, 5], "neighbour": [1, 1, 4, 2, 1]})
-    found = count_clusters(pa.table({"trial": ["t"] * len(members), "topic": topic, "peer": peer}), links)
-    assert found.to_pylist() == [
-        {"trial": "t", "topic": 7, "subscribers": 3, "clusters": 2, "largest": 2},
-        {"trial": "t", "topic": 8, "subscribers": 2, "clusters": 1, "largest": 2},
-        {"trial": "t", "topic": 9, "subscribers": 1, "clusters": 1, "largest": 1},
-    ]

@@ -81,11 +81,7 @@ def test_a_system_of_a_package_is_listed_with_where_it_comes_from(install, trell
 @pytest.mark.parametrize(
     ("entry", "module", "why"),
     [
-        (
-            "thing = acme:THING",
-            "import nowhere",
-            "(acme:THING) in trellis.systems, but importing it failed: ModuleNotFoundError",
-        ),
+        ("thing = acme:THING", "import nowhere", "(acme:THING) in trellis.systems, but importing it"),
         ("thing = acme:THING", "raise SystemExit(3)", "importing it failed: SystemExit: 3"),
         ("thing = acme:MISSING", GOOD, "(acme:MISSING) in trellis.systems, but importing it failed: Attr"),
         ("thing = acme:Nothing", GOOD, "it is of type ModelMetaclass, not System"),
@@ -103,8 +99,7 @@ def test_a_system_that_cannot_be_used_is_told_with_its_package_and_line(install,
 
 
 def test_all_systems_that_cannot_be_used_are_told_with_the_list_of_the_others(install, trellis):
-    broken = "lost = acme:LOST\nwrong = acme:Nothing\n"
-    install("acme", f"[trellis.systems]\n{broken}thing = acme:THING\n")
+    install("acme", "[trellis.systems]\nlost = acme:LOST\nwrong = acme:Nothing\nthing = acme:THING\n")
     listed = trellis("systems")
     assert listed.returncode == 2
     for why in ("(acme:LOST) in trellis.systems, but importing it failed", "it is of type ModelMetaclass"):
