@@ -1,4 +1,4 @@
-"""Whether the trials of a run are as their experiment expects."""
+"""This module compares the trials of a run with what their experiment expects."""
 
 from __future__ import annotations
 

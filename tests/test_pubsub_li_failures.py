@@ -10,10 +10,10 @@ from li_world import LiWorld
 
 from emulator.contract.identifiers import hash_of_peer
 from emulator.contract.protocol import Contact
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.pubsub.li.node import TreeNode
 from emulator.protocols.pubsub.li.space import ROOT, Schema
 from emulator.protocols.pubsub.li.system import Li
-from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from emulator.testing.fake_environment import FakeEnvironment
 from trellis.v1.content import (
     Comparison,

@@ -54,6 +54,11 @@ def quantity(value: float | None, unit: str = "") -> str:
     return f"{text}\N{NO-BREAK SPACE}{shown_unit(unit)}" if unit else text
 
 
+def in_words(value: float | None, unit: str = "") -> str:
+    """Return a number with its unit for a line of plain text: "41.2 ms", "not measured"."""
+    return "not measured" if value is None else quantity(value, unit).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def estimate(mean: float | None, half: float | None, unit: str = "") -> str:
     """Return a mean and the half width of its interval, both with as many decimals as the interval needs."""
     if mean is None or math.isnan(mean):

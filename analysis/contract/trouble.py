@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FAILURES = (Exception, SystemExit)
-"""What a package's code may raise without an end of the analysis."""
+"""The errors of a package's code that the analysis survives."""
 _LONGEST = 400
 _TRACEBACK = "Traceback (most recent call last)"
 

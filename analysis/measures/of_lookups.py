@@ -11,8 +11,8 @@ from analysis.measures.distributions import rounded
 
 TIMEOUT = "hop_timeout"
 """The observation by which a peer tells that another one did not answer a message of an operation in time."""
-TIMEOUTS = "hop_timeouts"
-"""The gauge of a system whose peers tell of time-outs: the number of them."""
+_TELLING = ("chord",)
+"""The systems whose peers tell of time-outs."""
 _HEADINGS = {"Lookups": ("lookup_", "delay_penalty")}
 _MEASURES = {
     "lookup_success": share(
@@ -41,12 +41,6 @@ _MEASURES = {
         "The mean over lookups of each one's own ratio: pairs that are near each other weigh as much as "
         "others.",
     ),
-    "lookup_timeouts": lower(
-        "Peers found silent, a lookup",
-        "",
-        "Times that a peer did not answer a lookup in time, over the number of lookups. Of systems that tell "
-        "of it.",
-    ),
     "lookups": Measure("Lookups", "", None, "Of the measure phase, but for those of the trial's last 5 s."),
 }
 
@@ -74,10 +68,9 @@ def _lookups(tables: Tables) -> DataFrame:
 
 
 def _timeouts(tables: Tables) -> DataFrame:
-    """Return the time-outs of the lookups that count, in trials whose peers have a gauge of them."""
+    """Return the time-outs of a lookup, of those that count."""
     keys = ["trial", "lookup"]
-    telling = tables["gauges"].where(F.col("name") == TIMEOUTS).select("trial").distinct()
-    counted = tables["lookups"].where("counted").join(F.broadcast(telling), "trial").select(*keys)
+    counted = tables["lookups"].where("counted").select(*keys)
     asked = tables["operations"].where("operation = 'lookup'").select(*keys, "trace")
     told = tables["observations"].where(F.col("name") == TIMEOUT).groupBy("trial", "trace").count()
     return (
@@ -92,5 +85,20 @@ def _in_time(tables: Tables) -> DataFrame:
     return tables["series"].groupBy("trial").agg(F.min("lookup_success").alias("lookup_success_lowest"))
 
 
-LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time, _timeouts))
+LOOKUPS = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_lookups, _in_time))
 """The measures of trials whose peers look keys up."""
+TIMEOUTS = MeasureGroup(
+    grouped(
+        _HEADINGS,
+        {
+            "lookup_timeouts": lower(
+                "Peers found silent, a lookup",
+                "",
+                "Times that a peer did not answer a lookup in time, over the number of lookups.",
+            )
+        },
+    ),
+    (_timeouts,),
+    systems=_TELLING,
+)
+"""The time-outs of lookups; other systems' trials need no query for them."""

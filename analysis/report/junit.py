@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from analysis.charts.numerals import quantity
+from analysis.charts.numerals import in_words
 from emulator.experiment.run.directory import write_whole
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -34,16 +34,11 @@ def write_junit(summary: Mapping[str, Any], path: Path) -> None:
             case = _case(suite, trial["trial"], expectation["text"])
             if trial["trial"] in broken:
                 failures += 1
-                measured = told(broken[trial["trial"]], expectation["unit"])
+                measured = in_words(broken[trial["trial"]], expectation["unit"])
                 ElementTree.SubElement(case, "failure", message=_text(f"it is {measured}"))
     suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": str(errors)}
     ElementTree.indent(suite)
     write_whole(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")
-
-
-def told(measured: float | None, unit: str) -> str:
-    """Return a measured value in words."""
-    return "not measured" if measured is None else quantity(measured, unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _case(suite: ElementTree.Element, trial: str, name: str) -> ElementTree.Element:

@@ -15,6 +15,7 @@ from analysis.contract.tables import RunTables, SeriesPart, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.aggregates import mean_ms
 from analysis.measures.of_lookups import LOOKUPS as MEASURES
+from analysis.measures.of_lookups import TIMEOUTS
 from analysis.report.figures_by_variant import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.report.figures_time import Curve, curve
@@ -70,7 +71,7 @@ LOOKUPS: Final = WorkloadAnalysis(
             _lookups,
         ),
     ),
-    measures=(MEASURES,),
+    measures=(MEASURES, TIMEOUTS),
     series=SeriesPart(_happened, _counted, ("lookups",)),
     delays={"lookup": _delays},
     figures=(

@@ -35,6 +35,7 @@ MODULES = (
     "emulator.contract.interests",
     "emulator.contract.message_pool",
     "emulator.contract.outcomes",
+    "emulator.contract.recent",
     "emulator.messages.catalogue",
     "emulator.messages.coding",
     "emulator.messages.fingerprint",

@@ -1,4 +1,4 @@
-"""What is told of an error in the code of a package: who made it, where, when, and the author's own lines.
+"""This module tells who made an error in the code of a package, where and when, with the author's own lines.
 
 The worlds call `placed` where an error ends them, so nothing is paid before there is one. What asks a package
 outside of a trial does so in a block of `code_of`.

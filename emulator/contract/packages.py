@@ -50,7 +50,7 @@ class Offer:
 
     @property
     def here(self) -> str:
-        """Who offers what, and where it is: the beginning of messages about it."""
+        """The beginning of messages about the offer: the package, the name and the place of the code."""
         place = f"({self.entry.value}) in trellis.{self.group}"
         return f'the package {self.package} offers "{self.name}" {place}'
 

@@ -70,9 +70,11 @@ class BoundedServer(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self.heard(request)
+            source = client_address[0]
             with self._changing:
-                self._sources[client_address[0]] -= 1
-                self._sources += Counter()  # which leaves out those that have none
+                self._sources[source] -= 1
+                if not self._sources[source]:
+                    del self._sources[source]
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

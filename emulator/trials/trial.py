@@ -95,14 +95,13 @@ def run_trial(
         with contextlib.suppress(OSError):  # the disk may be full
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
         raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         with contextlib.suppress(OSError):
             directory.write_status(
                 state="failed", ended=now(), reasons=[describe(error)], progress=watch.last
             )
-        if not isinstance(
-            error, Exception
-        ):  # a protocol that exits would end this process as if all was well
+        if isinstance(error, SystemExit):
+            # Code of a package that exits would end this process as if all was well.
             raise RuntimeError(describe(error)) from error
         raise
     state = "valid" if fidelity.valid else "invalid"

@@ -1,4 +1,4 @@
-"""What packages offer to experiment files and Trellis leaves out: broken kinds, and names of Trellis' own."""
+"""This module lists what Trellis leaves out of what packages offer: broken kinds, and names of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts may say: of their own peers alone, and figures that can have been measured.
+"""Checks of what hosts say: a host speaks of its own peers alone, and of figures that can have been measured.
 
 A host that says anything else is refused, so that its words neither move the peers of another host nor end
 the verdict over the trial.

@@ -54,8 +54,9 @@ class Search:
         after it if the search is for a join."""
         self.steps = 0
         self.control = False
-        """Whether the search is for a join or for an application."""
+        """This is true if a join or an application needs the search; finger searches are maintenance."""
         self.joining = False
+        """This is true if the peer searches for its own place."""
         self.in_vain = 0
         """The attempts to join so far."""
 

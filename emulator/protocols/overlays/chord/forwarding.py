@@ -11,8 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from emulator.compact.number_sets import LARGEST, NumberSet
+from emulator.compact.number_sets import LARGEST
 from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.overlays.chord.find_successor import MOST_STEPS, Search, Searches
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
@@ -40,7 +41,7 @@ class _Passage:
         self.message = message
         self.origin = origin
         self.allowed = False
-        """Whether the application lets it go on from this peer."""
+        """This is true once the application has let the message go on from this peer."""
         self.avoided: list[int] = []
         self.search: Search | None = None
         """The search by which the origin found the next hop, if it did so itself."""
@@ -77,9 +78,7 @@ class Forwarding:
         # A peer that comes back must not repeat the numbers of its last session.
         self._sequence = environment.session * _SESSION
         self._held: dict[Timer, None] = {}
-        self._ended = NumberSet()
-        self._ended_before = NumberSet()
-        self._turned = environment.now
+        self._ended = RecentNumbers(environment, _MEMORY)
         environment.serve(Forwarded, self._on_forwarded)
 
     def route(self, key: int, message: Message) -> None:
@@ -194,10 +193,5 @@ class Forwarding:
 
     def _arrive(self, passage: _Passage, hops: int) -> None:
         """Deliver a message, unless it has arrived before by another way."""
-        now = self._environment.now
-        if now - self._turned > _MEMORY:
-            self._turned = now
-            self._ended_before, self._ended = self._ended, NumberSet()
-        number = (passage.origin.peer << 32 | passage.came.sequence) & LARGEST
-        if number not in self._ended_before and self._ended.add(number):
+        if self._ended.add((passage.origin.peer << 32 | passage.came.sequence) & LARGEST):
             self._deliver(passage.came.key, passage.message, passage.origin, hops)

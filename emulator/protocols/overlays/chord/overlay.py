@@ -5,11 +5,10 @@ lookup protocol for Internet applications, ToN 11(1), 2003. SIGCOMM 2001 is its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from emulator.contract.gauges import Gauge
 from emulator.contract.identifiers import BITS, ClockwiseRing, hash_of_peer
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
@@ -30,12 +29,6 @@ TIMED_OUT: Final = "hop_timeout"
 class Chord(Overlay):
     """One peer of the overlay."""
 
-    GAUGES: ClassVar[Mapping[str, Gauge]] = {
-        "hop_timeouts": Gauge(
-            "Peers that messages of applications found silent at this peer, since it joined.", "", "lower"
-        )
-    }
-
     def __init__(
         self,
         environment: Environment,
@@ -52,7 +45,6 @@ class Chord(Overlay):
         )
         self._period = parameters.stabilization
         self._drop_silent = parameters.drop_silent
-        self._timeouts = 0
         self._beside: list[Contact] = []
         """The predecessor and the successors that applications were told of."""
         me = Contact(environment.peer, self.identifier)
@@ -102,7 +94,6 @@ class Chord(Overlay):
         return {
             "successors": float(len(self.state.successors)),
             "fingers": float(len(list(self.state.fingers))),
-            "hop_timeouts": float(self._timeouts),
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
@@ -151,7 +142,6 @@ class Chord(Overlay):
 
     def _silent(self, peer: int, for_application: bool) -> None:
         if for_application:
-            self._timeouts += 1
             self.environment.record(TIMED_OUT, 1.0, peer)
         self._merging.remember(peer)
         successor = self.state.successors.first

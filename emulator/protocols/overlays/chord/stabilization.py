@@ -45,11 +45,11 @@ class Stabilization:
         self._failed = failed
         self._left = left
         self._stabilizing = False
-        """Whether a question of `stabilize` is under way."""
+        """This is true while this peer waits for an answer to `stabilize`."""
         self._again = False
-        """Whether the successor has told of a nearer one since."""
+        """This is true if the successor has told of a nearer one meanwhile."""
         self._checking = False
-        """Whether the predecessor was asked whether it lives."""
+        """This is true while this peer waits for a sign of life of its predecessor."""
         environment.serve(Stabilize, self._describe)
         environment.serve(CheckPredecessor, self._say_alive)
         environment.handle(Notify, self._on_notify)

@@ -19,7 +19,7 @@ class NextStep(NamedTuple):
 
     contact: Contact
     is_successor: bool
-    """Whether the contact is the successor of the key, as far as the peer knows."""
+    """This is true if the peer takes the contact for the successor of the key."""
 
 
 class RingState:

@@ -13,8 +13,9 @@ from functools import partial
 from math import inf
 from typing import Final
 
-from emulator.compact.number_sets import LARGEST, NumberSet
+from emulator.compact.number_sets import LARGEST
 from emulator.contract.protocol import Environment, Message, Overlay, Timer
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.overlays.hop_by_hop import MOST_HOPS
 from trellis.v1.oscar import RouteEnd
 from trellis.v1.overlay import Contact, Routed
@@ -51,9 +52,7 @@ class Rerouting:
         """The numbers of those that wait until this peer is on the ring."""
         self._on_the_way: deque[tuple[float, int, Timer]] = deque()
         """What was sent in the last seconds: time of sending (s), next hop and request, the oldest first."""
-        self._ended = NumberSet()
-        self._ended_before = NumberSet()
-        self._turned = environment.now
+        self._ended = RecentNumbers(environment, _MEMORY)
         environment.serve(Routed, self._on_routed)
         environment.handle(RouteEnd, self._on_end)
 
@@ -71,13 +70,10 @@ class Rerouting:
         self._unsent.clear()
 
     def forget_old(self) -> None:
-        """Drop the messages that have arrived, and forget those that ended here long ago."""
+        """Drop the messages that have arrived."""
         now = self._environment.now
         while self._on_the_way and self._on_the_way[0][0] < now - _ARRIVED:
             self._on_the_way.popleft()[2].cancel()
-        if self._turned < now - _MEMORY:
-            self._turned = now
-            self._ended_before, self._ended = self._ended, NumberSet()
 
     def _try(self, routed: Routed, left: int) -> None:
         """Send this peer's own message, up to `left` times until there is word of it."""
@@ -137,8 +133,7 @@ class Rerouting:
             self._on_end(origin.peer, RouteEnd(routed.sequence))
         else:
             self._environment.send(origin.peer, RouteEnd(routed.sequence))
-        number = (origin.peer << 32 | routed.sequence) & LARGEST
-        return number not in self._ended_before and self._ended.add(number)
+        return self._ended.add((origin.peer << 32 | routed.sequence) & LARGEST)
 
     def _on_routed(self, sender: int, routed: Routed) -> Message | None:
         """Take a message that goes over this peer; refuse one that was meant for an earlier life or place."""

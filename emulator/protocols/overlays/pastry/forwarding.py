@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from emulator.compact.number_sets import LARGEST, NumberSet
+from emulator.compact.number_sets import LARGEST
 from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.overlays.pastry.parameters import PastryParameters
 from emulator.protocols.overlays.pastry.routing_state import RoutingState
 from trellis.v1.overlay import Routed
@@ -70,9 +71,7 @@ class Forwarding:
         self._sequence = environment.session * _SESSION
         self._passages: dict[_Passage, None] = {}
         self._held: dict[Timer, None] = {}
-        self._handled = NumberSet()
-        self._handled_before = NumberSet()
-        self._turned = environment.now
+        self._handled = RecentNumbers(environment, _MEMORY)
         environment.serve(Routed, self._on_routed)
 
     def route(self, key: int, message: Message) -> None:
@@ -189,14 +188,8 @@ class Forwarding:
 
     def _is_repeated(self, routed: Routed, hops: int) -> bool:
         """Return whether this peer handled the message at this hop count; 255 stands for its delivery."""
-        now = self._environment.now
-        if now - self._turned > _MEMORY:
-            self._handled_before = self._handled
-            self._handled = NumberSet()
-            self._turned = now
         assert routed.origin is not None
-        number = (routed.origin.peer << 40 | routed.sequence << 8 | hops) & LARGEST
-        return number in self._handled_before or not self._handled.add(number)
+        return not self._handled.add((routed.origin.peer << 40 | routed.sequence << 8 | hops) & LARGEST)
 
 
 def _with_hops(routed: Routed, hops: int) -> Routed:

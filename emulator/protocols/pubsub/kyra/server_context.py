@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from emulator.contract.protocol import Environment
+from emulator.contract.recent import Recent
 from emulator.protocols.overlays.cliques.measuring import Measuring
 from emulator.protocols.pubsub.content.interests import Interests
 from emulator.protocols.pubsub.content.space import EventSpace
 from emulator.protocols.pubsub.content.trees import FilterTrees
-from emulator.protocols.pubsub.shared.recent import Recent
 
 _DOWN: Final = 20.0
 """A server that was unreachable is not taken for a root for this many seconds."""

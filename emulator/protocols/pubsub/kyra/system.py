@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
+from emulator.contract.recent import Recent
 from emulator.protocols.overlays.cliques.overlay import Cliques
 from emulator.protocols.pubsub.content.space import NO_EVENT, EventSpace
 from emulator.protocols.pubsub.content.system import content_system
@@ -18,7 +19,6 @@ from emulator.protocols.pubsub.kyra.parameters import KyraParameters
 from emulator.protocols.pubsub.kyra.rates import Rates
 from emulator.protocols.pubsub.kyra.server_context import ServerContext
 from emulator.protocols.pubsub.kyra.spreading import ways
-from emulator.protocols.pubsub.shared.recent import Recent
 from trellis.v1.cliques import CliqueRecord
 from trellis.v1.filters import FilterAnswer, FilterUpdate, PlacedEvent
 from trellis.v1.kyra import KyraDelivery, KyraDistance, KyraLeaving, KyraProbe, KyraZoneEvent

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from emulator.contract.protocol import Environment, Message
+from emulator.contract.recent import Recent
 from emulator.protocols.pubsub.li.direct_messages import Post
 from emulator.protocols.pubsub.li.parameters import LiParameters
-from emulator.protocols.pubsub.shared.recent import Recent
 from trellis.v1.content import EventContent, EventDelivery, EventDeliveryAck
 
 _TRIES: Final = 4

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.pubsub.li.leaf_table import LeafNodeRoutingTable
 from emulator.protocols.pubsub.li.space import Schema, level_of
-from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from trellis.v1.content import NodeState, SubscriptionObject
 
 Name = tuple[int, int]

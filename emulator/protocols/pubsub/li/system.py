@@ -15,6 +15,7 @@ from emulator.contract.protocol import (
     PubSub,
     RangeInterest,
 )
+from emulator.contract.recent import RecentNumbers
 from emulator.contract.system import OverlayKind, System
 from emulator.protocols.overlays.pastry.overlay import PASTRY
 from emulator.protocols.pubsub.li.delivery import Deliveries
@@ -24,7 +25,6 @@ from emulator.protocols.pubsub.li.publication import Publication
 from emulator.protocols.pubsub.li.space import Schema
 from emulator.protocols.pubsub.li.subscriber import Subscriber
 from emulator.protocols.pubsub.li.tree import Tree
-from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from trellis.v1.content import (
     EventDelivery,
     EventDeliveryAck,

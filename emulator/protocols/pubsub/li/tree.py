@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from emulator.contract.protocol import Environment, Installation, Message, Overlay
+from emulator.contract.recent import RecentNumbers
 from emulator.protocols.pubsub.li.copies import Copies
 from emulator.protocols.pubsub.li.direct_messages import Post
 from emulator.protocols.pubsub.li.node import Entry, Name, TreeNode, is_sound, with_end
 from emulator.protocols.pubsub.li.parameters import LiParameters
 from emulator.protocols.pubsub.li.placement import Placement
 from emulator.protocols.pubsub.li.space import ROOT, Schema, ancestor, halves, is_below, level_of
-from emulator.protocols.pubsub.shared.recent import RecentNumbers
 from trellis.v1.content import (
     InsertSub,
     InsertSubAck,

@@ -14,12 +14,12 @@ from emulator.contract.protocol import (
     Membership,
     PubSub,
 )
+from emulator.contract.recent import Newest
 from emulator.contract.system import MembershipKind, OverlayKind, System
 from emulator.protocols.pubsub.quasar.bloom import KnownFilters, hashing_of
 from emulator.protocols.pubsub.quasar.gradients import Gradients
 from emulator.protocols.pubsub.quasar.parameters import QuasarParameters, parameters_over
 from emulator.protocols.pubsub.quasar.routing import choose_branches, find_gradient, has_group
-from emulator.protocols.pubsub.shared.recent import Newest
 from emulator.protocols.pubsub.shared.topics import topic_interest
 from trellis.v1.quasar import QuasarEvent
 

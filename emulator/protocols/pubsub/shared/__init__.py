@@ -1,5 +1,5 @@
 """Parts that several publish/subscribe systems share.
 
 `dissemination` sends events to neighbours, `home_publishing` to a topic's home, `tree_links` keeps neighbours
-in distribution trees, `recent` remembers what was seen lately, and `topics` takes topics out of interests.
+in distribution trees, and `topics` takes topics out of interests.
 """

@@ -12,7 +12,7 @@ from typing import Final
 
 from emulator.contract.identifiers import hash_of_topic
 from emulator.contract.protocol import Environment, Event, Overlay
-from emulator.protocols.pubsub.shared.recent import Newest
+from emulator.contract.recent import Newest
 from trellis.v1.pubsub import EventData
 from trellis.v1.scribe import Multicast, RootAddress
 

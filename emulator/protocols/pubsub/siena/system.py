@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
+from emulator.contract.recent import Recent
 from emulator.protocols.pubsub.content.order import candidates
 from emulator.protocols.pubsub.content.space import Box, EventSpace
 from emulator.protocols.pubsub.content.system import content_system
 from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
-from emulator.protocols.pubsub.shared.recent import Recent
 from emulator.protocols.pubsub.siena.parameters import SienaParameters
 from trellis.v1.filters import FilterUpdate, PlacedEvent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.protocols.pubsub.shared.recent import Newest, Recent, RecentNumbers
+from emulator.contract.recent import Newest, Recent, RecentNumbers
 from emulator.testing.fake_environment import FakeEnvironment
 
 
