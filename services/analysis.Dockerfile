@@ -1,5 +1,11 @@
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
+# Both images begin with this stage, which the second one to be built takes from the cache.
+FROM ${PYTHON_IMAGE} AS wheel
+WORKDIR /build
+COPY . .
+RUN services/image/make-wheel
+
 FROM ${PYTHON_IMAGE} AS packages
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 WORKDIR /build
@@ -10,8 +16,8 @@ RUN services/image/install-packages requirements/runtime.txt \
     && services/image/trim-for-analysis
 
 FROM packages AS code
-COPY . .
-RUN services/image/install-code compiled \
+COPY --from=wheel /wheel /wheel
+RUN services/image/install-code \
     && /opt/trellis/bin/python -c 'import services.analysis, services.spark_driver, trellis.on_spark.driver, analysis.engine.cluster_session, analysis.pipeline, analysis.report.report'
 
 FROM ${PYTHON_IMAGE}

@@ -1,5 +1,11 @@
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
+# Both images begin with this stage, which the second one to be built takes from the cache.
+FROM ${PYTHON_IMAGE} AS wheel
+WORKDIR /build
+COPY . .
+RUN services/image/make-wheel
+
 FROM ${PYTHON_IMAGE} AS packages
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 WORKDIR /build
@@ -10,8 +16,8 @@ RUN services/image/install-packages requirements/emulator.txt \
     && services/image/trim-for-emulator
 
 FROM packages AS code
-COPY . .
-RUN services/image/install-code compiled \
+COPY --from=wheel /wheel /wheel
+RUN services/image/install-code \
     && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results, services.telemetry_gate'
 
 FROM ${PYTHON_IMAGE}

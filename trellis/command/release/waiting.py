@@ -26,6 +26,10 @@ PATIENCE = 25.0
 _LOST_LIMIT = 60.0
 """The seconds for which the cluster may not answer."""
 _PERIOD = 2.0
+"""The least seconds between two looks at the cluster."""
+_REST = 5.0
+"""A pause takes as many times as long as the look before it, so that looking at a large release does not keep
+the cluster from making it."""
 
 
 class Waiting:
@@ -168,8 +172,9 @@ class Waiting:
         """Yield once each period; True when the limit has passed."""
         deadline = self._clock() + limit
         while True:
-            yield self._clock() > deadline
-            self._sleep(_PERIOD)
+            began = self._clock()
+            yield began > deadline
+            self._sleep(max(_PERIOD, _REST * (self._clock() - began)))
 
     @contextmanager
     def _patiently(self) -> Iterator[None]:
