@@ -84,5 +84,6 @@ def trellis(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Ca
     for name, value in world.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(waiting, "_PERIOD", 0.01)
+    monkeypatch.setattr(waiting, "_REST", 0.0)
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
