@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Final
 
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import OF_MESSAGES, FaultSpec
 
 SILENCE: Final = -1.0
 """Stands for the delay of a message that vanishes."""
@@ -70,4 +70,5 @@ class NetworkFaults:
 
 def faults_of(specs: Sequence[FaultSpec], hit: Sequence[Collection[int]], peers: int) -> NetworkFaults | None:
     """Return the faults of a trial's network that hit these of its `peers`, None if it has none."""
-    return NetworkFaults(specs, hit, peers) if specs else None
+    both = [(spec, some) for spec, some in zip(specs, hit, strict=True) if spec.kind in OF_MESSAGES]
+    return NetworkFaults(*zip(*both, strict=True), peers) if both else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
+from emulator.experiment.plan.fault_sessions import ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
-from emulator.faults.draw import draw_attackers, draw_hit
+from emulator.faults.draw import draw_attackers, draw_group, overlaps
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
 from emulator.workload.participants import draw_participants
@@ -50,7 +52,11 @@ def draw_plan(spec: TrialSpec) -> Plan:
             _random(spec, "roles"),
             _random(spec, "clients"),
         )
-    attackers = draw_attackers(spec.attackers, spec.peers, _random(spec, "attackers"))
+    attackers = draw_attackers(spec.attackers, who.role, _random(spec, "attackers"))
+    hit = [draw_group(fault.hits, who.role, _random(spec, f"fault {fault.name}")) for fault in spec.faults]
+    if problems := overlaps(spec.faults, hit):
+        raise Undrawable(problems)
+    graceful &= ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)
     bandwidth = spec.network.bandwidth
     classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
@@ -69,7 +75,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
             graceful & ~stays,
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
-        faults=_faults(spec),
+        faults=_faults(spec, hit),
         **asked,
     )
     with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
@@ -77,12 +83,11 @@ def draw_plan(spec: TrialSpec) -> Plan:
     return plan
 
 
-def _faults(spec: TrialSpec) -> pa.Table:
-    """Return the peers that each fault hits."""
+def _faults(spec: TrialSpec, hit: Sequence[NDArray[np.int32]]) -> pa.Table:
+    """Return the table of the peers that each fault hits."""
     parts = [FAULTS.empty_table()]
-    for index, fault in enumerate(spec.faults):
-        hit = draw_hit(fault, spec.peers, _random(spec, f"fault {fault.name}"))
-        parts.append(_table(FAULTS, np.full(len(hit), index), np.full(len(hit), fault.name), hit))
+    for index, (fault, peers) in enumerate(zip(spec.faults, hit, strict=True)):
+        parts.append(_table(FAULTS, np.full(len(peers), index), np.full(len(peers), fault.name), peers))
     return pa.concat_tables(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
@@ -73,7 +74,10 @@ class Session(PlannedLife):
         self.breaches = host.breaches
         self.drops = host.drops
         self.started_ns = host.clock.now_ns()
+        self.waiting: deque[Callable[[], None]] | None = None
+        """The calls that wait, in order, while the peer is paused; None while it is not."""
         self._host = host
+        self._goes_on = False
 
     def now(self) -> float:
         return self._host.clock.now()
@@ -132,6 +136,9 @@ class Session(PlannedLife):
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
         if not self.alive:
             return
+        if self.waiting is not None:
+            self.waiting.append(partial(self.resume, context, call))
+            return
         host = self._host
         host.context = context
         try:
@@ -140,6 +147,35 @@ class Session(PlannedLife):
             raise self.mistaken(error, f"in the call of {called(call)}") from error.__cause__
         finally:
             host.context = host.recovery = None
+
+    def pause(self) -> None:
+        if self.waiting is None:
+            self.waiting = deque()
+        self._goes_on = False
+
+    def go_on(self) -> int:
+        if self.waiting is None or self._goes_on:
+            return 0
+        self._goes_on = True
+        number = len(self.waiting)
+        self._catch_up()
+        return number
+
+    def _catch_up(self) -> None:
+        """Make the first of the calls that wait, and the next one when the agenda comes to it.
+
+        What comes meanwhile waits behind them, and the other peers of the host have their turn.
+        """
+        if not self._goes_on:
+            return
+        waiting, self.waiting = self.waiting, None
+        if waiting:
+            waiting.popleft()()
+        if waiting:
+            self.waiting = waiting
+            self._host.agenda.add(self._host.clock.now(), self._catch_up)
+        else:
+            self._goes_on = False
 
     def end(self) -> None:
         """End the session: no timer calls and nothing is sent from now on."""
@@ -166,6 +202,9 @@ class _Once(Timer):
             self._session.schedule(self._session.now(), self.fire)
 
     def fire(self) -> None:
+        if self._session.waiting is not None:
+            self._session.waiting.append(self.fire)
+            return
         callback, self._callback = self._callback, None
         if callback is not None:
             self._session.resume(self._context, callback)
@@ -186,7 +225,13 @@ class _Periodic(Timer):
 
     def hasten(self) -> None:
         """Make the call of a periodic timer once now, in addition to the periodic calls."""
-        self._session.schedule(self._session.now(), self._call)
+        self._session.schedule(self._session.now(), self._hastened)
+
+    def _hastened(self) -> None:
+        if self._session.waiting is not None:
+            self._session.waiting.append(self._hastened)
+        else:
+            self._call()
 
     def _call(self) -> None:
         if self._callback is not None:
@@ -194,6 +239,9 @@ class _Periodic(Timer):
 
     def _fire(self) -> None:
         session = self._session
+        if session.waiting is not None:
+            session.waiting.append(self._fire)
+            return
         self._call()
         if self._callback is not None and session.alive:
             # A host that is too slow skips calls; otherwise it would make them in a burst.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import Final
 
 from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
@@ -25,9 +26,10 @@ from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
+from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.peer_channels import Channel, NoHandler
-from emulator.runtime.plan_script import script_of
-from emulator.runtime.script import GiveUp, Join, Step, TakeUp
+from emulator.runtime.plan_script import faults_hit, script_of
+from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
@@ -40,6 +42,8 @@ from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
+HOST: Final = "virtual"
+"""The name of the one host of a trial on the virtual clock."""
 _AT_ONCE = 1_000_000
 _AT_ONCE_BY_PEER = 10_000
 _STANDS_STILL = (
@@ -85,6 +89,11 @@ class VirtualWorld(LinkedWorld):
         script = script_of(plan, kind, spec.phases.end)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
+        self.faults = FaultActor(self, spec.faults, faults_hit(spec, plan)) if spec.faults else None
+        """The actor of the faults that stop peers, None if no fault is asked for."""
+        if self.faults is not None:
+            for at, call in self.faults.calls():
+                self.call_at(at, call)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 
@@ -117,6 +126,14 @@ class VirtualWorld(LinkedWorld):
         life.leave_pools()
         self._tracker.remove(life.peer)
         self.ended += 1
+        self.go_on(life.peer)
+
+    def pause(self, peer: int) -> None:
+        assert self._pausing is not None
+        self._pausing.pause(peer)
+
+    def go_on(self, peer: int) -> int:
+        return 0 if self._pausing is None else self._pausing.go_on(peer)
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
@@ -344,8 +361,10 @@ class VirtualWorld(LinkedWorld):
         self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
 
     def _act(self, step: Step) -> None:
-        action, peer = step.action, step.peer
-        if isinstance(action, Operation):
+        action, peer, pausing = step.action, step.peer, self._pausing
+        if pausing is not None and pausing.is_paused(peer) and not isinstance(action, Leave):
+            pausing.keep(peer, Call(self.time, 0, VirtualTimer(partial(self._act, step), None)))
+        elif isinstance(action, Operation):
             if self._lives[peer] is not None:
                 self.deliveries.begin(peer, action, self.time)
             self.asked += self._actor.ask(peer, action)

@@ -90,6 +90,14 @@ class LifeHost(World):
         """Return a few random live peers, as a tracker names them."""
 
     @abstractmethod
+    def pause(self, peer: int) -> None:
+        """Keep back what is due at a peer that is up."""
+
+    @abstractmethod
+    def go_on(self, peer: int) -> int:
+        """Give a peer what waits there. Returns how many events that are."""
+
+    @abstractmethod
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         """Record a delivery."""
 
@@ -157,6 +165,12 @@ class VirtualLife(PlannedLife):
 
     def hand_over(self, outcome: Outcome) -> None:
         self.world.hand_over(self, outcome)
+
+    def pause(self) -> None:
+        self.world.pause(self.peer)
+
+    def go_on(self) -> int:
+        return self.world.go_on(self.peer)
 
     def record(self, channel: Channel, observation: Observation) -> None:
         self.world.record(channel, observation)

@@ -1,0 +1,54 @@
+"""What faults do: the one key of a fault beside its name and its time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from emulator.faults.groups import Group, Model
+from emulator.files.quantities import Duration, RateOr0, Share
+
+
+class Partition(Group):
+    """Two groups of peers between which no message passes: these peers, and all others."""
+
+    way: Literal["both", "out", "in"] = Field(
+        "both", description='"out" stops only what these peers send, "in" only what is sent to them'
+    )
+    senders: Literal["told", "silence"] = Field(
+        "silence",
+        description='"told": senders learn after `network.unreachable_after` that nobody was reached',
+    )
+
+
+class LinkRatesThen(Model):
+    """The rates of links while a fault lasts. A rate alone stands for both."""
+
+    up: RateOr0 | None = Field(None, description="what a peer can send; 0 bit/s stalls it")
+    down: RateOr0 | None = Field(None, description="what a peer can receive; 0 bit/s stalls it")
+
+
+def _both_ways(value: Any) -> Any:
+    """Accept one rate for both ways."""
+    return {"up": value, "down": value} if isinstance(value, str) else value
+
+
+class Links(Group):
+    """Worse links of some peers: it holds for each message that one of them sends or is sent."""
+
+    delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
+    loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
+    bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
+        None, description="rates of the links of these peers instead of their own"
+    )
+
+    @property
+    def rates(self) -> list[str]:
+        """The keys of the rates that change."""
+        then = self.bandwidth
+        return [key for key in ("up", "down") if then is not None and getattr(then, key) is not None]
+
+
+class Pause(Group):
+    """Peers that do nothing for a while and then go on, as by SIGSTOP or a long collection."""
