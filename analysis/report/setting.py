@@ -174,7 +174,7 @@ def _churn(churn: Mapping[str, Any]) -> str:
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
-    kind = next((key for key in ("partition", "links") if fault.get(key)), "?")
+    kind = next((key for key in fault if key not in ("name", "at", "for") and fault[key] is not None), "?")
     given = {key: value for key, value in part(fault, kind).items() if value is not None}
     rates = given.pop("bandwidth", None) or {}
     what = _parameters(given | {way: rate for way, rate in rates.items() if rate is not None})

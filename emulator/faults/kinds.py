@@ -52,3 +52,20 @@ class Links(Group):
 
 class Pause(Group):
     """Peers that do nothing for a while and then go on, as by SIGSTOP or a long collection."""
+
+
+class Crash(Group):
+    """Peers that crash at one instant, and come back when the fault ends, if it does."""
+
+    state: Literal["lost", "kept"] = Field("lost", description="what a peer that comes back has of its state")
+
+    @property
+    def state_problems(self) -> list[tuple[str, str]]:
+        """The problem of a state that cannot be kept."""
+        if self.state == "lost":
+            return []
+        text = (
+            "no protocol can be given its state back: a peer that joins is made anew. Leave it out, or take "
+            "`pause` for peers that stop for a while and go on with what they know"
+        )
+        return [("state", text)]

@@ -11,7 +11,7 @@ from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
 from emulator.faults.groups import Crowd, Group, Model
-from emulator.faults.kinds import Links, Partition, Pause
+from emulator.faults.kinds import Crash, Links, Partition, Pause
 from emulator.files.quantities import Duration
 
 OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage")
@@ -76,13 +76,13 @@ class AttackersSpec(_Window, Group):
         return self.group_problems(crowd, "attackers") + self.late(trial_end)
 
 
-KINDS = ("partition", "links", "pause")
+KINDS = ("partition", "links", "pause", "crash")
 """The keys that say what a fault does."""
 OF_MESSAGES = ("partition", "links")
 """Those that decide what becomes of a message when it is sent."""
-OF_PEERS = ("pause",)
+OF_PEERS = ("pause", "crash")
 """Those that stop or change peers themselves. No peer can have two of a kind at a time."""
-_LATER = ("pause",)
+_LATER = ("pause", "crash")
 """Those that earlier versions did not have; they are left out where they are not given, so that the
 experiments of earlier versions stay the same."""
 
@@ -94,6 +94,7 @@ class FaultSpec(_Window):
     partition: Partition | None = None
     links: Links | None = None
     pause: Pause | None = None
+    crash: Crash | None = None
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -118,7 +119,8 @@ class FaultSpec(_Window):
             keys = f"{', '.join(f'`{kind}`' for kind in KINDS[:-1])} and `{KINDS[-1]}`"
             return [("name", f'"{self.name}" needs exactly one of {keys}'), *self.late(trial_end)]
         (kind,) = given
-        others = kind != "pause"
+        nobody_left = kind == "crash" and self.ends == math.inf
+        others = kind in OF_MESSAGES or nobody_left
         found = [
             (f"{kind}.{key}", text) for key, text in self.hits.group_problems(crowd, "its peers", others)
         ]
@@ -126,12 +128,19 @@ class FaultSpec(_Window):
         if links is not None and not (links.delay or links.loss or links.rates):
             text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"
             found.append(("links.delay", text))
+        if self.crash is not None:
+            found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
         return found + self.late(trial_end) + self._unended(trial_end)
 
     def _unended(self, trial_end: float) -> list[tuple[str, str]]:
-        """Return the problem of the key `for` if a pause would not end in the trial."""
-        if self.pause is None or self.begins >= trial_end or self.ends < trial_end:
+        """Return the problem of the key `for` if peers would not go on, or not come back, in the trial."""
+        end = f"but the trial ends at {trial_end:g} s"
+        if self.begins >= trial_end or self.ends < trial_end:
             return []
-        lasts = "has no end" if self.ends == math.inf else f"lasts to {self.ends:g} s"
-        text = f"the pause {lasts}, but the trial ends at {trial_end:g} s. Make it end before that"
-        return [("for", text)]
+        if self.pause is not None:
+            lasts = "has no end" if self.ends == math.inf else f"lasts to {self.ends:g} s"
+            return [("for", f"the pause {lasts}, {end}. Make it end before that")]
+        if self.crash is not None and self.ends != math.inf:
+            text = f"its peers would come back at {self.ends:g} s, {end}. Make it shorter, or leave it out"
+            return [("for", text)]
+        return []

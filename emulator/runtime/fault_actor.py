@@ -1,4 +1,4 @@
-"""The actor of the faults that stop peers: it has them pause and go on, and tells when it did.
+"""The actor of the faults that stop peers: it has them pause and go on, and tells when faults begin and end.
 
 The same actor serves both worlds, as the actor of a trial's script does. What becomes of messages, and which
 peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan.
@@ -12,7 +12,7 @@ from functools import partial
 
 from emulator.experiment.run.fidelity import FaultReport
 from emulator.faults.network_faults import FAULT
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import OF_PEERS, FaultSpec
 from emulator.runtime.script_actor import PlannedLife, World
 from emulator.telemetry.observation import Observation
 
@@ -27,7 +27,7 @@ class Acted:
         self.peers = sorted(peers)
         self.paused: list[PlannedLife] = []
         self.hit = 0
-        """The number of peers of this world that it hit."""
+        """The number of peers of this world that it hit: those that were up."""
         self.begun: float | None = None
         """The trial time (s) at which it began here, None before; so is `ended`."""
         self.ended: float | None = None
@@ -45,7 +45,7 @@ class FaultActor:
         """`hit` has the peers that each fault hits; those of other worlds are passed over."""
         self._world = world
         both = enumerate(zip(faults, hit, strict=True))
-        self.acted = [Acted(index, spec, peers) for index, (spec, peers) in both if spec.pause is not None]
+        self.acted = [Acted(index, spec, peers) for index, (spec, peers) in both if spec.kind in OF_PEERS]
 
     def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:
         """Yield what is to be called at which trial time (s), for the faults that begin at `now` or later.
@@ -62,12 +62,12 @@ class FaultActor:
         acted.begun = self._world.trial_time()
         for peer in acted.peers:
             life = self._world.life_of(peer)
-            if life is not None:
+            acted.hit += life is not None
+            if life is not None and acted.spec.pause is not None:
                 life.pause()
                 acted.paused.append(life)
                 lasts = acted.spec.ends - acted.spec.begins
                 life.record(life.root, Observation(f"{FAULT} {acted.spec.name} begins", lasts, None, "s"))
-        acted.hit = len(acted.paused)
 
     def _end(self, acted: Acted) -> None:
         acted.ended = self._world.trial_time()

@@ -15,14 +15,14 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
-from emulator.experiment.plan.fault_sessions import ends_in_pause
+from emulator.experiment.plan.fault_sessions import crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
 from emulator.faults.draw import draw_attackers, draw_group, overlaps
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
-from emulator.workload.participants import draw_participants
+from emulator.workload.participants import Participants, draw_participants
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
@@ -38,25 +38,18 @@ def draw_plan(spec: TrialSpec) -> Plan:
         sessions, base = _sessions(spec)
     with drawn_from("network.latency"):
         location = draw_locations(spec.network, spec.peers, spec.seed)
-    stays = sessions.end >= spec.phases.end
-    graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
+    graceful = _random(spec, "graceful").random(len(sessions.end)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
-    with drawn_from("workload.roles"):
-        who = draw_participants(
-            spec.workload.roles,
-            spec.workload.clients,
-            spec.peers,
-            sessions,
-            spec.phases.end,
-            _random(spec, "roles"),
-            _random(spec, "clients"),
-        )
+    who = _participants(spec, sessions)
     attackers = draw_attackers(spec.attackers, who.role, _random(spec, "attackers"))
     hit = [draw_group(fault.hits, who.role, _random(spec, f"fault {fault.name}")) for fault in spec.faults]
     if problems := overlaps(spec.faults, hit):
         raise Undrawable(problems)
-    graceful &= ~ends_in_pause(sessions, spec.faults, hit)
+    if any(fault.crash is not None for fault in spec.faults):
+        sessions, graceful = crash(sessions, graceful, spec.faults, hit)
+        who = _participants(spec, sessions)
+    graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)
     bandwidth = spec.network.bandwidth
     classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
@@ -72,7 +65,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
             sessions.number(),
             sessions.start,
             sessions.end,
-            graceful & ~stays,
+            graceful,
             np.where(sessions.peer < base, "base", "flash-crowd"),
         ),
         faults=_faults(spec, hit),
@@ -81,6 +74,20 @@ def draw_plan(spec: TrialSpec) -> Plan:
     with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
         plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
     return plan
+
+
+def _participants(spec: TrialSpec, sessions: Sessions) -> Participants:
+    """Draw who does what; the roles do not depend on the sessions."""
+    with drawn_from("workload.roles"):
+        return draw_participants(
+            spec.workload.roles,
+            spec.workload.clients,
+            spec.peers,
+            sessions,
+            spec.phases.end,
+            _random(spec, "roles"),
+            _random(spec, "clients"),
+        )
 
 
 def _faults(spec: TrialSpec, hit: Sequence[NDArray[np.int32]]) -> pa.Table:

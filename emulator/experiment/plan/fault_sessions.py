@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.churn.sessions import Sessions
+from emulator.churn.sessions import SHORTEST, Sessions
+from emulator.experiment.plan.undrawable import Undrawable
 from emulator.faults.spec import FaultSpec
 
 
@@ -24,3 +25,38 @@ def ends_in_pause(
             there = (sessions.start < fault.begins) & (sessions.end >= fault.begins)
             found |= there & (sessions.end <= fault.ends) & np.isin(sessions.peer, peers)
     return found
+
+
+def crash(
+    sessions: Sessions,
+    graceful: NDArray[np.bool_],
+    faults: Sequence[FaultSpec],
+    hit: Sequence[NDArray[np.int32]],
+) -> tuple[Sessions, NDArray[np.bool_]]:
+    """Return the sessions as crashes leave them, and whether each is to end gracefully.
+
+    A session of a peer that is hit ends at the crash, and what is left of it, or of later ones, begins when
+    the peer comes back. Raises Undrawable for a crash that hits no peer which is up.
+    """
+    problems = []
+    for index, (fault, peers) in enumerate(zip(faults, hit, strict=True)):
+        if fault.crash is None:
+            continue
+        at, back = fault.begins, fault.ends
+        hits = np.isin(sessions.peer, peers)
+        cut = hits & (sessions.start < at) & (sessions.end > at)
+        if not cut.any():
+            problems.append((f"faults.{index}.crash", f"none of its {len(peers)} peers is up at {at:g} s"))
+        before = ~hits | (sessions.start < at)
+        after = hits & (sessions.end - np.maximum(sessions.start, back) >= SHORTEST)
+        end = np.where(cut, at, sessions.end)
+        start = np.maximum(sessions.start, back)
+        peer = np.concatenate([sessions.peer[before], sessions.peer[after]])
+        start = np.concatenate([sessions.start[before], start[after]])
+        end = np.concatenate([end[before], sessions.end[after]])
+        graceful = np.concatenate([(graceful & ~cut)[before], graceful[after]])
+        order = np.lexsort((start, peer))
+        sessions, graceful = Sessions(peer[order], start[order], end[order]), graceful[order]
+    if problems:
+        raise Undrawable(problems)
+    return sessions, graceful

@@ -240,10 +240,15 @@ class _Periodic(Timer):
     def _fire(self) -> None:
         session = self._session
         if session.waiting is not None:
-            session.waiting.append(self._fire)
+            session.waiting.append(self._fire_after_pause)
             return
         self._call()
         if self._callback is not None and session.alive:
             # A host that is too slow skips calls; otherwise it would make them in a burst.
             self._due = max(self._due + self._period, session.now())
             session.schedule(self._due, self._fire)
+
+    def _fire_after_pause(self) -> None:
+        """Make one call for all that were due in a pause; the next one is due a period later."""
+        self._due = self._session.now()
+        self._fire()
