@@ -247,6 +247,55 @@ def test_who_sent_to_a_paused_peer_of_a_host_that_crashes_is_told(tmp_path: Path
         world.close()
 
 
+CHURN: dict[str, Any] = {
+    "churn": {"model": {"kind": "poisson", "mean_session": "20 s", "mean_gap": "5 s"}, "graceful": 0.5}
+}
+
+
+def sessions(asked: TrialSpec) -> list[tuple[int, float, float, bool]]:
+    """Return peer, start, end and whether it ends gracefully, of each session of the plan."""
+    rows = draw_plan(asked).sessions.to_pylist()
+    return [(row["peer"], row["start_s"], row["end_s"], row["graceful"]) for row in rows]
+
+
+@pytest.mark.parametrize("lasts", [None, "10 s"])
+def test_peers_that_crash_are_down_until_they_come_back_and_others_are_as_they_were(
+    lasts: str | None,
+) -> None:
+    asked = diary_spec(40, end=60.0, **CHURN, faults=[fault("gone", "30 s", lasts, crash={"share": 0.5})])
+    (hit,) = faults_hit(asked, draw_plan(asked))
+    back = 60.0 if lasts is None else 40.0
+    expected = []
+    for peer, start, end, graceful in sessions(diary_spec(40, end=60.0, **CHURN)):
+        if peer not in hit or end <= 30 or start >= back:
+            expected.append((peer, start, end, graceful))
+            continue
+        if start < 30:
+            expected.append((peer, start, 30.0, False))
+        if end > back:
+            expected.append((peer, max(start, back), end, graceful))
+    assert len(hit) == 20 and sessions(asked) == expected
+
+
+def test_a_crashed_peer_comes_back_as_a_new_one(diary: type[Diary], tmp_path: Path) -> None:
+    def start(peer: Diary) -> None:
+        if peer.peer == 0:
+            for at in (1.0, 3.0, 6.0):
+                peer.environment.set_timer(at, partial(peer.environment.send, 1, Pull(event=int(at))))
+        else:
+            peer.environment.set_timer(4.5, peer.tick)
+
+    diary.on_start = staticmethod(start)
+    asked = diary_spec(2, faults=[fault("gone", crash={"peers": [1]})])
+    drawn = draw_plan(asked)
+    outcome = run(asked, drawn, tmp_path)
+    sender, before, after = diary.lives
+    heard = [[message.event for _, _, message in peer.received] for peer in (before, after)]  # type: ignore[attr-defined]
+    assert heard == [[1], [6]] and sender.unreachable == [(pytest.approx(5.0), 1)]
+    assert (before.ticks, after.ticks) == ([], [9.5]) and after.contacts == [0]
+    assert outcome.fidelity.faults == [FaultReport("gone", "crash", "virtual", 2.0, 5.0, 2.0, 5.0, 1, 0)]
+
+
 @pytest.mark.parametrize(
     "faults, key, words",
     [
@@ -256,6 +305,27 @@ def test_who_sent_to_a_paused_peer_of_a_host_that_crashes_is_told(tmp_path: Path
         ([fault(pause={"peers": [1, 1]})], "0.pause.peers", "named twice"),
         ([fault(pause={"role": "relay"})], "0.pause.role", 'no peer has the role "relay". There are: peer'),
         ([fault(pause={"role": "peer", "share": 0.5})], "0.pause.share", "exactly one of"),
+        (
+            [fault(crash={"share": 0.5, "state": "kept"})],
+            "0.crash.state",
+            "no protocol can be given its state",
+        ),
+        (
+            [fault(lasts="8 s", crash={"share": 0.5})],
+            "0.for",
+            "come back at 10 s, but the trial ends at 10 s",
+        ),
+        ([fault(lasts=None, crash={"share": 1.0})], "0.crash.share", "leave nobody else"),
+        (
+            [fault(crash={"peers": [1]}), fault("later", at="4 s", crash={"peers": [1]})],
+            "1.at",
+            "no peer can have two faults of the kind `crash`",
+        ),
+        (
+            [fault(lasts=None, crash={"peers": [1]}), fault("later", "9 s", None, crash={"peers": [1]})],
+            "1.at",
+            "no peer can have two faults",
+        ),
         (
             [fault(pause={"peers": [1, 2]}), fault("again", at="4 s", pause={"peers": [2, 3]})],
             "1.at",
@@ -268,6 +338,13 @@ def test_faults_of_peers_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=rf"faults\.{key}: .*{words}"):
         draw_plan(diary_spec(4, faults=faults))
+
+
+def test_a_crash_of_peers_that_are_down_is_refused() -> None:
+    crash = {"churn": {"crash": {"at": "20 s", "share": 1.0}}}
+    faults = [fault("gone", "30 s", None, crash={"peers": [1, 2]})]
+    with pytest.raises(ValueError, match=r"faults\.0\.crash: none of its 2 peers is up at 30 s"):
+        draw_plan(diary_spec(4, end=60.0, **crash, faults=faults))
 
 
 def test_a_pause_may_follow_another_one_and_hit_all_peers(diary: type[Diary], tmp_path: Path) -> None:
