@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet_toys import Flood, FloodParameters
 from realtime_world import ONE_WAY, Parts, World
 from runtime_diary import Diary, diary_spec, diary_system
 from small_trial import Outcome, make_plan, run
 
-from emulator.contract.protocol import Event
+from emulator.contract.protocol import Environment, Event
+from emulator.contract.registry import WORKLOADS
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import FAULTS, Plan
 from emulator.experiment.run.fidelity import FaultReport
+from emulator.faults.spec import FaultSpec
 from emulator.runtime.plan_script import faults_hit
+from emulator.runtime.realtime.script_follower import ScriptFollower
+from emulator.runtime.script import Join, Script, Step
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES
 from emulator.runtime.virtual.events import Call
 from emulator.runtime.virtual.life import VirtualTimer
@@ -45,10 +51,17 @@ def run_with(asked: TrialSpec, path: Path, made: Plan) -> Outcome:
     rows = [
         {"fault": index, "name": each.name, "peer": peer}
         for index, each in enumerate(asked.faults)
-        for peer in each.hits.peers or ()
+        for peer in (each.hits.peers if each.hits else None) or ()
     ]
     faults = FAULTS.empty_table().from_pylist(rows, schema=FAULTS)
     return run(asked, Plan(made.peers, made.sessions, faults, **made.tables), path)
+
+
+def follower(world: World, steps: list[Step], track: Any, **fields: Any) -> ScriptFollower:
+    def create(environment: Environment) -> Flood:
+        return Flood(environment, FloodParameters(period=1000))
+
+    return ScriptFollower(world.host, Script(steps, []), WORKLOADS["topics"], create, track, seed=1, **fields)
 
 
 def up(*ends: float) -> list[tuple[int, float, float]]:
@@ -294,6 +307,72 @@ def test_a_crashed_peer_comes_back_as_a_new_one(diary: type[Diary], tmp_path: Pa
     assert heard == [[1], [6]] and sender.unreachable == [(pytest.approx(5.0), 1)]
     assert (before.ticks, after.ticks) == ([], [9.5]) and after.contacts == [0]
     assert outcome.fidelity.faults == [FaultReport("gone", "crash", "virtual", 2.0, 5.0, 2.0, 5.0, 1, 0)]
+
+
+AWAY = fault("no-tracker", bootstrap="away")
+
+
+def test_who_is_to_join_while_the_bootstrap_service_is_away_joins_when_it_answers() -> None:
+    before = sessions(diary_spec(60, end=60.0, **CHURN))
+    asked = diary_spec(60, end=60.0, **CHURN, faults=[fault("away", "20 s", "8.5 s", bootstrap="away")])
+    expected, moved = [], 0
+    for peer, start, end, graceful in before:
+        joins = start
+        while 20 <= joins < 28.5:
+            joins += 1.0
+        moved += joins > start
+        if end - joins >= 0.001:
+            expected.append((peer, pytest.approx(joins, abs=1e-9), end, graceful))
+    assert moved > 5 and len(expected) < len(before) and sessions(asked) == expected
+    for_ever = diary_spec(60, end=60.0, **CHURN, faults=[fault("away", "20 s", None, bootstrap="away")])
+    assert sessions(for_ever) == [each for each in before if each[1] < 20]
+
+
+def test_who_asks_the_bootstrap_service_while_it_is_away_is_answered_when_it_is_back(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    answers: list[tuple[float, list[int]]] = []
+
+    def ask(peer: Diary) -> None:
+        def answer(contacts: Sequence[int]) -> None:
+            answers.append((round(peer.environment.now, 6), list(contacts)))
+
+        if peer.peer == 0:
+            for at in (1.0, 3.2, 6.0, 8.0):
+                peer.environment.set_timer(at, partial(peer.environment.find_contacts, answer))
+
+    diary.on_start = staticmethod(ask)
+    asked = diary_spec(2, faults=[AWAY, fault("for-ever", "7 s", None, bootstrap="away")])
+    outcome = run_with(asked, tmp_path, make_plan(2, up(10, 10)))
+    assert answers == [(1.1, [1]), (5.3, [1]), (6.1, [1])]
+    kinds = [(each.name, each.begun_s, each.ended_s, each.waited) for each in outcome.fidelity.faults]
+    assert kinds == [("no-tracker", 2.0, 5.0, 1), ("for-ever", 7.0, None, 1)]
+
+
+def test_a_host_asks_the_bootstrap_service_again_until_it_is_back(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    try:
+        world.run(until=lambda: True)
+        now = world.host.clock.now()
+        away = FaultSpec.model_validate(fault("away", "0 s", f"{now + 0.2} s", bootstrap="away"))
+        told: list[tuple[str, int]] = []
+
+        async def track(left: Any, joining: Any, asking: Any) -> Any:
+            told.extend([*(("joins", peer) for peer in joining), *(("asks", peer) for peer in asking)])
+            return [[] for _ in joining], [[] for _ in asking]
+
+        tested = follower(world, [Step(now, 1, Join(0))], track, faults=[away], hit=[[]])
+        tested.follow()
+        world.host.find_contacts(0, lambda contacts: told.append(("answered", 0)))
+        task = world.loop.create_task(tested.run())
+        world.pass_time(0.3)
+        assert not told
+        world.run(until=lambda: ("answered", 0) in told and 1 in world.host.sessions)
+        assert now + 1.0 <= world.host.clock.now() < now + 1.6
+        assert [acted.waited for acted in tested.faults.acted] == [2]
+        task.cancel()
+    finally:
+        world.close()
 
 
 @pytest.mark.parametrize(

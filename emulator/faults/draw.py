@@ -16,11 +16,13 @@ def draw_attackers(
     attackers: AttackersSpec | None, role: NDArray[Any], random: np.random.Generator
 ) -> NDArray[np.int32]:
     """Return the numbers of the peers that are attackers, ascending; `role` has the role of each peer."""
-    return np.zeros(0, np.int32) if attackers is None else draw_group(attackers, role, random)
+    return draw_group(attackers, role, random)
 
 
-def draw_group(group: Group, role: NDArray[Any], random: np.random.Generator) -> NDArray[np.int32]:
+def draw_group(group: Group | None, role: NDArray[Any], random: np.random.Generator) -> NDArray[np.int32]:
     """Return the numbers of the peers of a group, ascending; `role` has the role of each peer."""
+    if group is None:
+        return np.zeros(0, np.int32)
     if group.peers is not None:
         chosen: NDArray[Any] = np.array(group.peers)
     elif group.role is not None:

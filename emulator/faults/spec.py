@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
@@ -76,13 +76,13 @@ class AttackersSpec(_Window, Group):
         return self.group_problems(crowd, "attackers") + self.late(trial_end)
 
 
-KINDS = ("partition", "links", "pause", "crash")
+KINDS = ("partition", "links", "pause", "crash", "bootstrap")
 """The keys that say what a fault does."""
 OF_MESSAGES = ("partition", "links")
 """Those that decide what becomes of a message when it is sent."""
 OF_PEERS = ("pause", "crash")
 """Those that stop or change peers themselves. No peer can have two of a kind at a time."""
-_LATER = ("pause", "crash")
+_LATER = ("pause", "crash", "bootstrap")
 """Those that earlier versions did not have; they are left out where they are not given, so that the
 experiments of earlier versions stay the same."""
 
@@ -95,6 +95,7 @@ class FaultSpec(_Window):
     links: Links | None = None
     pause: Pause | None = None
     crash: Crash | None = None
+    bootstrap: Literal["away"] | None = Field(None, description="the bootstrap service answers nobody")
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -107,10 +108,10 @@ class FaultSpec(_Window):
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
-    def hits(self) -> Group:
-        """The peers that the fault hits."""
-        hit: Group = getattr(self, self.kind)
-        return hit
+    def hits(self) -> Group | None:
+        """The peers that the fault hits, None if it hits none by itself."""
+        hit = getattr(self, self.kind)
+        return hit if isinstance(hit, Group) else None
 
     def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below the fault and the problem of each combination that cannot be."""
@@ -121,9 +122,9 @@ class FaultSpec(_Window):
         (kind,) = given
         nobody_left = kind == "crash" and self.ends == math.inf
         others = kind in OF_MESSAGES or nobody_left
-        found = [
-            (f"{kind}.{key}", text) for key, text in self.hits.group_problems(crowd, "its peers", others)
-        ]
+        group = self.hits
+        wrong = [] if group is None else group.group_problems(crowd, "its peers", others)
+        found = [(f"{kind}.{key}", text) for key, text in wrong]
         links = self.links
         if links is not None and not (links.delay or links.loss or links.rates):
             text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"

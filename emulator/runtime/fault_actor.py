@@ -12,7 +12,8 @@ from functools import partial
 
 from emulator.experiment.run.fidelity import FaultReport
 from emulator.faults.network_faults import FAULT
-from emulator.faults.spec import OF_PEERS, FaultSpec
+from emulator.faults.outages import Outages
+from emulator.faults.spec import OF_MESSAGES, FaultSpec
 from emulator.runtime.script_actor import PlannedLife, World
 from emulator.telemetry.observation import Observation
 
@@ -32,7 +33,7 @@ class Acted:
         """The trial time (s) at which it began here, None before; so is `ended`."""
         self.ended: float | None = None
         self.waited = 0
-        """The calls that waited at the peers when they went on."""
+        """The calls that waited at the peers when they went on, or the questions to the bootstrap service."""
 
     def report(self, host: str) -> FaultReport:
         return FaultReport.of(self.spec, host, self.begun, self.ended, self.hit, self.waited)
@@ -44,8 +45,10 @@ class FaultActor:
     def __init__(self, world: World, faults: Sequence[FaultSpec], hit: Sequence[Collection[int]]) -> None:
         """`hit` has the peers that each fault hits; those of other worlds are passed over."""
         self._world = world
-        both = enumerate(zip(faults, hit, strict=True))
-        self.acted = [Acted(index, spec, peers) for index, (spec, peers) in both if spec.kind in OF_PEERS]
+        both = [Acted(*each) for each in zip(range(len(faults)), faults, hit, strict=True)]
+        self.acted = [acted for acted in both if acted.spec.kind not in OF_MESSAGES]
+        """The faults that this actor has happen, or whose times it tells."""
+        self._outages = Outages(faults)
 
     def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:
         """Yield what is to be called at which trial time (s), for the faults that begin at `now` or later.
@@ -57,6 +60,18 @@ class FaultActor:
                 yield acted.spec.begins, partial(self._begin, acted)
                 if acted.spec.ends != math.inf:
                     yield acted.spec.ends, partial(self._end, acted)
+
+    def wait(self, asked: float) -> float:
+        """Count a question to the bootstrap service at `asked` (trial time, s) if the service is away.
+
+        Returns how many seconds the answer takes longer for that, infinity if the service never comes back.
+        """
+        wait = self._outages.wait(asked) if self._outages else 0.0
+        if wait:
+            for acted in self.acted:
+                spec = acted.spec
+                acted.waited += spec.bootstrap is not None and spec.begins <= asked < spec.ends
+        return wait
 
     def _begin(self, acted: Acted) -> None:
         acted.begun = self._world.trial_time()

@@ -58,12 +58,15 @@ def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
 
 
 def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
-    """Return the peers that each fault of the trial hits. Raises DamagedFile if the plan names none."""
+    """Return the peers that each fault of the trial hits, none for one that hits the bootstrap service.
+
+    Raises DamagedFile if the plan lacks those of a fault.
+    """
     hit: list[list[int]] = [[] for _ in spec.faults]
     for row in plan.faults.to_pylist():
         hit[row["fault"]].append(row["peer"])
     for fault, peers in zip(spec.faults, hit, strict=True):
-        if not peers:
+        if fault.hits is not None and not peers:
             raise DamagedFile(f'the plan has no peers for the fault "{fault.name}". Draw it again')
     return hit
 

@@ -15,11 +15,12 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
-from emulator.experiment.plan.fault_sessions import crash, ends_in_pause
+from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
 from emulator.faults.draw import draw_attackers, draw_group, overlaps
+from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
 from emulator.workload.participants import Participants, draw_participants
@@ -46,8 +47,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
     hit = [draw_group(fault.hits, who.role, _random(spec, f"fault {fault.name}")) for fault in spec.faults]
     if problems := overlaps(spec.faults, hit):
         raise Undrawable(problems)
-    if any(fault.crash is not None for fault in spec.faults):
+    if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
         sessions, graceful = crash(sessions, graceful, spec.faults, hit)
+        sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
         who = _participants(spec, sessions)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)

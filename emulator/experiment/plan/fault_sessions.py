@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from emulator.churn.sessions import SHORTEST, Sessions
 from emulator.experiment.plan.undrawable import Undrawable
+from emulator.faults.outages import Outages
 from emulator.faults.spec import FaultSpec
 
 
@@ -60,3 +61,13 @@ def crash(
     if problems:
         raise Undrawable(problems)
     return sessions, graceful
+
+
+def await_bootstrap(
+    sessions: Sessions, graceful: NDArray[np.bool_], outages: Outages
+) -> tuple[Sessions, NDArray[np.bool_]]:
+    """Return the sessions and how they end if peers that are to join while the bootstrap service is away join
+    when it answers. A session that is over by then is left out."""
+    start = np.array([at + outages.wait(at) for at in sessions.start.tolist()], np.float64)
+    kept = sessions.end - start >= SHORTEST
+    return Sessions(sessions.peer[kept], start[kept], sessions.end[kept]), graceful[kept]

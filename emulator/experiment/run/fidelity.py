@@ -83,8 +83,9 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault that stops peers, as it was asked for and as it happened at one host. Times are s of trial
-    time."""
+    """One fault that stops peers or the bootstrap service, as it was asked for and as one host had it.
+
+    Times are s of trial time."""
 
     name: str
     kind: str
@@ -98,7 +99,7 @@ class FaultReport:
     peers: int
     """The peers of this host that it hit: those that were up."""
     waited: int
-    """The calls that waited at them until they went on."""
+    """The calls that waited at them until they went on, or the questions to the bootstrap service."""
 
     @classmethod
     def of(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from math import inf
 from random import Random
+from typing import Any
 
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
@@ -145,6 +146,10 @@ class ScriptFollower(World):
         life.go_on()
 
     def _act(self, step: Step) -> None:
+        if isinstance(step.action, Join) and (wait := self.faults.wait(self.trial_time())):
+            # The plan has no such join; the host came back while the bootstrap service was away.
+            self._later(wait, self._act, step)
+            return
         life = self.life_of(step.peer)
         if life is not None and life.waiting is not None and not isinstance(step.action, Join | Leave):
             life.waiting.append(partial(self._act, step))
@@ -185,7 +190,15 @@ class ScriptFollower(World):
         else:
             self.operations_missed += 1
 
+    def _later(self, wait: float, call: Callable[..., None], *arguments: Any) -> None:
+        """Make a call in so many seconds of trial time, or never if that is infinity."""
+        if wait != inf:
+            self._host.agenda.add(self.trial_time() + wait, call, *arguments)
+
     def _ask(self, peer: int, callback: Callable[[Sequence[int]], None]) -> None:
+        if wait := self.faults.wait(self.trial_time()):
+            self._later(wait, self._ask, peer, callback)
+            return
         self._asking.append((peer, callback))
         self._news.set()
 

@@ -34,7 +34,7 @@ from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
-from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
+from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
 from emulator.telemetry import names
@@ -103,6 +103,10 @@ class VirtualWorld(LinkedWorld):
 
     def contacts(self, peer: int) -> list[int]:
         return self._tracker.contacts(peer)
+
+    def answer_delay(self) -> float:
+        faults = self.faults
+        return CONTACTS_DELAY if faults is None else CONTACTS_DELAY + faults.wait(self.time + CONTACTS_DELAY)
 
     def trial_time(self) -> float:
         return self.time

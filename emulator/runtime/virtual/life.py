@@ -20,7 +20,7 @@ from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
-_CONTACTS_DELAY = 0.1
+CONTACTS_DELAY = 0.1
 """The seconds until the bootstrap service answers a peer that asks again."""
 
 
@@ -88,6 +88,10 @@ class LifeHost(World):
     @abstractmethod
     def contacts(self, peer: int) -> list[int]:
         """Return a few random live peers, as a tracker names them."""
+
+    @abstractmethod
+    def answer_delay(self) -> float:
+        """Return the seconds until the bootstrap service answers a peer that asks now."""
 
     @abstractmethod
     def pause(self, peer: int) -> None:
@@ -161,7 +165,7 @@ class VirtualLife(PlannedLife):
         return timer
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
-        self.set_timer(_CONTACTS_DELAY, lambda: callback(self.world.contacts(self.peer)))
+        self.set_timer(self.world.answer_delay(), lambda: callback(self.world.contacts(self.peer)))
 
     def hand_over(self, outcome: Outcome) -> None:
         self.world.hand_over(self, outcome)
