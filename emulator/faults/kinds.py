@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from emulator.faults.groups import Group, Model
-from emulator.files.quantities import Duration, RateOr0, Share
+from emulator.files.quantities import Duration, RateOr0, Share, SignedDuration, SignedShare
 
 
 class Partition(Group):
@@ -69,3 +69,23 @@ class Crash(Group):
             "`pause` for peers that stop for a while and go on with what they know"
         )
         return [("state", text)]
+
+
+class Clock(Group):
+    """Peers whose own clock is wrong: what it shows, and how fast it runs."""
+
+    step: SignedDuration = Field(
+        0.0, ge=-86_400, le=86_400, description="time by which it is ahead; negative: behind"
+    )
+    drift: SignedShare = Field(
+        0.0, ge=-0.9, le=9, description="share by which it is faster; negative: slower"
+    )
+
+    def clock_problems(self, begins: float) -> list[tuple[str, str]]:
+        """Return what is wrong with a clock that goes wrong at `begins` (s of trial time)."""
+        if not self.step and not self.drift:
+            return [("step", "neither `step` nor `drift` is given, so nothing happens")]
+        if begins + self.step < 0:
+            shown = f"{begins + self.step:g} s"
+            return [("step", f"the clock would show {shown}, before the trial began. Step back by less")]
+        return []

@@ -11,7 +11,7 @@ from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
 from emulator.faults.groups import Crowd, Group, Model
-from emulator.faults.kinds import Crash, Links, Partition, Pause
+from emulator.faults.kinds import Clock, Crash, Links, Partition, Pause
 from emulator.files.quantities import Duration
 
 OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage")
@@ -76,13 +76,13 @@ class AttackersSpec(_Window, Group):
         return self.group_problems(crowd, "attackers") + self.late(trial_end)
 
 
-KINDS = ("partition", "links", "pause", "crash", "bootstrap")
+KINDS = ("partition", "links", "pause", "crash", "bootstrap", "clock")
 """The keys that say what a fault does."""
 OF_MESSAGES = ("partition", "links")
 """Those that decide what becomes of a message when it is sent."""
-OF_PEERS = ("pause", "crash")
+OF_PEERS = ("pause", "crash", "clock")
 """Those that stop or change peers themselves. No peer can have two of a kind at a time."""
-_LATER = ("pause", "crash", "bootstrap")
+_LATER = ("pause", "crash", "bootstrap", "clock")
 """Those that earlier versions did not have; they are left out where they are not given, so that the
 experiments of earlier versions stay the same."""
 
@@ -96,6 +96,7 @@ class FaultSpec(_Window):
     pause: Pause | None = None
     crash: Crash | None = None
     bootstrap: Literal["away"] | None = Field(None, description="the bootstrap service answers nobody")
+    clock: Clock | None = None
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -131,6 +132,8 @@ class FaultSpec(_Window):
             found.append(("links.delay", text))
         if self.crash is not None:
             found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
+        if self.clock is not None:
+            found += [(f"clock.{key}", text) for key, text in self.clock.clock_problems(self.begins)]
         return found + self.late(trial_end) + self._unended(trial_end)
 
     def _unended(self, trial_end: float) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
+from emulator.faults.own_clocks import own_clocks
 from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.runtime.distribution import Distribution
 from emulator.runtime.fault_actor import FaultActor
@@ -59,6 +60,7 @@ class ScriptFollower(World):
         self._script = script
         self._actor = ScriptActor(self, script, kind, create, seed, attackers)
         self.faults = FaultActor(self, faults, hit)
+        self._clocks = own_clocks(faults, hit)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation
@@ -132,7 +134,8 @@ class ScriptFollower(World):
 
     def new_life(self, peer: int, session: int, random: Random, role: str) -> Session:
         # A host that is started again may take a session up; its peers' lives are new ones all the same.
-        return Session(self._host, peer, session + self._incarnation, random, role, session)
+        lives, clock = session + self._incarnation, self._clocks.get(peer)
+        return Session(self._host, peer, lives, random, role, session, clock)
 
     def begin(self, life: PlannedLife) -> None:
         assert isinstance(life, Session)

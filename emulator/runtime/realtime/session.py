@@ -12,6 +12,7 @@ from random import Random
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.mistakes import called
 from emulator.contract.protocol import Outcome, Timer
+from emulator.faults.own_clocks import OwnClock
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
@@ -64,9 +65,10 @@ class Session(PlannedLife):
         rng: Random,
         role: str = "peer",
         planned: int | None = None,
+        own_clock: OwnClock | None = None,
     ) -> None:
         """`planned` is the session's number in the plan; it is less than `session` if the host was started
-        again in the middle of a session."""
+        again in the middle of a session. `own_clock` is the peer's clock if that is wrong."""
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
         self.checked = host.checked
@@ -77,10 +79,20 @@ class Session(PlannedLife):
         self.waiting: deque[Callable[[], None]] | None = None
         """The calls that wait, in order, while the peer is paused; None while it is not."""
         self._host = host
+        self._own_clock = own_clock
         self._goes_on = False
 
     def now(self) -> float:
+        at, own = self._host.clock.now(), self._own_clock
+        return at if own is None else own.shown(at)
+
+    def trial_time(self) -> float:
+        """Return the seconds since the trial began, whatever the peer's own clock shows."""
         return self._host.clock.now()
+
+    def due(self, at: float, delay: float) -> float:
+        """Return the trial time at which `delay` seconds have passed on the peer's clock since `at`."""
+        return at + delay if self._own_clock is None else self._own_clock.due(at, delay)
 
     def now_ns(self) -> int:
         return self._host.clock.now_ns()
@@ -99,7 +111,7 @@ class Session(PlannedLife):
         self._check_callback(callback)
         timer = _Once(self, callback, self._host.context)
         if delay != math.inf:
-            self.schedule(self.now() + delay, timer.fire)
+            self.schedule(self.due(self.trial_time(), delay), timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
@@ -199,7 +211,7 @@ class _Once(Timer):
 
     def hasten(self) -> None:
         if self._callback is not None:
-            self._session.schedule(self._session.now(), self.fire)
+            self._session.schedule(self._session.trial_time(), self.fire)
 
     def fire(self) -> None:
         if self._session.waiting is not None:
@@ -217,7 +229,7 @@ class _Periodic(Timer):
         self._session = session
         self._period = period
         self._callback: Callable[[], None] | None = callback
-        self._due = session.now() + session.random.random() * period
+        self._due = session.due(session.trial_time(), session.random.random() * period)
         session.schedule(self._due, self._fire)
 
     def cancel(self) -> None:
@@ -225,7 +237,7 @@ class _Periodic(Timer):
 
     def hasten(self) -> None:
         """Make the call of a periodic timer once now, in addition to the periodic calls."""
-        self._session.schedule(self._session.now(), self._hastened)
+        self._session.schedule(self._session.trial_time(), self._hastened)
 
     def _hastened(self) -> None:
         if self._session.waiting is not None:
@@ -245,10 +257,10 @@ class _Periodic(Timer):
         self._call()
         if self._callback is not None and session.alive:
             # A host that is too slow skips calls; otherwise it would make them in a burst.
-            self._due = max(self._due + self._period, session.now())
+            self._due = max(session.due(self._due, self._period), session.trial_time())
             session.schedule(self._due, self._fire)
 
     def _fire_after_pause(self) -> None:
         """Make one call for all that were due in a pause; the next one is due a period later."""
-        self._due = self._session.now()
+        self._due = self._session.trial_time()
         self._fire()

@@ -22,6 +22,7 @@ from emulator.contract.registry import SYSTEMS
 from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
+from emulator.faults.own_clocks import own_clocks
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
@@ -37,6 +38,7 @@ from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
 from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
+from emulator.runtime.virtual.skewed_life import SkewedLife
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
@@ -91,6 +93,8 @@ class VirtualWorld(LinkedWorld):
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         self.faults = FaultActor(self, spec.faults, faults_hit(spec, plan)) if spec.faults else None
         """The actor of the faults that stop peers, None if no fault is asked for."""
+        self._clocks = own_clocks(spec.faults, faults_hit(spec, plan))
+        """The clocks of peers whose own clock is wrong."""
         if self.faults is not None:
             for at, call in self.faults.calls():
                 self.call_at(at, call)
@@ -115,6 +119,9 @@ class VirtualWorld(LinkedWorld):
         return self._lives[peer]
 
     def new_life(self, peer: int, session: int, random: Random, role: str) -> PlannedLife:
+        clock = self._clocks.get(peer)
+        if clock is not None:
+            return SkewedLife(self, clock, peer, session, random, role)
         return VirtualLife(self, peer, session, random, role)
 
     def begin(self, life: PlannedLife) -> None:

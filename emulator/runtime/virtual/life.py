@@ -159,7 +159,7 @@ class VirtualLife(PlannedLife):
             self.world.schedule(delay, timer)
         return timer
 
-    def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
         timer = VirtualTimer(callback, None, self, period)
         self.world.schedule(self.random.random() * period, timer)
         return timer
