@@ -9,24 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.faults.groups import Crowd, Group
-from emulator.faults.spec import OF_PEERS, AttackersSpec, FaultSpec
+from emulator.faults.spec import OF_PEERS, FaultSpec
 
 
-def draw_attackers(
-    attackers: AttackersSpec | None, role: NDArray[Any], random: np.random.Generator
+def draw_group(
+    group: Group | None, role: NDArray[Any], region: NDArray[Any], random: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Return the numbers of the peers that are attackers, ascending; `role` has the role of each peer."""
-    return draw_group(attackers, role, random)
+    """Return the numbers of the peers of a group, ascending; those of no group are none.
 
-
-def draw_group(group: Group | None, role: NDArray[Any], random: np.random.Generator) -> NDArray[np.int32]:
-    """Return the numbers of the peers of a group, ascending; `role` has the role of each peer."""
+    `role` and `region` have those of each peer.
+    """
     if group is None:
         return np.zeros(0, np.int32)
     if group.peers is not None:
         chosen: NDArray[Any] = np.array(group.peers)
     elif group.role is not None:
         chosen = np.flatnonzero(role == group.role)
+    elif group.regions:
+        chosen = np.flatnonzero(np.isin(region, group.regions))
     else:
         chosen = random.permutation(len(role))[: group.count(Crowd(len(role)))]
     return np.sort(chosen).astype(np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from emulator.files.quantities import Share
 
-_NAMED = ("share", "number", "peers", "role")
-_LATER = ("peers", "role")
+WHO = ("share", "number", "peers", "role", "region")
+"""The keys one of which says who is in a group."""
+_LATER = ("peers", "role", "region", "between")
 """The keys that earlier versions did not have; left out where they are not given, so that the experiments of
 earlier versions stay the same."""
 
@@ -27,6 +28,8 @@ class Crowd:
     peers: int
     roles: Mapping[str, int] = field(default_factory=dict)
     """The number of peers of each role."""
+    regions: Mapping[str, int] = field(default_factory=dict)
+    """The number of peers in each region; none if the latency knows no regions."""
 
 
 class Group(Model):
@@ -36,11 +39,17 @@ class Group(Model):
     number: int | None = Field(None, ge=1, le=200_000, description="peers")
     peers: list[int] | None = Field(None, min_length=1, max_length=200_000, description="their numbers")
     role: str | None = Field(None, description="all peers of this role, such as publisher")
+    region: str | list[str] | None = Field(None, description="all peers of a region, or of several")
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         given: dict[str, Any] = serialize(self)
         return {key: value for key, value in given.items() if key not in _LATER or value is not None}
+
+    @property
+    def regions(self) -> list[str]:
+        """The regions whose peers they are."""
+        return [self.region] if isinstance(self.region, str) else self.region or []
 
     def count(self, crowd: Crowd) -> int:
         """Return how many peers of the crowd they are."""
@@ -50,13 +59,15 @@ class Group(Model):
             return len(self.peers)
         if self.role is not None:
             return crowd.roles.get(self.role, 0)
+        if self.region is not None:
+            return sum(crowd.regions.get(name, 0) for name in self.regions)
         return self.number or 0
 
     def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
         """Return the key and the problem if there would be none of them, or with `others` nobody else."""
-        given = [key for key in _NAMED if getattr(self, key) is not None]
+        given = [key for key in WHO if getattr(self, key) is not None]
         if len(given) != 1:
-            keys = f"{', '.join(f'`{key}`' for key in _NAMED[:-1])} and `{_NAMED[-1]}`"
+            keys = f"{', '.join(f'`{key}`' for key in WHO[:-1])} and `{WHO[-1]}`"
             return [(given[0] if given else "share", f"exactly one of {keys} says who {who} are")]
         (key,) = given
         if problem := self._unknown(crowd):
@@ -78,4 +89,16 @@ class Group(Model):
         if self.role is not None and not crowd.roles.get(self.role):
             known = ", ".join(sorted(name for name, count in crowd.roles.items() if count))
             return f'no peer has the role "{self.role}". There are: {known}'
-        return ""
+        return unknown_region(self.regions, crowd) if self.region is not None else ""
+
+
+def unknown_region(names: Sequence[str], crowd: Crowd) -> str:
+    """Return what is wrong with the names of regions, or an empty text."""
+    if not crowd.regions:
+        return "the latency knows no regions. Give `network.latency` of kind regions"
+    for name in names:
+        if name not in crowd.regions:
+            return f'there is no region "{name}". There are: {", ".join(crowd.regions)}'
+    if not names or len(set(names)) < len(names):
+        return "name each region once, and one at least"
+    return ""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from emulator.faults.groups import Group, Model
+from emulator.faults.groups import WHO, Crowd, Group, Model, unknown_region
 from emulator.files.quantities import Duration, RateOr0, Share, SignedDuration, SignedShare
 
 
@@ -42,6 +42,27 @@ class Links(Group):
     bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
         None, description="rates of the links of these peers instead of their own"
     )
+    between: list[str] | None = Field(
+        None,
+        min_length=2,
+        max_length=2,
+        description="two regions: it holds for messages from one to the other",
+    )
+
+    @property
+    def regions(self) -> list[str]:
+        """The regions whose peers they are."""
+        return super().regions if self.between is None else self.between
+
+    def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
+        """Return the key and the problem if there would be none of them, or nobody else."""
+        if self.between is None:
+            return super().group_problems(crowd, who, others)
+        given = [key for key in WHO if getattr(self, key) is not None]
+        if given:
+            return [(given[0], f"`between` says already who {who} are. Leave out one of both")]
+        problem = unknown_region(self.between, crowd)
+        return [("between", problem)] if problem else []
 
     @property
     def rates(self) -> list[str]:

@@ -130,6 +130,9 @@ class FaultSpec(_Window):
         if links is not None and not (links.delay or links.loss or links.rates):
             text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"
             found.append(("links.delay", text))
+        if links is not None and links.between is not None and links.rates:
+            text = "rates are of peers' links, not of the ways between regions. Give `region` for `between`"
+            found.append(("links.bandwidth", text))
         if self.crash is not None:
             found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
         if self.clock is not None:

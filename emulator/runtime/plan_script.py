@@ -54,7 +54,8 @@ def network_of(spec: TrialSpec, plan: Plan) -> Network:
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
     """Return the faults of a trial's network, None if it has none."""
-    return faults_of(spec.faults, faults_hit(spec, plan), spec.peers)
+    locations = plan.peers["location"].to_pylist()
+    return faults_of(spec.faults, faults_hit(spec, plan), locations, spec.network.latency.region_names)
 
 
 def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:

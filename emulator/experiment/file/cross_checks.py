@@ -47,6 +47,9 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
+    with code_of(spec.network.latency, _UNCHECKED):
+        found = spec.network.latency.problems(spec.peers)
+        problems += [(f"network.latency.{key}", problem) for key, problem in found]
     for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
         if isinstance(each, JitterModel | LossModel):
             with code_of(each, _UNCHECKED):
@@ -72,7 +75,9 @@ def _crowd(spec: TrialSpec) -> Crowd:
     """Return the peers of a trial, as far as faults and attackers can name groups of them."""
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
-    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)})
+    latency = spec.network.latency
+    regions = dict(zip(latency.region_names, latency.region_counts(spec.peers), strict=True))
+    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

@@ -17,9 +17,9 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
-from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
+from emulator.experiment.plan.tables import FAULTS, PEERS, REGION, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
-from emulator.faults.draw import draw_attackers, draw_group, overlaps
+from emulator.faults.draw import draw_group, overlaps
 from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
@@ -39,12 +39,17 @@ def draw_plan(spec: TrialSpec) -> Plan:
         sessions, base = _sessions(spec)
     with drawn_from("network.latency"):
         location = draw_locations(spec.network, spec.peers, spec.seed)
+    names = np.array(spec.network.latency.region_names, dtype=str)
+    region = names[location] if len(names) else names
     graceful = _random(spec, "graceful").random(len(sessions.end)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
     who = _participants(spec, sessions)
-    attackers = draw_attackers(spec.attackers, who.role, _random(spec, "attackers"))
-    hit = [draw_group(fault.hits, who.role, _random(spec, f"fault {fault.name}")) for fault in spec.faults]
+    attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"))
+    hit = [
+        draw_group(fault.hits, who.role, region, _random(spec, f"fault {fault.name}"))
+        for fault in spec.faults
+    ]
     if problems := overlaps(spec.faults, hit):
         raise Undrawable(problems)
     if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
@@ -59,8 +64,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
     of_workload: list[Facts] = []
     with drawn_from(f"workload.{spec.workload.kind.key}"):
         asked = draw_workload(spec, location, sessions, who, of_workload.append)
+    peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
     plan = Plan(
-        peers=_table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers)),
+        peers=peers.append_column(REGION, pa.array(region, REGION.type)) if len(region) else peers,
         sessions=_table(
             SESSIONS,
             sessions.peer,
