@@ -103,6 +103,8 @@ def _network(network: Mapping[str, Any]) -> str:
             )
         case "constant":
             text = f"RTT {latency.get('rtt', '100 ms')} between every pair"
+        case "regions":
+            text = _regions(latency)
         case None:
             return ""
         case kind:
@@ -111,6 +113,15 @@ def _network(network: Mapping[str, Any]) -> str:
     if network.get("order") == "kept":
         text += ", messages of a pair in order"
     return text + _bandwidth(part(network, "bandwidth"))
+
+
+def _regions(latency: Mapping[str, Any]) -> str:
+    shares = [
+        f"{region.get('name', '?')} {quantity(float(region.get('share', 0)), 'share')}"
+        for region in latency.get("regions") or []
+    ]
+    table = f", RTTs of {latency['table']}" if latency.get("table") else ""
+    return f"regions {', '.join(shares)}{table}"
 
 
 def _loss(loss: Any) -> str:
