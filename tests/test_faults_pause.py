@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faults_by_hand import fault, observed, run_with, up
 from realtime_world import ONE_WAY, Parts, World
 from runtime_diary import Diary, diary_spec, diary_system
-from small_trial import make_plan
+from small_trial import make_plan, run
 
 from emulator.contract.protocol import Event
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.fidelity import FaultReport
 from emulator.runtime.plan_script import faults_hit
@@ -223,3 +225,23 @@ def test_who_sent_to_a_paused_peer_of_a_host_that_crashes_is_told(tmp_path: Path
         assert not stopped.heard and [peer for peer, _ in other.unreachable] == [0]
     finally:
         world.close()
+
+
+def test_a_pause_does_the_same_to_rows_of_messages_as_to_messages(tmp_path: Path) -> None:
+    """A world that checks the contract passes no rows on, and else does what the other one does."""
+    given: dict[str, Any] = {
+        "system": {"name": "vitis"},
+        "peers": 10,
+        "workload": {
+            "subscriptions": {"kind": "random", "topics": 4, "per_peer": 2, "buckets": 1},
+            "publications": {"events": 10},
+        },
+        "phases": {"join": "1 s", "settle": "5 s", "measure": "3 s", "drain": "2 s"},
+        "faults": [fault("stopped", "5 s", "2 s", pause={"share": 0.3})],
+    }
+    plain = TrialSpec.model_validate(given)
+    checked = TrialSpec.model_validate(given | {"runtime": {"kind": "virtual", "check": True}})
+    first, second = (run(each, draw_plan(each), tmp_path / str(n)) for n, each in enumerate((plain, checked)))
+    assert first.files() == second.files()
+    (report,) = first.fidelity.faults
+    assert report.peers == 3 and report.waited > 50 and first.fidelity.valid
