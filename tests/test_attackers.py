@@ -200,8 +200,8 @@ def test_attackers_are_drawn_from_the_seed_and_more_of_them_contain_the_fewer() 
 @pytest.mark.parametrize(
     "attackers, key, words",
     [
-        ({"share": 0.1, "number": 3}, "share", "one of `share` and `number`"),
-        ({}, "share", "one of `share` and `number`"),
+        ({"share": 0.1, "number": 3}, "share", "exactly one of `share`, `number`"),
+        ({}, "share", "exactly one of `share`, `number`"),
         ({"share": 0.001}, "share", "is nobody"),
         ({"number": 100}, "number", "leave nobody"),
         ({"share": 0.1, "at": "50 s"}, "at", "the trial ends at 40 s"),

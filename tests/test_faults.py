@@ -138,7 +138,7 @@ def test_a_plan_that_lost_its_faults_is_not_run() -> None:
         ([fault()], "0.name", "exactly one of"),
         ([fault(partition={"share": 0.5}, links={"share": 0.5})], "0.name", "exactly one of"),
         ([fault(partition={"share": 0.01})], "0.partition.share", "is nobody"),
-        ([fault(partition={})], "0.partition.share", "one of `share` and `number`"),
+        ([fault(partition={})], "0.partition.share", "exactly one of `share`, `number`"),
         ([fault(links={"share": 0.5})], "0.links.delay", "nothing happens"),
         ([fault(links={"share": 0.5, "bandwidth": "0 bit/s"})], "0.links.bandwidth.up", "Give `network.band"),
         ([fault(links={"share": 0.5, "bandwidth": {}})], "0.links.delay", "nothing happens"),

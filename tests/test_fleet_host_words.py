@@ -26,6 +26,7 @@ def told(buckets: list[int], counts: list[int], maximum_s: float) -> control_pb2
         ({"loop_stall_s": math.nan}, "loop_stall_s is nan"),
         ({"loop_stall_s": -1.0}, "loop_stall_s is -1.0"),
         ({"cpu_s": math.inf}, "cpu_s is inf"),
+        ({"faults": [control_pb2.FaultTimes(fault=0)]}, "it told of fault 0, but there are 0"),
         ({"timer_lateness": told([1, 2], [1], 0.0)}, "timer_lateness has 2 buckets, but 1 counts"),
         ({"timer_lateness": told([5, 900], [1, 9], 0.0)}, "the maximum of timer_lateness, 0.0 s, is not in"),
         ({"session_error": told([], [], 7.0)}, "the maximum of session_error, 7.0 s, is not in its last"),

@@ -105,7 +105,11 @@ def test_ends_of_lines_of_old_macs_are_refused_in_a_trace(tmp_path: Path) -> Non
     ("more", "key", "told"),
     [
         ("faults: [{name: a, for: 0 s, partition: {share: 0.5}}]", "faults[0].for", "has to be above 0 s"),
-        ("faults: [{name: a, kind: partition, share: 0.5}]", "faults[0].kind", "Known: at, for, links, name"),
+        (
+            "faults: [{name: a, kind: partition, share: 0.5}]",
+            "faults[0].kind",
+            "Known: at, bootstrap, clock, crash",
+        ),
         (
             "faults: [{name: a, partition: {share: 0.5}}]\nvary: {faults.0.partition.share: [0.2]}",
             "vary.faults.0.partition.share",

@@ -103,6 +103,8 @@ def _network(network: Mapping[str, Any]) -> str:
             )
         case "constant":
             text = f"RTT {latency.get('rtt', '100 ms')} between every pair"
+        case "regions":
+            text = _regions(latency)
         case None:
             return ""
         case kind:
@@ -111,6 +113,15 @@ def _network(network: Mapping[str, Any]) -> str:
     if network.get("order") == "kept":
         text += ", messages of a pair in order"
     return text + _bandwidth(part(network, "bandwidth"))
+
+
+def _regions(latency: Mapping[str, Any]) -> str:
+    shares = [
+        f"{region.get('name', '?')} {quantity(float(region.get('share', 0)), 'share')}"
+        for region in latency.get("regions") or []
+    ]
+    table = f", RTTs of {latency['table']}" if latency.get("table") else ""
+    return f"regions {', '.join(shares)}{table}"
 
 
 def _loss(loss: Any) -> str:
@@ -174,11 +185,13 @@ def _churn(churn: Mapping[str, Any]) -> str:
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
-    kind = next((key for key in ("partition", "links") if fault.get(key)), "?")
+    kind = next((key for key in fault if key not in ("name", "at", "for") and fault[key] is not None), "?")
+    lasts = f" for {fault['for']}" if fault.get("for") else ""
+    if not isinstance(fault.get(kind), Mapping):
+        return f"{fault.get('name', '?')}: {kind} {fault.get(kind, '')} from {fault.get('at', '0 s')}{lasts}"
     given = {key: value for key, value in part(fault, kind).items() if value is not None}
     rates = given.pop("bandwidth", None) or {}
     what = _parameters(given | {way: rate for way, rate in rates.items() if rate is not None})
-    lasts = f" for {fault['for']}" if fault.get("for") else ""
     return f"{fault.get('name', '?')}: {kind} ({what}) from {fault.get('at', '0 s')}{lasts}"
 
 
@@ -187,7 +200,10 @@ def _attackers(attackers: Mapping[str, Any]) -> str:
         return ""
     share, behaviour = attackers.get("share"), part(attackers, "behaviour")
     of_all = "" if share is None else f"{quantity(float(share), 'share')} of the peers"
-    who = of_all or f"{plain(attackers.get('number', '?'))} peers"
+    if attackers.get("role"):
+        of_all = f"the peers of role {attackers['role']}"
+    number_of = len(attackers["peers"]) if attackers.get("peers") else attackers.get("number", "?")
+    who = of_all or f"{plain(number_of)} peers"
     how = _parameters({key: value for key, value in behaviour.items() if key != "kind"})
     what = f"{behaviour.get('kind', '?')}{', ' + how if how else ''}"
     lasts = f" for {attackers['for']}" if attackers.get("for") else ""

@@ -48,6 +48,7 @@ MODULES = (
     "emulator.runtime.virtual.life",
     "emulator.runtime.virtual.sent_pools",
     "emulator.runtime.virtual.events",
+    "emulator.runtime.virtual.paused_peers",
     "emulator.runtime.virtual.linked_world",
     "emulator.runtime.virtual.event_loop",
     "emulator.runtime.delivery_judge",

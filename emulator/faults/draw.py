@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.faults.spec import AttackersSpec, FaultSpec
+from emulator.faults.groups import Crowd, Group
+from emulator.faults.spec import OF_PEERS, FaultSpec
 
 
-def draw_attackers(
-    attackers: AttackersSpec | None, peers: int, random: np.random.Generator
+def draw_group(
+    group: Group | None, role: NDArray[Any], region: NDArray[Any], random: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Return the numbers of the peers that are attackers, ascending."""
-    if attackers is None:
+    """Return the numbers of the peers of a group, ascending; those of no group are none.
+
+    `role` and `region` have those of each peer.
+    """
+    if group is None:
         return np.zeros(0, np.int32)
-    chosen = random.permutation(peers)[: attackers.count(peers)]
+    if group.peers is not None:
+        chosen: NDArray[Any] = np.array(group.peers)
+    elif group.role is not None:
+        chosen = np.flatnonzero(role == group.role)
+    elif group.regions:
+        chosen = np.flatnonzero(np.isin(region, group.regions))
+    else:
+        chosen = random.permutation(len(role))[: group.count(Crowd(len(role)))]
     return np.sort(chosen).astype(np.int32)
 
 
-def draw_hit(fault: FaultSpec, peers: int, random: np.random.Generator) -> NDArray[np.int32]:
-    """Return the numbers of the peers that a fault hits, ascending."""
-    chosen = random.permutation(peers)[: fault.hits.count(peers)]
-    return np.sort(chosen).astype(np.int32)
+def overlaps(faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]) -> list[tuple[str, str]]:
+    """Return the key and the problem of each fault of a peer's own that hits a peer which an earlier one of
+    its kind still hits. `hit` has the peers of each fault."""
+    problems = []
+    for later, fault in enumerate(faults):
+        for earlier in range(later if fault.kind in OF_PEERS else 0):
+            other = faults[earlier]
+            apart = fault.begins >= other.ends or other.begins >= fault.ends
+            if other.kind != fault.kind or apart:
+                continue
+            both = np.intersect1d(hit[earlier], hit[later])
+            if len(both):
+                text = (
+                    f'"{fault.name}" hits peer {both[0]} while "{other.name}" does, and no peer can have '
+                    f"two faults of the kind `{fault.kind}` at a time. Move one, or name other peers"
+                )
+                problems.append((f"faults.{later}.at", text))
+    return problems

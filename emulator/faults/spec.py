@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
 from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
-from emulator.files.quantities import Duration, RateOr0, Share
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+from emulator.faults.groups import Crowd, Group, Model
+from emulator.faults.kinds import Clock, Crash, Links, Partition, Pause
+from emulator.files.quantities import Duration
 
 OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage")
 
@@ -42,7 +39,7 @@ else:
 _LASTS = Field(None, gt=0, description="how long it lasts; to the end of the trial if it is left out")
 _Timed = create_model(
     "_Timed",
-    __base__=_Model,
+    __base__=Model,
     at=(Duration, Field(0.0, ge=0, description="trial time at which it begins")),
     **{"for": (Duration | None, _LASTS)},  # type: ignore[call-overload]
 )
@@ -69,76 +66,25 @@ class _Window(_Timed):
         return [("at", f"{self.begins:g} s, but the trial ends at {trial_end:g} s. Begin earlier")]
 
 
-class _Some(_Model):
-    """Some of the peers, drawn from the seed. Either `share` or `number` says how many they are."""
-
-    share: Share | None = Field(None, gt=0, le=1, description="share of the peers")
-    number: int | None = Field(None, ge=1, le=200_000, description="peers")
-
-    def count(self, peers: int) -> int:
-        """Return how many of so many peers they are."""
-        return round(peers * self.share) if self.share is not None else self.number or 0
-
-    def some_problems(self, peers: int, who: str) -> list[tuple[str, str]]:
-        """Return the key and the problem if there would be none of them, or nobody else."""
-        if (self.share is None) == (self.number is None):
-            return [("share", f"one of `share` and `number` says how many {who} there are")]
-        if not self.count(peers):
-            return [("share", f"{self.share:g} of {peers} peers is nobody. Give a `number`")]
-        if self.count(peers) >= peers:
-            key = "share" if self.number is None else "number"
-            return [(key, f"{self.count(peers)} of {peers} peers leave nobody else. Take fewer")]
-        return []
-
-
-class AttackersSpec(_Window, _Some):
+class AttackersSpec(_Window, Group):
     """The peers that behave badly, and what they do."""
 
     behaviour: Behaviour
 
-    def problems(self, peers: int, trial_end: float) -> list[tuple[str, str]]:
+    def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below `attackers` and the problem of each combination that cannot be drawn."""
-        return self.some_problems(peers, "attackers") + self.late(trial_end)
+        return self.group_problems(crowd, "attackers") + self.late(trial_end)
 
 
-class Partition(_Some):
-    """Two groups of peers between which no message passes: these peers, and all others."""
-
-    way: Literal["both", "out", "in"] = Field(
-        "both", description='"out" stops only what these peers send, "in" only what is sent to them'
-    )
-    senders: Literal["told", "silence"] = Field(
-        "silence",
-        description='"told": senders learn after `network.unreachable_after` that nobody was reached',
-    )
-
-
-class LinkRatesThen(_Model):
-    """The rates of links while a fault lasts. A rate alone stands for both."""
-
-    up: RateOr0 | None = Field(None, description="what a peer can send; 0 bit/s stalls it")
-    down: RateOr0 | None = Field(None, description="what a peer can receive; 0 bit/s stalls it")
-
-
-def _both_ways(value: Any) -> Any:
-    """Accept one rate for both ways."""
-    return {"up": value, "down": value} if isinstance(value, str) else value
-
-
-class Links(_Some):
-    """Worse links of some peers: it holds for each message that one of them sends or is sent."""
-
-    delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
-    loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
-    bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
-        None, description="rates of the links of these peers instead of their own"
-    )
-
-    @property
-    def rates(self) -> list[str]:
-        """The keys of the rates that change."""
-        then = self.bandwidth
-        return [key for key in ("up", "down") if then is not None and getattr(then, key) is not None]
+KINDS = ("partition", "links", "pause", "crash", "bootstrap", "clock")
+"""The keys that say what a fault does."""
+OF_MESSAGES = ("partition", "links")
+"""Those that decide what becomes of a message when it is sent."""
+OF_PEERS = ("pause", "crash", "clock")
+"""Those that stop or change peers themselves. No peer can have two of a kind at a time."""
+_LATER = ("pause", "crash", "bootstrap", "clock")
+"""Those that earlier versions did not have; they are left out where they are not given, so that the
+experiments of earlier versions stay the same."""
 
 
 class FaultSpec(_Window):
@@ -147,25 +93,61 @@ class FaultSpec(_Window):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
     partition: Partition | None = None
     links: Links | None = None
+    pause: Pause | None = None
+    crash: Crash | None = None
+    bootstrap: Literal["away"] | None = Field(None, description="the bootstrap service answers nobody")
+    clock: Clock | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        given: dict[str, Any] = serialize(self)
+        return {key: value for key, value in given.items() if key not in _LATER or value is not None}
 
     @property
-    def hits(self) -> _Some:
-        """The peers that the fault hits."""
-        hit = self.partition or self.links
-        assert hit is not None, "the experiment was checked"
-        return hit
+    def kind(self) -> str:
+        """The key that says what the fault does."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
-    def problems(self, peers: int, trial_end: float) -> list[tuple[str, str]]:
+    @property
+    def hits(self) -> Group | None:
+        """The peers that the fault hits, None if it hits none by itself."""
+        hit = getattr(self, self.kind)
+        return hit if isinstance(hit, Group) else None
+
+    def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below the fault and the problem of each combination that cannot be."""
-        given = [name for name in ("partition", "links") if getattr(self, name) is not None]
+        given = [name for name in KINDS if getattr(self, name) is not None]
         if len(given) != 1:
-            return [
-                ("name", f'"{self.name}" needs exactly one of `partition` and `links`'),
-                *self.late(trial_end),
-            ]
-        found = [(f"{given[0]}.{key}", text) for key, text in self.hits.some_problems(peers, "of its peers")]
+            keys = f"{', '.join(f'`{kind}`' for kind in KINDS[:-1])} and `{KINDS[-1]}`"
+            return [("name", f'"{self.name}" needs exactly one of {keys}'), *self.late(trial_end)]
+        (kind,) = given
+        nobody_left = kind == "crash" and self.ends == math.inf
+        others = kind in OF_MESSAGES or nobody_left
+        group = self.hits
+        wrong = [] if group is None else group.group_problems(crowd, "its peers", others)
+        found = [(f"{kind}.{key}", text) for key, text in wrong]
         links = self.links
         if links is not None and not (links.delay or links.loss or links.rates):
             text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"
             found.append(("links.delay", text))
-        return found + self.late(trial_end)
+        if links is not None and links.between is not None and links.rates:
+            text = "rates are of peers' links, not of the ways between regions. Give `region` for `between`"
+            found.append(("links.bandwidth", text))
+        if self.crash is not None:
+            found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
+        if self.clock is not None:
+            found += [(f"clock.{key}", text) for key, text in self.clock.clock_problems(self.begins)]
+        return found + self.late(trial_end) + self._unended(trial_end)
+
+    def _unended(self, trial_end: float) -> list[tuple[str, str]]:
+        """Return the problem of the key `for` if peers would not go on, or not come back, in the trial."""
+        end = f"but the trial ends at {trial_end:g} s"
+        if self.begins >= trial_end or self.ends < trial_end:
+            return []
+        if self.pause is not None:
+            lasts = "has no end" if self.ends == math.inf else f"lasts to {self.ends:g} s"
+            return [("for", f"the pause {lasts}, {end}. Make it end before that")]
+        if self.crash is not None and self.ends != math.inf:
+            text = f"its peers would come back at {self.ends:g} s, {end}. Make it shorter, or leave it out"
+            return [("for", text)]
+        return []

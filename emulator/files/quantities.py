@@ -41,10 +41,17 @@ def parse_duration(value: Any) -> float:
     return float(Decimal(form[1]) * _SECONDS[form[2]]) if rough else 0.0
 
 
+def parse_signed_duration(value: Any) -> float:
+    """Return the seconds of a duration that may be negative. Raises what `parse_duration` raises."""
+    if isinstance(value, str) and value.lstrip().startswith("-"):
+        return -parse_duration(value.lstrip()[1:])
+    return parse_duration(value)
+
+
 def format_duration(seconds: float) -> str:
     """Return the shortest exact text of a duration: 90.0 -> "90 s", 0.25 -> "250 ms"."""
     exact = Decimal(repr(seconds))
-    number, unit = (exact * 1000, "ms") if 0 < seconds < 1 else (exact, "s")
+    number, unit = (exact * 1000, "ms") if 0 < abs(seconds) < 1 else (exact, "s")
     return f"{number.normalize():f} {unit}"
 
 
@@ -61,10 +68,21 @@ def parse_share(value: Any) -> Any:
     return float(Decimal(form[1]) / 100)
 
 
+def parse_signed_share(value: Any) -> Any:
+    """Return the number that a share is, which may be negative. Raises what `parse_share` raises."""
+    if isinstance(value, str) and value.lstrip().startswith("-"):
+        return -float(parse_share(value.lstrip()[1:]))
+    return parse_share(value)
+
+
 Share = Annotated[float, BeforeValidator(parse_share)]
 """A share of something, which may be written in percent."""
+SignedShare = Annotated[float, BeforeValidator(parse_signed_share)]
+"""A share of something, which may be written in percent and may be negative."""
 Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
 """A duration in seconds, which is written with a unit."""
+SignedDuration = Annotated[float, BeforeValidator(parse_signed_duration), PlainSerializer(format_duration)]
+"""A duration in seconds, which is written with a unit and may be negative."""
 
 _BITS = {"bit/s": Decimal(1), "kbit/s": Decimal(1000), "Mbit/s": Decimal(10**6), "Gbit/s": Decimal(10**9)}
 _FASTEST = 10**12

@@ -30,7 +30,9 @@ def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32
         hosts = index(spec.latency.host_count())
         if hosts < 1:
             raise ValueError(f"{hosts} hosts are none")
-    return place(peers, hosts, generator(seed, "plan", "locations"))
+    random = generator(seed, "plan", "locations")
+    drawn = spec.latency.draw_places(peers, random)
+    return place(peers, hosts, random) if drawn is None else drawn
 
 
 def build_network(
@@ -71,14 +73,14 @@ def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
 
 def network_of(
     rtt: NDArray[np.float32],
-    same_host_rtt: float,
+    same_host_rtt: float | NDArray[np.float32],
     locations: Sequence[int],
     spec: NetworkSpec,
     link_classes: Sequence[int] = (),
     seed: int = 0,
     changes: Sequence[RateChange] = (),
 ) -> Network:
-    """Return the network of a matrix in seconds, whose diagonal does not count.
+    """Return the network of a matrix in seconds, whose diagonal does not count: `same_host_rtt` has it.
 
     Raises ValueError for a location that the matrix does not have.
     """

@@ -7,6 +7,7 @@ Packages outside of this repository add models by entry points of the groups `tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -47,9 +48,27 @@ class LatencyModel(BaseModel):
         Draws come from `generator(seed, "network", ...)`. Raises TraceError for a bad file.
         """
 
-    def rtt_at_one_place(self, asked: float) -> float:
-        """Return the RTT (s) between two peers at one place; `asked` is the experiment's value."""
+    def rtt_at_one_place(self, asked: float) -> float | NDArray[np.float32]:
+        """Return the RTT (s) between two peers at one place, or that of each place; `asked` is the
+        experiment's value."""
         return asked
+
+    def draw_places(self, peers: int, random: np.random.Generator) -> NDArray[np.int32] | None:
+        """Draw the place of each peer, a row of the matrix; None to have them spread evenly."""
+        return None
+
+    @property
+    def region_names(self) -> Sequence[str]:
+        """The names of the places if they are regions, else none."""
+        return ()
+
+    def region_counts(self, peers: int) -> Sequence[int]:
+        """Return how many of so many peers are in each of these regions."""
+        return ()
+
+    def problems(self, peers: int) -> Problems:
+        """Return what is wrong with parameters each of which is possible by itself."""
+        return []
 
     def problems_of_files(self) -> Problems:
         """Return what is wrong inside the files that the parameters name.

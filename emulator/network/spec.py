@@ -13,6 +13,7 @@ from emulator.network.burst_loss import Bursts
 from emulator.network.jitters import HalfNormal, Normal, Pareto, Quantiles
 from emulator.network.latencies import Constant, King, MatrixFile
 from emulator.network.model import JitterModel, LatencyModel, LossModel
+from emulator.network.regions import Regions
 
 
 class _Model(BaseModel):
@@ -21,7 +22,7 @@ class _Model(BaseModel):
 
 OWN_JITTERS = ("half-normal", "normal", "pareto", "quantiles")
 OWN_LOSSES = ("bursts",)
-OWN_KINDS = ("king", "constant", "p2psim-matrix", "p2psim-topology", "planetlab")
+OWN_KINDS = ("king", "constant", "regions", "p2psim-matrix", "p2psim-topology", "planetlab")
 
 
 def _kind(value: Any) -> Any:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     AnyJitter = float | JitterModel
     AnyLoss = float | LossModel
 else:
-    _LATENCIES = (King, Constant, MatrixFile, *kinds_of_packages("latency", LatencyModel, OWN_KINDS))
+    _LATENCIES = (King, Constant, Regions, MatrixFile, *kinds_of_packages("latency", LatencyModel, OWN_KINDS))
     Latency = Annotated[Union[_LATENCIES], Field(discriminator="kind")]  # noqa: UP007
 
     def _with_models(plain, models):

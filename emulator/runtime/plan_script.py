@@ -54,16 +54,20 @@ def network_of(spec: TrialSpec, plan: Plan) -> Network:
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
     """Return the faults of a trial's network, None if it has none."""
-    return faults_of(spec.faults, faults_hit(spec, plan), spec.peers)
+    locations = plan.peers["location"].to_pylist()
+    return faults_of(spec.faults, faults_hit(spec, plan), locations, spec.network.latency.region_names)
 
 
 def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
-    """Return the peers that each fault of the trial hits. Raises DamagedFile if the plan names none."""
+    """Return the peers that each fault of the trial hits, none for one that hits the bootstrap service.
+
+    Raises DamagedFile if the plan lacks those of a fault.
+    """
     hit: list[list[int]] = [[] for _ in spec.faults]
     for row in plan.faults.to_pylist():
         hit[row["fault"]].append(row["peer"])
     for fault, peers in zip(spec.faults, hit, strict=True):
-        if not peers:
+        if fault.hits is not None and not peers:
             raise DamagedFile(f'the plan has no peers for the fault "{fault.name}". Draw it again')
     return hit
 

@@ -84,6 +84,14 @@ class PlannedLife(Life):
     def hand_over(self, outcome: Outcome) -> None:
         """Record a delivery."""
 
+    @abstractmethod
+    def pause(self) -> None:
+        """Have the peer do nothing until it goes on: what comes and what is due waits."""
+
+    @abstractmethod
+    def go_on(self) -> int:
+        """Have the peer handle what waits, in order. Returns how many calls that are."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class World(ABC):

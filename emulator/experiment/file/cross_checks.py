@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
+from emulator.faults.groups import Crowd
 from emulator.faults.spec import FaultSpec
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
@@ -46,24 +47,37 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
     elif spec.network.overhead:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
+    with code_of(spec.network.latency, _UNCHECKED):
+        found = spec.network.latency.problems(spec.peers)
+        problems += [(f"network.latency.{key}", problem) for key, problem in found]
     for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
         if isinstance(each, JitterModel | LossModel):
             with code_of(each, _UNCHECKED):
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
+    crowd_of_all = _crowd(spec)
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
-        found = fault.problems(spec.peers, spec.phases.end)
+        found = fault.problems(crowd_of_all, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
         found += _rate_problems(fault, spec.network.bandwidth)
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
-        found = spec.attackers.problems(spec.peers, spec.phases.end)
+        found = spec.attackers.problems(crowd_of_all, spec.phases.end)
         problems += [(f"attackers.{key}", problem) for key, problem in found]
     with code_of(spec.churn.model, _UNCHECKED):
         churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
         problems += [(f"churn.model.{key}", problem) for key, problem in churn]
     return problems
+
+
+def _crowd(spec: TrialSpec) -> Crowd:
+    """Return the peers of a trial, as far as faults and attackers can name groups of them."""
+    roles = spec.workload.roles.numbers(spec.peers)
+    others = "peer" if spec.workload.clients is None else "server"
+    latency = spec.network.latency
+    regions = dict(zip(latency.region_names, latency.region_counts(spec.peers), strict=True))
+    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from emulator.files.input_facts import Facts
 
 LONGEST = 120.0
 """The seconds of processor time after which no further plan is drawn."""
-_OF_THE_PLAN = {"peers", "network", "workload", "churn", "phases", "seed"}
+_OF_THE_PLAN = {"peers", "network", "workload", "churn", "faults", "phases", "seed"}
 """The parts of a trial's spec that its plan is drawn from: all systems are given the same plan."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
+from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
-from emulator.experiment.plan.tables import FAULTS, PEERS, SESSIONS, Plan
+from emulator.experiment.plan.tables import FAULTS, PEERS, REGION, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
-from emulator.faults.draw import draw_attackers, draw_hit
+from emulator.faults.draw import draw_group, overlaps
+from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
-from emulator.workload.participants import draw_participants
+from emulator.workload.participants import Participants, draw_participants
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
@@ -36,12 +39,55 @@ def draw_plan(spec: TrialSpec) -> Plan:
         sessions, base = _sessions(spec)
     with drawn_from("network.latency"):
         location = draw_locations(spec.network, spec.peers, spec.seed)
-    stays = sessions.end >= spec.phases.end
-    graceful = _random(spec, "graceful").random(len(stays)) < spec.churn.graceful
+    names = np.array(spec.network.latency.region_names, dtype=str)
+    region = names[location] if len(names) else names
+    graceful = _random(spec, "graceful").random(len(sessions.end)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
+    who = _participants(spec, sessions)
+    attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"))
+    hit = [
+        draw_group(fault.hits, who.role, region, _random(spec, f"fault {fault.name}"))
+        for fault in spec.faults
+    ]
+    if problems := overlaps(spec.faults, hit):
+        raise Undrawable(problems)
+    if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
+        sessions, graceful = crash(sessions, graceful, spec.faults, hit)
+        sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
+        who = _participants(spec, sessions)
+    graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
+    numbers = np.arange(spec.peers)
+    bandwidth = spec.network.bandwidth
+    classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
+    link_classes = np.array(classes, np.int32)
+    of_workload: list[Facts] = []
+    with drawn_from(f"workload.{spec.workload.kind.key}"):
+        asked = draw_workload(spec, location, sessions, who, of_workload.append)
+    peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
+    plan = Plan(
+        peers=peers.append_column(REGION, pa.array(region, REGION.type)) if len(region) else peers,
+        sessions=_table(
+            SESSIONS,
+            sessions.peer,
+            sessions.number(),
+            sessions.start,
+            sessions.end,
+            graceful,
+            np.where(sessions.peer < base, "base", "flash-crowd"),
+        ),
+        faults=_faults(spec, hit),
+        **asked,
+    )
+    with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
+        plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
+    return plan
+
+
+def _participants(spec: TrialSpec, sessions: Sessions) -> Participants:
+    """Draw who does what; the roles do not depend on the sessions."""
     with drawn_from("workload.roles"):
-        who = draw_participants(
+        return draw_participants(
             spec.workload.roles,
             spec.workload.clients,
             spec.peers,
@@ -50,39 +96,13 @@ def draw_plan(spec: TrialSpec) -> Plan:
             _random(spec, "roles"),
             _random(spec, "clients"),
         )
-    attackers = draw_attackers(spec.attackers, spec.peers, _random(spec, "attackers"))
-    numbers = np.arange(spec.peers)
-    bandwidth = spec.network.bandwidth
-    classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
-    link_classes = np.array(classes, np.int32)
-    of_workload: list[Facts] = []
-    with drawn_from(f"workload.{spec.workload.kind.key}"):
-        asked = draw_workload(spec, location, sessions, who, of_workload.append)
-    plan = Plan(
-        peers=_table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers)),
-        sessions=_table(
-            SESSIONS,
-            sessions.peer,
-            sessions.number(),
-            sessions.start,
-            sessions.end,
-            graceful & ~stays,
-            np.where(sessions.peer < base, "base", "flash-crowd"),
-        ),
-        faults=_faults(spec),
-        **asked,
-    )
-    with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
-        plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
-    return plan
 
 
-def _faults(spec: TrialSpec) -> pa.Table:
-    """Return the peers that each fault hits."""
+def _faults(spec: TrialSpec, hit: Sequence[NDArray[np.int32]]) -> pa.Table:
+    """Return the table of the peers that each fault hits."""
     parts = [FAULTS.empty_table()]
-    for index, fault in enumerate(spec.faults):
-        hit = draw_hit(fault, spec.peers, _random(spec, f"fault {fault.name}"))
-        parts.append(_table(FAULTS, np.full(len(hit), index), np.full(len(hit), fault.name), hit))
+    for index, (fault, peers) in enumerate(zip(spec.faults, hit, strict=True)):
+        parts.append(_table(FAULTS, np.full(len(peers), index), np.full(len(peers), fault.name), peers))
     return pa.concat_tables(parts)
 
 

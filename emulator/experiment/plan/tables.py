@@ -29,6 +29,8 @@ PEERS = pa.schema(
         ("attacker", pa.bool_()),  # whether it behaves badly, as `attackers` of the spec says
     ]
 )
+REGION = pa.field("region", pa.string())
+"""The last column of the peers where the latency knows regions."""
 SESSIONS = pa.schema(
     [
         ("peer", pa.int32()),

@@ -8,12 +8,14 @@ what `emulator.runtime.delivery_judge` and `breaches` found; the analysis adds t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.faults.spec import FaultSpec
 
 _NAMED = 10
 """The most hosts that a reason names."""
@@ -80,6 +82,42 @@ class HostReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultReport:
+    """One fault that stops peers or the bootstrap service, as it was asked for and as one host had it.
+
+    Times are s of trial time."""
+
+    name: str
+    kind: str
+    host: str
+    asked_begin_s: float
+    asked_end_s: float | None
+    """None if the fault has no end."""
+    begun_s: float | None
+    """None if it did not begin here, for example because the host was away."""
+    ended_s: float | None
+    peers: int
+    """The peers of this host that it hit: those that were up."""
+    waited: int
+    """The calls that waited at them until they went on, or the questions to the bootstrap service."""
+
+    @classmethod
+    def of(
+        cls, spec: FaultSpec, host: str, begun: float | None, ended: float | None, peers: int, waited: int
+    ) -> FaultReport:
+        """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
+        asked_end = None if spec.ends == math.inf else spec.ends
+        return cls(spec.name, spec.kind, host, spec.begins, asked_end, begun, ended, peers, waited)
+
+    @property
+    def error_s(self) -> float | None:
+        """The larger difference between asked and achieved times, None if the fault did not begin here."""
+        achieved = ((self.asked_begin_s, self.begun_s), (self.asked_end_s, self.ended_s))
+        errors = [abs(at - asked) for asked, at in achieved if asked is not None and at is not None]
+        return max(errors, default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Fidelity:
     """The verdict over one trial."""
 
@@ -94,6 +132,8 @@ class Fidelity:
     """The totals that each start of each host told of its telemetry."""
     dropped: dict[str, int] = field(default_factory=dict)
     """Counts of messages that components of the system dropped, by class and reason, with the first place."""
+    faults: list[FaultReport] = field(default_factory=list)
+    """The faults that stop peers, at each host."""
 
     @property
     def valid(self) -> bool:
@@ -112,6 +152,7 @@ class Fidelity:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
-        if not self.dropped:
-            del record["dropped"]
+        for optional in ("dropped", "faults"):
+            if not record[optional]:
+                del record[optional]
         path.write_text(json.dumps(record, indent=2) + "\n")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
+from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.members import Member
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
@@ -132,6 +133,12 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             ["their peers were not up"],
         ),
     ]
+    faults = fault_reports(coordinator)
+    if faults:
+        late = max((each.error_s for each in faults if each.error_s is not None), default=None)
+        wall = None if late is None else late * scale
+        detail = "faults that stop peers, begin and end"
+        checks.append(in_time("fault time error, longest", wall, limits.session_error_p99, detail))
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()
     for result in results:
@@ -158,7 +165,9 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     hosts = [_report(coordinator, member) for member in members]
     checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
     written = coordinator.written()
-    return Fidelity(coordinator.runtime.kind, enforced_by, checks, hosts, measured, written, dict(drops))
+    return Fidelity(
+        coordinator.runtime.kind, enforced_by, checks, hosts, measured, written, dict(drops), faults
+    )
 
 
 def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[Check]:

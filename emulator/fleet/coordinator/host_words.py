@@ -35,6 +35,11 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     hosts = len(coordinator.members)
     strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
     wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
+    for times in result.faults:
+        if times.fault >= len(coordinator.spec.faults):
+            wrong.append(f"it told of fault {times.fault}, but there are {len(coordinator.spec.faults)}")
+        elif not all(math.isfinite(at) for at in (times.begun_s, times.ended_s)):
+            wrong.append(f"fault {times.fault} began or ended at no time")
     if wrong:
         raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
 

@@ -103,8 +103,9 @@ class Membership:
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._script = script_in(assignment, self._spec.workload.kind)
         self._network = network_in(assignment, self._spec)
-        hit = [each.peers for each in assignment.faults]
-        self._faults = faults_of(self._spec.faults, hit, self._spec.peers)
+        self._hit = [each.peers for each in assignment.faults]
+        regions = self._spec.network.latency.region_names
+        self._faults = faults_of(self._spec.faults, self._hit, assignment.location, regions)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ended = asyncio.Event()
         self._leaving = False
@@ -178,6 +179,8 @@ class Membership:
             sessions_end_with_host=assignment.sessions_end_with_host,
             incarnation=assignment.incarnation,
             came_back=assignment.came_back,
+            faults=spec.faults,
+            hit=self._hit,
         )
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))

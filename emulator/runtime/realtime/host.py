@@ -228,7 +228,7 @@ class Host(SessionHost):
         if self.sessions.get(passage.receiver) is session:
             self._handle(session, message, passage)
         else:
-            self._report_unreachable(passage)
+            self._send_back(passage)
 
     def _take(self, passage: Passage, due: float) -> None:
         """Put a message into the delay line."""
@@ -283,10 +283,7 @@ class Host(SessionHost):
         elif kind == PROBE:
             self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
         elif (session := self.sessions.get(passage.receiver)) is None:
-            self.bounced += 1
-            passage.bounced = True
-            if self.wire is not None:
-                self.wire.offer(self.host_of[passage.sender], passage)
+            self._send_back(passage)
         else:
             try:
                 message = self._decoder.decode(kind, envelope.payload)
@@ -297,7 +294,19 @@ class Host(SessionHost):
             else:
                 self._reach(session, message, passage)
 
+    def _send_back(self, passage: Passage) -> None:
+        """Tell the sender, wherever it is, that the receiver is down."""
+        if self.host_of[passage.sender] == self.index:
+            self._report_unreachable(passage)
+        elif self.wire is not None:
+            self.bounced += 1
+            passage.bounced = True
+            self.wire.offer(self.host_of[passage.sender], passage)
+
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:
+        if session.waiting is not None:
+            session.waiting.append(partial(self._handle_if_up, session, message, passage, 0.0))
+            return
         sent_in = passage.context
         if sent_in is None:
             try:

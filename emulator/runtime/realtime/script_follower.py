@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 from math import inf
 from random import Random
+from typing import Any
 
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
-from emulator.faults.spec import AttackersSpec
+from emulator.faults.own_clocks import own_clocks
+from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.runtime.distribution import Distribution
+from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session
 from emulator.runtime.script import GiveUp, Join, Leave, Script, Step, TakeUp
@@ -41,6 +45,8 @@ class ScriptFollower(World):
         sessions_end_with_host: bool = False,
         incarnation: int = 0,
         came_back: bool = False,
+        faults: Sequence[FaultSpec] = (),
+        hit: Sequence[Collection[int]] = (),
     ) -> None:
         """`script` is the part of the host's own peers.
 
@@ -48,10 +54,13 @@ class ScriptFollower(World):
         `incarnation` counts the starts of the host before this one. `attackers` says how attackers behave.
         With `came_back`, the host was away though the plan did not ask for it. The sessions that it takes up
         again are no errors of time, because the verdict counts the restart itself.
+        `hit` has the peers that each of the `faults` hits.
         """
         self._host = host
         self._script = script
         self._actor = ScriptActor(self, script, kind, create, seed, attackers)
+        self.faults = FaultActor(self, faults, hit)
+        self._clocks = own_clocks(faults, hit)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host
         self._incarnation = incarnation
@@ -73,6 +82,8 @@ class ScriptFollower(World):
         now = self._host.clock.now()
         if self._came_back:
             self._away_until = now
+        for at, call in self.faults.calls(now):
+            self._host.agenda.add(at, call)
         for step in self._script.rest(now):
             # Sessions that began before are joined now; no timer is late for that.
             self._host.agenda.add(max(step.at, now), self._act, step)
@@ -123,7 +134,8 @@ class ScriptFollower(World):
 
     def new_life(self, peer: int, session: int, random: Random, role: str) -> Session:
         # A host that is started again may take a session up; its peers' lives are new ones all the same.
-        return Session(self._host, peer, session + self._incarnation, random, role, session)
+        lives, clock = session + self._incarnation, self._clocks.get(peer)
+        return Session(self._host, peer, lives, random, role, session, clock)
 
     def begin(self, life: PlannedLife) -> None:
         assert isinstance(life, Session)
@@ -134,8 +146,17 @@ class ScriptFollower(World):
         life.alive = False
         del self._host.sessions[life.peer]
         life.leave_pools()
+        life.go_on()
 
     def _act(self, step: Step) -> None:
+        if isinstance(step.action, Join) and (wait := self.faults.wait(self.trial_time())):
+            # The plan has no such join; the host came back while the bootstrap service was away.
+            self._later(wait, self._act, step)
+            return
+        life = self.life_of(step.peer)
+        if life is not None and life.waiting is not None and not isinstance(step.action, Join | Leave):
+            life.waiting.append(partial(self._act, step))
+            return
         match step.action:
             case Join():
                 self._joining[step.peer] = step
@@ -172,7 +193,15 @@ class ScriptFollower(World):
         else:
             self.operations_missed += 1
 
+    def _later(self, wait: float, call: Callable[..., None], *arguments: Any) -> None:
+        """Make a call in so many seconds of trial time, or never if that is infinity."""
+        if wait != inf:
+            self._host.agenda.add(self.trial_time() + wait, call, *arguments)
+
     def _ask(self, peer: int, callback: Callable[[Sequence[int]], None]) -> None:
+        if wait := self.faults.wait(self.trial_time()):
+            self._later(wait, self._ask, peer, callback)
+            return
         self._asking.append((peer, callback))
         self._news.set()
 

@@ -71,6 +71,16 @@ class Observer:
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
+            faults=[
+                control_pb2.FaultTimes(
+                    fault=acted.index,
+                    begun_s=acted.begun,
+                    ended_s=acted.ended,
+                    peers=acted.hit,
+                    waited=acted.waited,
+                )
+                for acted in controller.faults.acted
+            ],
         )
 
     def _probe(self) -> None:

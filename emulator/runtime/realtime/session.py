@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
@@ -11,6 +12,7 @@ from random import Random
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.mistakes import called
 from emulator.contract.protocol import Outcome, Timer
+from emulator.faults.own_clocks import OwnClock
 from emulator.messages.message import Message
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
@@ -63,9 +65,10 @@ class Session(PlannedLife):
         rng: Random,
         role: str = "peer",
         planned: int | None = None,
+        own_clock: OwnClock | None = None,
     ) -> None:
         """`planned` is the session's number in the plan; it is less than `session` if the host was started
-        again in the middle of a session."""
+        again in the middle of a session. `own_clock` is the peer's clock if that is wrong."""
         super().__init__(peer, session, rng, role)
         self.planned = session if planned is None else planned
         self.checked = host.checked
@@ -73,10 +76,23 @@ class Session(PlannedLife):
         self.breaches = host.breaches
         self.drops = host.drops
         self.started_ns = host.clock.now_ns()
+        self.waiting: deque[Callable[[], None]] | None = None
+        """The calls that wait, in order, while the peer is paused; None while it is not."""
         self._host = host
+        self._own_clock = own_clock
+        self._goes_on = False
 
     def now(self) -> float:
+        at, own = self._host.clock.now(), self._own_clock
+        return at if own is None else own.shown(at)
+
+    def trial_time(self) -> float:
+        """Return the seconds since the trial began, whatever the peer's own clock shows."""
         return self._host.clock.now()
+
+    def due(self, at: float, delay: float) -> float:
+        """Return the trial time at which `delay` seconds have passed on the peer's clock since `at`."""
+        return at + delay if self._own_clock is None else self._own_clock.due(at, delay)
 
     def now_ns(self) -> int:
         return self._host.clock.now_ns()
@@ -95,7 +111,7 @@ class Session(PlannedLife):
         self._check_callback(callback)
         timer = _Once(self, callback, self._host.context)
         if delay != math.inf:
-            self.schedule(self.now() + delay, timer.fire)
+            self.schedule(self.due(self.trial_time(), delay), timer.fire)
         return timer
 
     def every(self, period: float, callback: Callable[[], None]) -> Timer:
@@ -132,6 +148,9 @@ class Session(PlannedLife):
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
         if not self.alive:
             return
+        if self.waiting is not None:
+            self.waiting.append(partial(self.resume, context, call))
+            return
         host = self._host
         host.context = context
         try:
@@ -140,6 +159,35 @@ class Session(PlannedLife):
             raise self.mistaken(error, f"in the call of {called(call)}") from error.__cause__
         finally:
             host.context = host.recovery = None
+
+    def pause(self) -> None:
+        if self.waiting is None:
+            self.waiting = deque()
+        self._goes_on = False
+
+    def go_on(self) -> int:
+        if self.waiting is None or self._goes_on:
+            return 0
+        self._goes_on = True
+        number = len(self.waiting)
+        self._catch_up()
+        return number
+
+    def _catch_up(self) -> None:
+        """Make the first of the calls that wait, and the next one when the agenda comes to it.
+
+        What comes meanwhile waits behind them, and the other peers of the host have their turn.
+        """
+        if not self._goes_on:
+            return
+        waiting, self.waiting = self.waiting, None
+        if waiting:
+            waiting.popleft()()
+        if waiting:
+            self.waiting = waiting
+            self._host.agenda.add(self._host.clock.now(), self._catch_up)
+        else:
+            self._goes_on = False
 
     def end(self) -> None:
         """End the session: no timer calls and nothing is sent from now on."""
@@ -163,9 +211,12 @@ class _Once(Timer):
 
     def hasten(self) -> None:
         if self._callback is not None:
-            self._session.schedule(self._session.now(), self.fire)
+            self._session.schedule(self._session.trial_time(), self.fire)
 
     def fire(self) -> None:
+        if self._session.waiting is not None:
+            self._session.waiting.append(self.fire)
+            return
         callback, self._callback = self._callback, None
         if callback is not None:
             self._session.resume(self._context, callback)
@@ -178,7 +229,7 @@ class _Periodic(Timer):
         self._session = session
         self._period = period
         self._callback: Callable[[], None] | None = callback
-        self._due = session.now() + session.random.random() * period
+        self._due = session.due(session.trial_time(), session.random.random() * period)
         session.schedule(self._due, self._fire)
 
     def cancel(self) -> None:
@@ -186,7 +237,13 @@ class _Periodic(Timer):
 
     def hasten(self) -> None:
         """Make the call of a periodic timer once now, in addition to the periodic calls."""
-        self._session.schedule(self._session.now(), self._call)
+        self._session.schedule(self._session.trial_time(), self._hastened)
+
+    def _hastened(self) -> None:
+        if self._session.waiting is not None:
+            self._session.waiting.append(self._hastened)
+        else:
+            self._call()
 
     def _call(self) -> None:
         if self._callback is not None:
@@ -194,8 +251,16 @@ class _Periodic(Timer):
 
     def _fire(self) -> None:
         session = self._session
+        if session.waiting is not None:
+            session.waiting.append(self._fire_after_pause)
+            return
         self._call()
         if self._callback is not None and session.alive:
             # A host that is too slow skips calls; otherwise it would make them in a burst.
-            self._due = max(self._due + self._period, session.now())
+            self._due = max(session.due(self._due, self._period), session.trial_time())
             session.schedule(self._due, self._fire)
+
+    def _fire_after_pause(self) -> None:
+        """Make one call for all that were due in a pause; the next one is due a period later."""
+        self._due = self._session.trial_time()
+        self._fire()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import Final
 
 from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
@@ -21,25 +22,30 @@ from emulator.contract.registry import SYSTEMS
 from emulator.contract.workload import Operation
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
+from emulator.faults.own_clocks import own_clocks
 from emulator.messages.message import NOTIFICATION, Message
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
+from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.peer_channels import Channel, NoHandler
-from emulator.runtime.plan_script import script_of
-from emulator.runtime.script import GiveUp, Join, Step, TakeUp
+from emulator.runtime.plan_script import faults_hit, script_of
+from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
-from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
+from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
+from emulator.runtime.virtual.skewed_life import SkewedLife
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
+HOST: Final = "virtual"
+"""The name of the one host of a trial on the virtual clock."""
 _AT_ONCE = 1_000_000
 _AT_ONCE_BY_PEER = 10_000
 _STANDS_STILL = (
@@ -85,6 +91,13 @@ class VirtualWorld(LinkedWorld):
         script = script_of(plan, kind, spec.phases.end)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
+        self.faults = FaultActor(self, spec.faults, faults_hit(spec, plan)) if spec.faults else None
+        """The actor of the faults that stop peers, None if no fault is asked for."""
+        self._clocks = own_clocks(spec.faults, faults_hit(spec, plan))
+        """The clocks of peers whose own clock is wrong."""
+        if self.faults is not None:
+            for at, call in self.faults.calls():
+                self.call_at(at, call)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 
@@ -95,6 +108,10 @@ class VirtualWorld(LinkedWorld):
     def contacts(self, peer: int) -> list[int]:
         return self._tracker.contacts(peer)
 
+    def answer_delay(self) -> float:
+        faults = self.faults
+        return CONTACTS_DELAY if faults is None else CONTACTS_DELAY + faults.wait(self.time + CONTACTS_DELAY)
+
     def trial_time(self) -> float:
         return self.time
 
@@ -102,6 +119,9 @@ class VirtualWorld(LinkedWorld):
         return self._lives[peer]
 
     def new_life(self, peer: int, session: int, random: Random, role: str) -> PlannedLife:
+        clock = self._clocks.get(peer)
+        if clock is not None:
+            return SkewedLife(self, clock, peer, session, random, role)
         return VirtualLife(self, peer, session, random, role)
 
     def begin(self, life: PlannedLife) -> None:
@@ -117,6 +137,14 @@ class VirtualWorld(LinkedWorld):
         life.leave_pools()
         self._tracker.remove(life.peer)
         self.ended += 1
+        self.go_on(life.peer)
+
+    def pause(self, peer: int) -> None:
+        assert self._pausing is not None
+        self._pausing.pause(peer)
+
+    def go_on(self, peer: int) -> int:
+        return 0 if self._pausing is None else self._pausing.go_on(peer)
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
@@ -344,8 +372,10 @@ class VirtualWorld(LinkedWorld):
         self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
 
     def _act(self, step: Step) -> None:
-        action, peer = step.action, step.peer
-        if isinstance(action, Operation):
+        action, peer, pausing = step.action, step.peer, self._pausing
+        if pausing is not None and pausing.is_paused(peer) and not isinstance(action, Leave):
+            pausing.keep(peer, Call(self.time, 0, VirtualTimer(partial(self._act, step), None)))
+        elif isinstance(action, Operation):
             if self._lives[peer] is not None:
                 self.deliveries.begin(peer, action, self.time)
             self.asked += self._actor.ask(peer, action)

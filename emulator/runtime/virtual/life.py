@@ -20,7 +20,7 @@ from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 
-_CONTACTS_DELAY = 0.1
+CONTACTS_DELAY = 0.1
 """The seconds until the bootstrap service answers a peer that asks again."""
 
 
@@ -90,6 +90,18 @@ class LifeHost(World):
         """Return a few random live peers, as a tracker names them."""
 
     @abstractmethod
+    def answer_delay(self) -> float:
+        """Return the seconds until the bootstrap service answers a peer that asks now."""
+
+    @abstractmethod
+    def pause(self, peer: int) -> None:
+        """Keep back what is due at a peer that is up."""
+
+    @abstractmethod
+    def go_on(self, peer: int) -> int:
+        """Give a peer what waits there. Returns how many events that are."""
+
+    @abstractmethod
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         """Record a delivery."""
 
@@ -147,16 +159,22 @@ class VirtualLife(PlannedLife):
             self.world.schedule(delay, timer)
         return timer
 
-    def every(self, period: float, callback: Callable[[], None]) -> VirtualTimer:
+    def every(self, period: float, callback: Callable[[], None]) -> Timer:
         timer = VirtualTimer(callback, None, self, period)
         self.world.schedule(self.random.random() * period, timer)
         return timer
 
     def find_contacts(self, callback: Callable[[Sequence[int]], None]) -> None:
-        self.set_timer(_CONTACTS_DELAY, lambda: callback(self.world.contacts(self.peer)))
+        self.set_timer(self.world.answer_delay(), lambda: callback(self.world.contacts(self.peer)))
 
     def hand_over(self, outcome: Outcome) -> None:
         self.world.hand_over(self, outcome)
+
+    def pause(self) -> None:
+        self.world.pause(self.peer)
+
+    def go_on(self) -> int:
+        return self.world.go_on(self.peer)
 
     def record(self, channel: Channel, observation: Observation) -> None:
         self.world.record(channel, observation)

@@ -23,6 +23,7 @@ from emulator.runtime.plan_script import network_faults
 from emulator.runtime.virtual.event_queue import EventQueue
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Reach
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
+from emulator.runtime.virtual.paused_peers import PausingQueue
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
@@ -38,7 +39,10 @@ class LinkedWorld(LifeHost):
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         self.time = 0.0
         self.recorder = recorder
-        self._queue = EventQueue()
+        pauses = any(fault.pause is not None for fault in spec.faults)
+        self._pausing = PausingQueue() if pauses else None
+        """The queue if peers pause, else None."""
+        self._queue: EventQueue = EventQueue() if self._pausing is None else self._pausing
         self._order = 0
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         self._network = network

@@ -12,7 +12,7 @@ from emulator.runtime.breaches import checks_asked_for, contract_check, is_check
 from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual.checked_world import CheckedWorld
-from emulator.runtime.virtual.event_loop import VirtualWorld
+from emulator.runtime.virtual.event_loop import HOST, VirtualWorld
 from emulator.telemetry.recorder import Recorder
 
 EPOCH_UNIX_NS = 1_000_000_000 * 10**9
@@ -29,7 +29,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     network = network_of(spec, plan)
     recorder = Recorder(
         directory.telemetry,
-        "virtual",
+        HOST,
         experiment=directory.path.parent.parent.name,
         trial=directory.name,
         seed=spec.seed,
@@ -80,10 +80,11 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             *world.deliveries.checks(spec.fidelity),
             *([contract_check(broken)] if is_checked(spec) or broken else []),
         ],
-        hosts=[HostReport("virtual", spec.peers)],
+        hosts=[HostReport(HOST, spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
+        faults=[acted.report(HOST) for acted in (world.faults.acted if world.faults else ())],
     )
     fidelity.write(directory.fidelity)
     return fidelity

@@ -1,0 +1,73 @@
+"""What faults that stop peers do to the sessions of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.churn.sessions import SHORTEST, Sessions
+from emulator.experiment.plan.undrawable import Undrawable
+from emulator.faults.outages import Outages
+from emulator.faults.spec import FaultSpec
+
+
+def ends_in_pause(
+    sessions: Sessions, faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]
+) -> NDArray[np.bool_]:
+    """Return whether each session ends while its peer is paused, so that the peer can tell nobody of it.
+
+    `hit` has the peers that each fault hits. A session that begins in a pause is not paused.
+    """
+    found = np.zeros(len(sessions.peer), bool)
+    for fault, peers in zip(faults, hit, strict=True):
+        if fault.pause is not None:
+            there = (sessions.start < fault.begins) & (sessions.end >= fault.begins)
+            found |= there & (sessions.end <= fault.ends) & np.isin(sessions.peer, peers)
+    return found
+
+
+def crash(
+    sessions: Sessions,
+    graceful: NDArray[np.bool_],
+    faults: Sequence[FaultSpec],
+    hit: Sequence[NDArray[np.int32]],
+) -> tuple[Sessions, NDArray[np.bool_]]:
+    """Return the sessions as crashes leave them, and whether each is to end gracefully.
+
+    A session of a peer that is hit ends at the crash, and what is left of it, or of later ones, begins when
+    the peer comes back. Raises Undrawable for a crash that hits no peer which is up.
+    """
+    problems = []
+    for index, (fault, peers) in enumerate(zip(faults, hit, strict=True)):
+        if fault.crash is None:
+            continue
+        at, back = fault.begins, fault.ends
+        hits = np.isin(sessions.peer, peers)
+        cut = hits & (sessions.start < at) & (sessions.end > at)
+        if not cut.any():
+            problems.append((f"faults.{index}.crash", f"none of its {len(peers)} peers is up at {at:g} s"))
+        before = ~hits | (sessions.start < at)
+        after = hits & (sessions.end - np.maximum(sessions.start, back) >= SHORTEST)
+        end = np.where(cut, at, sessions.end)
+        start = np.maximum(sessions.start, back)
+        peer = np.concatenate([sessions.peer[before], sessions.peer[after]])
+        start = np.concatenate([sessions.start[before], start[after]])
+        end = np.concatenate([end[before], sessions.end[after]])
+        graceful = np.concatenate([(graceful & ~cut)[before], graceful[after]])
+        order = np.lexsort((start, peer))
+        sessions, graceful = Sessions(peer[order], start[order], end[order]), graceful[order]
+    if problems:
+        raise Undrawable(problems)
+    return sessions, graceful
+
+
+def await_bootstrap(
+    sessions: Sessions, graceful: NDArray[np.bool_], outages: Outages
+) -> tuple[Sessions, NDArray[np.bool_]]:
+    """Return the sessions and how they end if peers that are to join while the bootstrap service is away join
+    when it answers. A session that is over by then is left out."""
+    start = np.array([at + outages.wait(at) for at in sessions.start.tolist()], np.float64)
+    kept = sessions.end - start >= SHORTEST
+    return Sessions(sessions.peer[kept], start[kept], sessions.end[kept]), graceful[kept]

@@ -1,0 +1,112 @@
+"""What faults do: the one key of a fault beside its name and its time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from emulator.faults.groups import WHO, Crowd, Group, Model, unknown_region
+from emulator.files.quantities import Duration, RateOr0, Share, SignedDuration, SignedShare
+
+
+class Partition(Group):
+    """Two groups of peers between which no message passes: these peers, and all others."""
+
+    way: Literal["both", "out", "in"] = Field(
+        "both", description='"out" stops only what these peers send, "in" only what is sent to them'
+    )
+    senders: Literal["told", "silence"] = Field(
+        "silence",
+        description='"told": senders learn after `network.unreachable_after` that nobody was reached',
+    )
+
+
+class LinkRatesThen(Model):
+    """The rates of links while a fault lasts. A rate alone stands for both."""
+
+    up: RateOr0 | None = Field(None, description="what a peer can send; 0 bit/s stalls it")
+    down: RateOr0 | None = Field(None, description="what a peer can receive; 0 bit/s stalls it")
+
+
+def _both_ways(value: Any) -> Any:
+    """Accept one rate for both ways."""
+    return {"up": value, "down": value} if isinstance(value, str) else value
+
+
+class Links(Group):
+    """Worse links of some peers: it holds for each message that one of them sends or is sent."""
+
+    delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
+    loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
+    bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
+        None, description="rates of the links of these peers instead of their own"
+    )
+    between: list[str] | None = Field(
+        None,
+        min_length=2,
+        max_length=2,
+        description="two regions: it holds for messages from one to the other",
+    )
+
+    @property
+    def regions(self) -> list[str]:
+        """The regions whose peers they are."""
+        return super().regions if self.between is None else self.between
+
+    def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
+        """Return the key and the problem if there would be none of them, or nobody else."""
+        if self.between is None:
+            return super().group_problems(crowd, who, others)
+        given = [key for key in WHO if getattr(self, key) is not None]
+        if given:
+            return [(given[0], f"`between` says already who {who} are. Leave out one of both")]
+        problem = unknown_region(self.between, crowd)
+        return [("between", problem)] if problem else []
+
+    @property
+    def rates(self) -> list[str]:
+        """The keys of the rates that change."""
+        then = self.bandwidth
+        return [key for key in ("up", "down") if then is not None and getattr(then, key) is not None]
+
+
+class Pause(Group):
+    """Peers that do nothing for a while and then go on, as by SIGSTOP or a long collection."""
+
+
+class Crash(Group):
+    """Peers that crash at one instant, and come back when the fault ends, if it does."""
+
+    state: Literal["lost", "kept"] = Field("lost", description="what a peer that comes back has of its state")
+
+    @property
+    def state_problems(self) -> list[tuple[str, str]]:
+        """The problem of a state that cannot be kept."""
+        if self.state == "lost":
+            return []
+        text = (
+            "no protocol can be given its state back: a peer that joins is made anew. Leave it out, or take "
+            "`pause` for peers that stop for a while and go on with what they know"
+        )
+        return [("state", text)]
+
+
+class Clock(Group):
+    """Peers whose own clock is wrong: what it shows, and how fast it runs."""
+
+    step: SignedDuration = Field(
+        0.0, ge=-86_400, le=86_400, description="time by which it is ahead; negative: behind"
+    )
+    drift: SignedShare = Field(
+        0.0, ge=-0.9, le=9, description="share by which it is faster; negative: slower"
+    )
+
+    def clock_problems(self, begins: float) -> list[tuple[str, str]]:
+        """Return what is wrong with a clock that goes wrong at `begins` (s of trial time)."""
+        if not self.step and not self.drift:
+            return [("step", "neither `step` nor `drift` is given, so nothing happens")]
+        if begins + self.step < 0:
+            shown = f"{begins + self.step:g} s"
+            return [("step", f"the clock would show {shown}, before the trial began. Step back by less")]
+        return []

@@ -1,0 +1,28 @@
+"""The faults that stop peers, as the hosts of a trial told of them."""
+
+from __future__ import annotations
+
+from emulator.experiment.run.fidelity import FaultReport
+from emulator.fleet.coordinator.coordinator import Coordinator
+
+
+def fault_reports(coordinator: Coordinator) -> list[FaultReport]:
+    """Return what each host that finished told of each fault, in the order of the faults."""
+    faults = coordinator.spec.faults
+    told = [
+        (times, member.name)
+        for member in coordinator.members.values()
+        if member.result is not None
+        for times in member.result.faults
+    ]
+    return [
+        FaultReport.of(
+            faults[times.fault],
+            host,
+            times.begun_s if times.HasField("begun_s") else None,
+            times.ended_s if times.HasField("ended_s") else None,
+            times.peers,
+            times.waited,
+        )
+        for times, host in sorted(told, key=lambda each: each[0].fault)
+    ]

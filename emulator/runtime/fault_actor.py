@@ -1,0 +1,94 @@
+"""The actor of the faults that stop peers: it has them pause and go on, and tells when faults begin and end.
+
+The same actor serves both worlds, as the actor of a trial's script does. What becomes of messages, and which
+peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+
+from emulator.experiment.run.fidelity import FaultReport
+from emulator.faults.network_faults import FAULT
+from emulator.faults.outages import Outages
+from emulator.faults.spec import OF_MESSAGES, FaultSpec
+from emulator.runtime.script_actor import PlannedLife, World
+from emulator.telemetry.observation import Observation
+
+
+class Acted:
+    """One fault while the trial runs."""
+
+    def __init__(self, index: int, spec: FaultSpec, peers: Collection[int]) -> None:
+        self.index = index
+        """Its index in the faults of the trial."""
+        self.spec = spec
+        self.peers = sorted(peers)
+        self.paused: list[PlannedLife] = []
+        self.hit = 0
+        """The number of peers of this world that it hit: those that were up."""
+        self.begun: float | None = None
+        """The trial time (s) at which it began here, None before; so is `ended`."""
+        self.ended: float | None = None
+        self.waited = 0
+        """The calls that waited at the peers when they went on, or the questions to the bootstrap service."""
+
+    def report(self, host: str) -> FaultReport:
+        return FaultReport.of(self.spec, host, self.begun, self.ended, self.hit, self.waited)
+
+
+class FaultActor:
+    """Has the faults of a trial happen to the peers of one world."""
+
+    def __init__(self, world: World, faults: Sequence[FaultSpec], hit: Sequence[Collection[int]]) -> None:
+        """`hit` has the peers that each fault hits; those of other worlds are passed over."""
+        self._world = world
+        both = [Acted(*each) for each in zip(range(len(faults)), faults, hit, strict=True)]
+        self.acted = [acted for acted in both if acted.spec.kind not in OF_MESSAGES]
+        """The faults that this actor has happen, or whose times it tells."""
+        self._outages = Outages(faults)
+
+    def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:
+        """Yield what is to be called at which trial time (s), for the faults that begin at `now` or later.
+
+        At equal times these calls come before what peers are asked for.
+        """
+        for acted in self.acted:
+            if acted.spec.begins >= now:
+                yield acted.spec.begins, partial(self._begin, acted)
+                if acted.spec.ends != math.inf:
+                    yield acted.spec.ends, partial(self._end, acted)
+
+    def wait(self, asked: float) -> float:
+        """Count a question to the bootstrap service at `asked` (trial time, s) if the service is away.
+
+        Returns how many seconds the answer takes longer for that, infinity if the service never comes back.
+        """
+        wait = self._outages.wait(asked) if self._outages else 0.0
+        if wait:
+            for acted in self.acted:
+                spec = acted.spec
+                acted.waited += spec.bootstrap is not None and spec.begins <= asked < spec.ends
+        return wait
+
+    def _begin(self, acted: Acted) -> None:
+        acted.begun = self._world.trial_time()
+        for peer in acted.peers:
+            life = self._world.life_of(peer)
+            acted.hit += life is not None
+            if life is not None and acted.spec.pause is not None:
+                life.pause()
+                acted.paused.append(life)
+                lasts = acted.spec.ends - acted.spec.begins
+                life.record(life.root, Observation(f"{FAULT} {acted.spec.name} begins", lasts, None, "s"))
+
+    def _end(self, acted: Acted) -> None:
+        acted.ended = self._world.trial_time()
+        for life in acted.paused:
+            if life.alive:
+                waited = life.go_on()
+                acted.waited += waited
+                life.record(life.root, Observation(f"{FAULT} {acted.spec.name} ends", waited, None, "calls"))
+        acted.paused.clear()

@@ -1,0 +1,89 @@
+"""Faults of peers in processes: they begin, end and hit as on the virtual clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_toys import PATH
+from small_trial import Outcome, run
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.experiment.run.fidelity import FaultReport
+from emulator.fleet.processes import run_processes
+from emulator.runtime.plan_script import faults_hit
+from emulator.telemetry import names
+
+SPEC: dict[str, Any] = {
+    "system": {"name": "flood"},
+    "peers": 16,
+    "network": {"latency": {"kind": "constant", "rtt": "100 ms"}, "unreachable_after": "1 s"},
+    "workload": {
+        "subscriptions": {"kind": "random", "topics": 10, "per_peer": 5, "buckets": 1},
+        "publications": {"events": 20},
+    },
+    "phases": {"join": "2 s", "settle": "2 s", "measure": "10 s", "drain": "4 s"},
+    "faults": [
+        {"name": "stopped", "at": "5 s", "for": "4 s", "pause": {"peers": [0, 1, 2, 3]}},
+        {"name": "gone", "at": "6 s", "for": "3 s", "crash": {"peers": [4, 5]}},
+        {"name": "no-tracker", "at": "8 s", "for": "2.5 s", "bootstrap": "away"},
+        {"name": "fast", "at": "5 s", "for": "4 s", "clock": {"peers": [6], "drift": "100 %"}},
+    ],
+    # The tests' machine may be busy.
+    "fidelity": {
+        "timer_lateness_p99": "25 s",
+        "delay_error_p99": "25 s",
+        "session_error_p99": "25 s",
+        "loop_stall": "25 s",
+    },
+}
+
+
+def told(reports: list[FaultReport]) -> dict[str, tuple[str, float, float | None, int]]:
+    """Return the kind, the times asked for and the peers hit of each fault, those of all hosts together."""
+    peers = defaultdict[str, int](int)
+    for each in reports:
+        peers[each.name] += each.peers
+    return {
+        each.name: (each.kind, each.asked_begin_s, each.asked_end_s, peers[each.name]) for each in reports
+    }
+
+
+def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", PATH)
+    asked = TrialSpec.model_validate(SPEC)
+    plan = draw_plan(asked)
+    virtual = run(asked, plan, tmp_path / "virtual")
+    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.3}
+    directory = TrialDirectory(tmp_path / "processes" / "trials" / "flood-1")
+    directory.path.mkdir(parents=True)
+    real_spec = TrialSpec.model_validate(SPEC | {"runtime": runtime})
+    real = Outcome(directory, run_processes(real_spec, plan, directory, lambda progress: None))
+    assert virtual.fidelity.valid and real.fidelity.valid, real.fidelity.reasons
+    reports = real.fidelity.faults
+    assert told(reports) == told(virtual.fidelity.faults)
+    assert {each.host for each in reports} == {"host-0", "host-1"} and len(reports) == 8
+    (check,) = [check for check in real.fidelity.checks if check.name.startswith("fault time error")]
+    assert check.measured == pytest.approx(1000 * max(each.error_s or 0.0 for each in reports), abs=0.01)
+    paused = {(each.host, "pause"): each for each in reports if each.kind == "pause"}
+    for outcome in (virtual, real):
+        for span in outcome.spans:
+            peer = span.attributes.get(names.PEER)
+            if names.DEPTH not in span.attributes or peer not in faults_hit(asked, plan)[0]:
+                continue
+            here = paused[f"host-{peer % 2}", "pause"] if outcome is real else virtual.fidelity.faults[0]
+            assert here.begun_s is not None and here.ended_s is not None
+            assert not here.begun_s < span.end < here.ended_s, span
+    assert all(each.waited > 0 for each in paused.values()) and virtual.fidelity.faults[0].waited > 0
+    joins = {
+        (span.attributes[names.PEER], span.attributes[names.SESSION]): span.start
+        for span in real.spans
+        if span.name == "join"
+    }
+    assert {peer: round(joins[peer, 1]) for peer in (4, 5)} == {4: 11, 5: 11}
