@@ -75,6 +75,22 @@ def test_a_black_hole_stops_what_is_routed_through_it() -> None:
     assert Victim(BlackHole()).receives(routed) == []
 
 
+def test_a_black_hole_passes_nothing_on_when_it_tries_again_or_later() -> None:
+    victim, asked = Victim(BlackHole()), LookupRequest(number=1)
+    part = victim.life.open("part")
+
+    def on_lookup(sender: int, lookup: LookupRequest) -> None:
+        part.set_timer(3.0, lambda: part.send(8, lookup))
+        part.request(9, lookup, 1.0, lambda reply: None, lambda: part.send(8, lookup))
+
+    part.handle(LookupRequest, on_lookup)
+    victim.life.receive("part", 2, asked, 0)
+    assert victim.sent() == [] and victim.let_pass(5.0) == []
+    assert [record.subject for record in victim.life.recorded] == [9, 8, 8]
+    part.set_timer(1.0, lambda: part.send(8, asked))
+    assert victim.let_pass(2.0) == [(8, asked)], "what no message asked for is its own"
+
+
 def test_a_black_hole_may_swallow_a_share() -> None:
     victim = Victim(BlackHole(share=0.25))
     passed = sum((9, EVENT) in victim.receives(EVENT) for _ in range(400))

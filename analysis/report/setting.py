@@ -202,8 +202,15 @@ def _attackers(attackers: Mapping[str, Any]) -> str:
     of_all = "" if share is None else f"{quantity(float(share), 'share')} of the peers"
     if attackers.get("role"):
         of_all = f"the peers of role {attackers['role']}"
+    if region := attackers.get("region"):
+        regions = [region] if isinstance(region, str) else region
+        of_all = f"the peers of {', '.join(regions)}"
     number_of = len(attackers["peers"]) if attackers.get("peers") else attackers.get("number", "?")
     who = of_all or f"{plain(number_of)} peers"
+    if attackers.get("identities"):
+        who += f", {plain(attackers['identities'])} of which are one attacker"
+    if near := part(attackers, "near"):
+        who += f", next to {_parameters({key: value for key, value in near.items() if value is not None})}"
     how = _parameters({key: value for key, value in behaviour.items() if key != "kind"})
     what = f"{behaviour.get('kind', '?')}{', ' + how if how else ''}"
     lasts = f" for {attackers['for']}" if attackers.get("for") else ""

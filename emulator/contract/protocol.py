@@ -80,6 +80,9 @@ class Environment(ABC):
     """The number of this session of the peer: 0 for the first, and more for each later one."""
     role: str
     """This peer's role in the plan, such as "peer", "server" or "relay"."""
+    identifier: int
+    """The uniform identifier, of 128 bits, that this peer takes in an overlay that wants one: the hash of its
+    number, unless the experiment has an attacker choose another."""
     random: random.Random
     """This peer's own stream, seeded by trial seed and peer."""
 

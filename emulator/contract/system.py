@@ -35,6 +35,8 @@ class System:
     parameters, the number of peers and a function that returns their round-trip times (s; None if the matrix
     is too large to be made for a check) it returns the key, a dotted path, and the problem of each parameter
     that does not fit."""
+    takes_identifiers: bool = False
+    """Whether peers take `Environment.identifier`, so that attackers can stand next to a key."""
 
 
 Part = TypeVar("Part", bound=Overlay | Membership)

@@ -32,6 +32,19 @@ def draw_group(
     return np.sort(chosen).astype(np.int32)
 
 
+def at_one_place(
+    location: NDArray[np.int32], attackers: NDArray[np.int32], identities: int
+) -> NDArray[np.int32]:
+    """Return the location of each peer if each attacker poses as `identities` of the attacking peers.
+
+    All identities of an attacker are where the first of them is.
+    """
+    moved = location.copy()
+    first = attackers[np.arange(len(attackers)) // identities * identities]
+    moved[attackers] = location[first]
+    return moved
+
+
 def overlaps(faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]) -> list[tuple[str, str]]:
     """Return the key and the problem of each fault of a peer's own that hits a peer which an earlier one of
     its kind still hits. `hit` has the peers of each fault."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -12,13 +12,19 @@ from emulator.files.quantities import Share
 
 WHO = ("share", "number", "peers", "role", "region")
 """The keys one of which says who is in a group."""
-_LATER = ("peers", "role", "region", "between")
-"""The keys that earlier versions did not have; left out where they are not given, so that the experiments of
-earlier versions stay the same."""
 
 
 class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    LATER: ClassVar[tuple[str, ...]] = ()
+    """The keys that earlier versions did not have; left out where they are not given, so that the experiments
+    of earlier versions stay the same."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        given: dict[str, Any] = serialize(self)
+        return {key: value for key, value in given.items() if key not in self.LATER or value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +47,7 @@ class Group(Model):
     role: str | None = Field(None, description="all peers of this role, such as publisher")
     region: str | list[str] | None = Field(None, description="all peers of a region, or of several")
 
-    @model_serializer(mode="wrap")
-    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        given: dict[str, Any] = serialize(self)
-        return {key: value for key, value in given.items() if key not in _LATER or value is not None}
+    LATER: ClassVar[tuple[str, ...]] = ("peers", "role", "region")
 
     @property
     def regions(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -48,6 +48,8 @@ class Links(Group):
         max_length=2,
         description="two regions: it holds for messages from one to the other",
     )
+
+    LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "between")
 
     @property
     def regions(self) -> list[str]:

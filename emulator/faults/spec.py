@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, create_model, model_serializer
+from pydantic import BeforeValidator, Field, create_model
 
 from emulator.contract.attack import AttackModel
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
 from emulator.faults.groups import Crowd, Group, Model
+from emulator.faults.identities import Target
 from emulator.faults.kinds import Clock, Crash, Links, Partition, Pause
 from emulator.files.quantities import Duration
 
@@ -70,10 +71,18 @@ class AttackersSpec(_Window, Group):
     """The peers that behave badly, and what they do."""
 
     behaviour: Behaviour
+    identities: int | None = Field(
+        None, ge=2, le=200_000, description="attacking peers that are one attacker, at one place"
+    )
+    near: Target | None = Field(None, description="around whose identifier their own are")
+
+    LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "identities", "near")
 
     def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below `attackers` and the problem of each combination that cannot be drawn."""
-        return self.group_problems(crowd, "attackers") + self.late(trial_end)
+        found = [] if self.near is None else self.near.problems(crowd)
+        near = [(f"near.{key}", text) for key, text in found]
+        return self.group_problems(crowd, "attackers") + near + self.late(trial_end)
 
 
 KINDS = ("partition", "links", "pause", "crash", "bootstrap", "clock")
@@ -82,9 +91,6 @@ OF_MESSAGES = ("partition", "links")
 """Those that decide what becomes of a message when it is sent."""
 OF_PEERS = ("pause", "crash", "clock")
 """Those that stop or change peers themselves. No peer can have two of a kind at a time."""
-_LATER = ("pause", "crash", "bootstrap", "clock")
-"""Those that earlier versions did not have; they are left out where they are not given, so that the
-experiments of earlier versions stay the same."""
 
 
 class FaultSpec(_Window):
@@ -98,10 +104,7 @@ class FaultSpec(_Window):
     bootstrap: Literal["away"] | None = Field(None, description="the bootstrap service answers nobody")
     clock: Clock | None = None
 
-    @model_serializer(mode="wrap")
-    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        given: dict[str, Any] = serialize(self)
-        return {key: value for key, value in given.items() if key not in _LATER or value is not None}
+    LATER: ClassVar[tuple[str, ...]] = ("pause", "crash", "bootstrap", "clock")
 
     @property
     def kind(self) -> str:

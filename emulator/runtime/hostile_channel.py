@@ -98,7 +98,13 @@ class HostileChannel(Channel):
     ) -> Timer:
         if not timeout >= 0.0:
             timeout = self._mended_delay(timeout)
-        pending = PendingRequest(self.life, replied, failed, timeout)
+        asked_by, handled = self._asked_by, self._handled
+        pending = PendingRequest(
+            self.life,
+            lambda reply: self._still_handling(asked_by, handled, partial(replied, reply)),
+            lambda: self._still_handling(asked_by, handled, failed),
+            timeout,
+        )
         number = pending.number
 
         def out(message: Message) -> None:
@@ -106,6 +112,20 @@ class HostileChannel(Channel):
 
         self._send(peer, message, out)
         return pending
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        return super().set_timer(
+            delay, partial(self._still_handling, self._asked_by, self._handled, callback)
+        )
+
+    def _still_handling(self, asked_by: int, handled: type[Message] | None, call: Callable[[], None]) -> None:
+        """Make a call that follows from what was handled: who sends once more, by another way, still passes
+        it on."""
+        self._asked_by, self._handled = asked_by, handled
+        try:
+            call()
+        finally:
+            self._asked_by, self._handled = -1, None
 
     def _serve(
         self,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.contract.identifiers import IdentifierSpace
+from emulator.contract.identifiers import IdentifierSpace, hash_of_peer
 from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
@@ -61,6 +61,8 @@ class Life(RequestingLife):
         self.session = session
         self.random = rng
         self.role = role
+        self.identifier = hash_of_peer(peer)
+        """The uniform identifier that the peer takes in overlays that want one."""
         self.channels: dict[str, Channel] = {}
         self._handling: dict[type[Message], _Handling] = {}
         """The handling of each class of messages, whichever channel has it."""
@@ -228,6 +230,7 @@ class Channel(Environment):
         self.peer = life.peer
         self.session = life.session
         self.role = life.role
+        self.identifier = life.identifier
         self.random = life.random
         self.component: Component | None = None
         self._tallies: ChannelTallies | None = None

@@ -153,6 +153,7 @@ class ScriptActor:
         attackers = self._attackers
         if attackers is not None and peer in script.attackers:
             make_hostile(life, attackers.behaviour, self._seed, attackers.begins, attackers.ends)
+            life.identifier = script.identifiers.get(peer, life.identifier)
         try:
             protocol = self._made(life)
             for what in script.held_by(peer, world.trial_time()):

@@ -63,6 +63,7 @@ class WitnessEnvironment(Environment):
         self.peer = inner.peer
         self.session = inner.session
         self.role = inner.role
+        self.identifier = inner.identifier
         self.random = inner.random
 
     @property

@@ -251,6 +251,8 @@ def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozens
     findings += _check_hosts(spec)
     if not broken & {"system", "workload"}:
         findings += _check_service(spec)
+    if not broken & {"system", "attackers"}:
+        findings += _check_identifiers(spec)
     findings = [finding for finding in findings if finding[0][0] not in broken]
     return findings if findings or broken else _check_fit(spec)
 
@@ -286,6 +288,17 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
         text = f'is "pods", which takes all peers of a pod away: set runtime.hosts to {spec.peers}'
         findings.append((("runtime", "churn"), text))
     return findings
+
+
+def _check_identifiers(spec: TrialSpec) -> list[Finding]:
+    """Return a problem if attackers are to choose identifiers where peers take none from Trellis."""
+    from emulator.contract.registry import SYSTEMS
+
+    system = SYSTEMS[spec.system.name]
+    if spec.attackers is None or spec.attackers.near is None or system.takes_identifiers:
+        return []
+    text = f"the peers of {system.name} take no identifiers that attackers could choose. Leave it out"
+    return [(("attackers", "near"), text)]
 
 
 def _check_service(spec: TrialSpec) -> list[Finding]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from emulator.churn.draw_sessions import cut_by_crash, draw_flash_crowd, draw_sessions
 from emulator.churn.sessions import Sessions
+from emulator.contract.identifiers import encode
 from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
-from emulator.experiment.plan.tables import FAULTS, PEERS, REGION, SESSIONS, Plan
+from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, REGION, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
-from emulator.faults.draw import draw_group, overlaps
+from emulator.faults.draw import at_one_place, draw_group, overlaps
+from emulator.faults.identities import Target, around
 from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
@@ -46,6 +49,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
         graceful &= sessions.end != spec.churn.crash.at
     who = _participants(spec, sessions)
     attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"))
+    if spec.attackers is not None and spec.attackers.identities is not None:
+        location = at_one_place(location, attackers, spec.attackers.identities)
+        region = names[location] if len(names) else names
     hit = [
         draw_group(fault.hits, who.role, region, _random(spec, f"fault {fault.name}"))
         for fault in spec.faults
@@ -65,8 +71,13 @@ def draw_plan(spec: TrialSpec) -> Plan:
     with drawn_from(f"workload.{spec.workload.kind.key}"):
         asked = draw_workload(spec, location, sessions, who, of_workload.append)
     peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
+    if len(region):
+        peers = peers.append_column(REGION, pa.array(region, REGION.type))
+    if spec.attackers is not None and spec.attackers.near is not None:
+        chosen = _identifiers(spec.attackers.near, attackers, asked)
+        peers = peers.append_column(IDENTIFIER, pa.array(map(chosen.get, range(spec.peers)), IDENTIFIER.type))
     plan = Plan(
-        peers=peers.append_column(REGION, pa.array(region, REGION.type)) if len(region) else peers,
+        peers=peers,
         sessions=_table(
             SESSIONS,
             sessions.peer,
@@ -96,6 +107,20 @@ def _participants(spec: TrialSpec, sessions: Sessions) -> Participants:
             _random(spec, "roles"),
             _random(spec, "clients"),
         )
+
+
+def _identifiers(
+    near: Target, attackers: NDArray[np.int32], asked: Mapping[str, pa.Table]
+) -> dict[int, bytes]:
+    """Return the identifiers of the attackers. Raises Undrawable if nobody ever has the topic."""
+    if near.topic is not None and not any(
+        pc.any(pc.equal(table["topic"], near.topic)).as_py()
+        for table in asked.values()
+        if "topic" in table.column_names
+    ):
+        text = f"no peer has the topic {near.topic} or publishes on it. Name one that somebody has"
+        raise Undrawable([("attackers.near.topic", text)])
+    return {peer: encode(identifier) for peer, identifier in around(near, attackers.tolist()).items()}
 
 
 def _faults(spec: TrialSpec, hit: Sequence[NDArray[np.int32]]) -> pa.Table:

@@ -30,7 +30,9 @@ PEERS = pa.schema(
     ]
 )
 REGION = pa.field("region", pa.string())
-"""The last column of the peers where the latency knows regions."""
+"""The column of the peers that follows where the latency knows regions."""
+IDENTIFIER = pa.field("identifier", pa.binary(16))
+"""The last column of the peers where attackers choose their identifiers; null for those that do not."""
 SESSIONS = pa.schema(
     [
         ("peer", pa.int32()),

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from emulator.contract.identifiers import decode, encode
 from emulator.contract.workload import Held, WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
 from emulator.network.model import JitterModel
@@ -38,6 +39,8 @@ def put_script(assignment: control_pb2.Assignment, script: Script, kind: Workloa
     for role, peers in peers_of.items():
         assignment.roles.add(name=role, peers=peers)
     assignment.attackers.extend(sorted(script.attackers))
+    for peer, identifier in script.identifiers.items():
+        assignment.identifiers[peer] = encode(identifier)
 
 
 def spec_for_hosts(spec: TrialSpec) -> str:
@@ -71,7 +74,8 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
         held[wire.number] = Held(wire.peer, wire.start_s, wire.end_s, what)
     roles = {peer: wire.name for wire in assignment.roles for peer in wire.peers}
     steps = (_step(wire, held, kind) for wire in assignment.steps)
-    return Script(steps, held.values(), roles, assignment.attackers)
+    identifiers = {peer: decode(identifier) for peer, identifier in assignment.identifiers.items()}
+    return Script(steps, held.values(), roles, assignment.attackers, identifiers)
 
 
 def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:

@@ -47,4 +47,12 @@ def lookups(kind: OverlayKind) -> System:
     def create(environment: Environment, parameters: Any) -> Application:
         return Lookups(environment, kind.create(environment.channel("overlay"), parameters))
 
-    return System(kind.name, kind.title, kind.paper, kind.parameters, create, serves="lookups")
+    return System(
+        kind.name,
+        kind.title,
+        kind.paper,
+        kind.parameters,
+        create,
+        serves="lookups",
+        takes_identifiers=True,
+    )

@@ -9,7 +9,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from emulator.contract.identifiers import BITS, ClockwiseRing, hash_of_peer
+from emulator.contract.identifiers import BITS, ClockwiseRing
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.chord.find_successor import Searches
@@ -41,7 +41,7 @@ class Chord(Overlay):
         super().__init__(
             environment,
             space or ClockwiseRing(BITS),
-            hash_of_peer(environment.peer) if identifier < 0 else identifier,
+            environment.identifier if identifier < 0 else identifier,
         )
         self._period = parameters.stabilization
         self._drop_silent = parameters.drop_silent

@@ -12,7 +12,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from emulator.contract.identifiers import BITS, ClockwiseRing, hash_of_peer, skewed
+from emulator.contract.identifiers import BITS, ClockwiseRing, skewed
 from emulator.contract.protocol import Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.oscar.confirming import Confirming
@@ -94,7 +94,7 @@ class Oscar(Overlay):
 
     def start(self, contacts: Sequence[int]) -> None:
         self.run()
-        self.settle_at(self._place(hash_of_peer(self.environment.peer)), contacts, _ignored)
+        self.settle_at(self._place(self.environment.identifier), contacts, _ignored)
 
     def run(self) -> None:
         """Begin to maintain the ring and the links, as soon as the peer stands on the ring."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.contract.identifiers import RING
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.pastry.forwarding import Forwarding
@@ -29,7 +29,7 @@ class Pastry(Overlay):
     """One peer of the overlay."""
 
     def __init__(self, environment: Environment, parameters: PastryParameters) -> None:
-        super().__init__(environment, RING, hash_of_peer(environment.peer))
+        super().__init__(environment, RING, environment.identifier)
         self.digit_bits = parameters.digit_bits
         self._patience = parameters.probe_timeout
         self._state = state = RoutingState(

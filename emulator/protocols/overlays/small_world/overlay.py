@@ -14,7 +14,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
 from emulator.compact.peer_rows import PeerRows
-from emulator.contract.identifiers import RING, hash_of_peer
+from emulator.contract.identifiers import RING
 from emulator.contract.protocol import Environment, Overlay
 from emulator.messages.message import MalformedMessage, Message, Part, Undecoded
 from emulator.protocols.gossip.newscast import Newscast
@@ -75,7 +75,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         small_world_links: int,
         system: RidingSystem | None = None,
     ) -> None:
-        super().__init__(environment, RING, hash_of_peer(environment.peer))
+        super().__init__(environment, RING, environment.identifier)
         self._parameters = parameters
         self._system = system
         self._stale = parameters.stale_after * parameters.period

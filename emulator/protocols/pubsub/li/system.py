@@ -204,6 +204,7 @@ def li_over(kind: OverlayKind) -> System:
         create=create,
         serves="content",
         schema=lambda parameters: parameters.attributes,
+        takes_identifiers=True,
     )
 
 

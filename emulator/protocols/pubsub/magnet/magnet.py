@@ -247,4 +247,5 @@ def over(kind: OverlayKind) -> System:
         _PAPER,
         parameters_over(kind.parameters),
         create,
+        takes_identifiers=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from emulator.contract.identifiers import BITS, hash_of_peer
+from emulator.contract.identifiers import BITS
 from emulator.contract.protocol import Environment
 from emulator.protocols.overlays.oscar.overlay import Oscar
 from emulator.protocols.pubsub.magnet.membership import InterestMembership
@@ -57,7 +57,7 @@ class Seat:
     def _settle_at_hash(self, contacts: Sequence[int], failed: Callable[[], None] | None) -> None:
         self.under_way = True
         # The first bits of the wider identifier are the hash, so the place is as uniform as in a hashed ring.
-        place = hash_of_peer(self._environment.peer) << (self._ring.space.bits - BITS)
+        place = self._environment.identifier << (self._ring.space.bits - BITS)
         self._ring.settle_at(place, contacts, self._arrived, failed)
 
     def _try(self) -> None:

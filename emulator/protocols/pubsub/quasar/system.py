@@ -223,5 +223,10 @@ def over(kind: OverlayKind | MembershipKind) -> System:
         return Quasar(environment, parameters, lambda part: kind.create(part, parameters.overlay))
 
     return System(
-        f"quasar-{kind.name}", f"Quasar over {kind.called}", _PAPER, parameters_over(kind.parameters), create
+        f"quasar-{kind.name}",
+        f"Quasar over {kind.called}",
+        _PAPER,
+        parameters_over(kind.parameters),
+        create,
+        takes_identifiers=isinstance(kind, OverlayKind),
     )

@@ -159,5 +159,10 @@ def over(kind: OverlayKind) -> System:
         return Scribe(environment, parameters, lambda part: kind.create(part, parameters.overlay))
 
     return System(
-        f"scribe-{kind.name}", f"Scribe over {kind.called}", _PAPER, parameters_over(kind.parameters), create
+        f"scribe-{kind.name}",
+        f"Scribe over {kind.called}",
+        _PAPER,
+        parameters_over(kind.parameters),
+        create,
+        takes_identifiers=True,
     )

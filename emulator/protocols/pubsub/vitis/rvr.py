@@ -42,4 +42,5 @@ RVR_SYSTEM: Final = System(
     paper="Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011",
     parameters=RVRParameters,
     create=RVR,
+    takes_identifiers=True,
 )

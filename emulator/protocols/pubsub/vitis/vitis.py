@@ -85,4 +85,5 @@ VITIS: Final = System(
     paper="Rahimian, Girdzijauskas, Payberah, Haridi: Vitis, IPDPS 2011",
     parameters=VitisParameters,
     create=Vitis,
+    takes_identifiers=True,
 )

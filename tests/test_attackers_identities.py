@@ -1,0 +1,180 @@
+"""Attackers may choose their identifiers and pose as several peers, as the experiment asks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import small_trial
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.contract.identifiers import BITS, ClockwiseRing, encode, hash_of_peer, hash_of_topic, skewed
+from emulator.contract.registry import WORKLOADS
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import SystemSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import IDENTIFIER, PEERS, Plan
+from emulator.experiment.plan.undrawable import Undrawable
+from emulator.faults.draw import at_one_place
+from emulator.faults.identities import Target, around
+from emulator.fleet.host.assignment import put_script, script_in
+from emulator.runtime.plan_script import script_of
+from emulator.telemetry import names
+from trellis.v1 import control_pb2
+
+HOLE = {"number": 6, "behaviour": "black-hole"}
+
+
+def drawn(**attackers: Any) -> Plan:
+    return draw_plan(small_trial.trial_spec("vitis", 40, 40.0, attackers=HOLE | attackers))
+
+
+@given(
+    st.lists(st.integers(0, 300), min_size=1, max_size=40, unique=True),
+    st.integers(0, 300),
+    st.sampled_from(["peer", "topic"]),
+)
+def test_attackers_stand_nearest_to_their_target_on_both_sides(
+    numbers: list[int], number: int, kind: str
+) -> None:
+    target = Target.model_validate({kind: number})
+    chosen = around(target, sorted(numbers))
+    assert len(set(chosen.values())) == len(chosen) == len(set(numbers) - {target.peer})
+    assert len({skewed(identifier) for identifier in chosen.values()}) == len(chosen)
+    ring = ClockwiseRing(BITS)
+    after = sum(ring.distance(each, target.identifier) < ring.size // 2 for each in chosen.values())
+    assert after == (len(chosen) + 1) // 2
+    others = [hash_of_peer(peer) for peer in range(301) if peer not in numbers and peer != target.peer]
+    apart = [min(ring.distance(a, target.identifier), ring.distance(target.identifier, a)) for a in others]
+    assert all(
+        min(ring.distance(each, target.identifier), ring.distance(target.identifier, each)) < min(apart)
+        for each in chosen.values()
+    )
+
+
+def test_the_plan_says_which_identifiers_attackers_take_and_is_else_as_without() -> None:
+    plain, near = drawn(), drawn(near={"topic": 3})
+    assert plain.peers.schema == PEERS and near.peers.schema == PEERS.append(IDENTIFIER)
+    assert near.peers.drop_columns(["identifier"]) == plain.peers
+    rows = near.peers.to_pylist()
+    assert {row["identifier"] is not None for row in rows if row["attacker"]} == {True}
+    assert {row["identifier"] for row in rows if not row["attacker"]} == {None}
+    assert near.publications == plain.publications and near.sessions == plain.sessions
+
+
+def test_the_identities_of_an_attacker_are_at_one_place() -> None:
+    location = np.arange(100, 110, dtype=np.int32)
+    moved = at_one_place(location, np.array([1, 2, 5, 6, 9], np.int32), 2)
+    assert moved.tolist() == [100, 101, 101, 103, 104, 105, 105, 107, 108, 109]
+    plan = draw_plan(
+        small_trial.trial_spec(
+            "vitis",
+            40,
+            40.0,
+            network={"latency": {"kind": "king"}},
+            attackers=HOLE | {"identities": 3},
+        )
+    )
+    places = [row["location"] for row in plan.peers.to_pylist() if row["attacker"]]
+    assert places[0] == places[1] == places[2] != places[3] == places[4] == places[5]
+
+
+def test_a_host_gets_the_identifiers_of_its_peers() -> None:
+    plan, kind = drawn(near={"peer": 0}), WORKLOADS["topics"]
+    attackers = [row["peer"] for row in plan.peers.to_pylist() if row["attacker"]]
+    assignment = control_pb2.Assignment()
+    put_script(assignment, script_of(plan, kind, 40.0, attackers[:2]), kind)
+    found = script_in(assignment, kind).identifiers
+    everybody = script_of(plan, kind, 40.0).identifiers
+    assert found == {peer: everybody[peer] for peer in attackers[:2] if peer != 0}
+
+
+FEW = {"chord": {"successors": 4}, "oscar": {"successors": 4, "long_links": 4}, "pastry": {"leaf_set": 8}}
+"""Few neighbours on the ring and few long links, so that the attackers are more than these."""
+CROWD = range(60, 80)
+
+
+@pytest.mark.parametrize("system", FEW)
+def test_a_peer_is_eclipsed_by_those_around_it_and_by_no_others(system: str, tmp_path: Path) -> None:
+    """A quarter of 80 peers are black holes; 20 of the others look up the key of peer 0 and of one more."""
+
+    def answered(path: Path, **near: Any) -> tuple[int, int]:
+        spec = small_trial.trial_spec(
+            system,
+            80,
+            90.0,
+            attackers={"peers": [*CROWD], "behaviour": "black-hole"} | near,
+            workload={"lookups": {"rate": 1.0}},
+        )
+        spec = spec.model_copy(update={"system": SystemSpec(name=system, parameters=FEW[system])})
+        plan = small_trial.make_plan(
+            80,
+            [(peer, peer / 4, 90.0) for peer in range(80)],
+            lookups=[
+                (50.0 + peer, peer, hash_of_peer(target))
+                for peer in range(10, 30)
+                for target in (0, peer + 25)
+            ],
+            attackers=CROWD,
+        )
+        if near:
+            chosen = around(Target.model_validate(near["near"]), CROWD)
+            encoded = [encode(chosen[peer]) if peer in chosen else None for peer in range(80)]
+            plan.peers = plan.peers.append_column(IDENTIFIER, pa.array(encoded, IDENTIFIER.type))
+        at = [
+            span.attributes[names.PEER]
+            for span in small_trial.run(spec, plan, path).spans
+            if span.attributes.get(names.DELIVERED) and names.LOOKUP in span.attributes
+        ]
+        return at.count(0), sum(35 <= peer < 55 for peer in at)
+
+    eclipsed, elsewhere = answered(tmp_path / "near", near={"peer": 0})
+    anywhere, _ = answered(tmp_path / "anywhere")
+    assert eclipsed <= 5 and elsewhere >= 16 and anywhere >= 8
+
+
+def test_a_topic_that_nobody_has_is_refused() -> None:
+    with pytest.raises(Undrawable, match="no peer has the topic 77"):
+        drawn(near={"topic": 77})
+
+
+FILE = """\
+name: near
+system: {{name: {system}}}
+peers: 40
+workload: {{subscriptions: {{kind: random, topics: 10, per_peer: 1, buckets: 1}}}}
+attackers: {{number: 6, behaviour: black-hole, near: {near}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "system, near, text",
+    [
+        ("opt", "{topic: 3}", "the peers of opt take no identifiers"),
+        ("quasar-random-graph", "{topic: 3}", "the peers of quasar-random-graph take no identifiers"),
+        ("vitis", "{}", "exactly one of `peer` and `topic`"),
+        ("vitis", "{peer: 3, topic: 3}", "exactly one of `peer` and `topic`"),
+        ("vitis", "{peer: 40}", "there is no peer 40. They are 0 to 39"),
+    ],
+)
+def test_what_cannot_be_a_target_is_refused_with_its_line(
+    system: str, near: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "near.yaml").write_text(FILE.format(system=system, near=near))
+    with pytest.raises(ExperimentError, match=f"near.yaml:5.*{re.escape(text)}"):
+        load(tmp_path / "near.yaml")
+
+
+def test_the_key_of_a_topic_is_its_hash() -> None:
+    assert Target(topic=3).identifier == hash_of_topic(3)
+
+
+def test_load_accepts_what_a_system_can_have(tmp_path: Path) -> None:
+    (tmp_path / "near.yaml").write_text(FILE.format(system="vitis", near="{topic: 3}"))
+    load(tmp_path / "near.yaml")
