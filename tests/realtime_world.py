@@ -15,10 +15,11 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from emulator.contract.protocol import Application, Environment
 from emulator.messages.message import Message
 from emulator.network.build_network import build_network
+from emulator.network.busy_peers import BusyPeers
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
-from emulator.runtime.realtime.host import Host, Wire
-from emulator.runtime.realtime.sent_message import Passage
+from emulator.runtime.realtime.host import Host
+from emulator.runtime.realtime.sent_message import Passage, Wire
 from emulator.runtime.realtime.session import Session
 from emulator.telemetry.otlp_files import read_records
 from emulator.telemetry.recorder import Recorder
@@ -85,8 +86,9 @@ class Capture(Wire):
 class World:
     """Peers 0, 1, 2 are at this host, 3 and 4 at another."""
 
-    def __init__(self, directory: Path, **network: Any) -> None:
-        """`network` is what the experiment says of the network beside its delay."""
+    def __init__(self, directory: Path, busy: BusyPeers | None = None, **network: Any) -> None:
+        """`busy` are the peers that take time for messages, and `network` is what the experiment says of the
+        network beside its delay."""
         spec = NetworkSpec.model_validate(
             {
                 "latency": {"kind": "constant", "rtt": f"{2 * ONE_WAY} s"},
@@ -105,6 +107,7 @@ class World:
             self.recorder,
             Random(1),
             self.failures.append,
+            busy=busy,
         )
         self.wire = Capture()
         self.loop = asyncio.new_event_loop()

@@ -295,8 +295,8 @@ def test_what_has_no_handler_is_dropped_and_counted_within_a_host_too(world: Wor
 def test_a_probe_is_measured_and_no_protocol_sees_it(world: World) -> None:
     world.host.probe(0, 1)
     world.host.probe(0, 3)
-    world.run(until=lambda: world.host.probes and world.wire.passages)
-    (probe,) = world.host.probes
+    world.run(until=lambda: world.host.probes.kept and world.wire.passages)
+    (probe,) = world.host.probes.kept
     assert probe.due_ns - probe.sent_ns == pytest.approx(ONE_WAY * 1e9, abs=2)
     assert probe.received_ns >= probe.due_ns
     assert world.wire.batch().envelopes[0].type == ""

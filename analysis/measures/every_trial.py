@@ -9,6 +9,7 @@ from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, l
 from analysis.measures.clustering import in_degree
 from analysis.measures.successors import wrong_successors
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
+from emulator.network.busy_peers import PROCESSING_DROP
 from emulator.runtime.hostile_channel import OBSERVATION
 from emulator.telemetry import names
 
@@ -72,6 +73,11 @@ _MEASURES = {
         "messages",
         "That did not fit into the queue of a peer's up or down link, in the whole trial.",
     ),
+    "processing_drops": lower(
+        "Messages dropped by busy peers",
+        "messages",
+        "That would have waited too long for a peer which handles one after the other, in the whole trial.",
+    ),
     "lost_spans": lower(
         "Lost spans",
         "spans",
@@ -117,8 +123,12 @@ def _attacks(tables: Tables) -> DataFrame:
 
 
 def _link_drops(tables: Tables) -> DataFrame:
-    drops = tables["observations"].where(F.col("name").isin(UP_LINK_DROP, DOWN_LINK_DROP))
-    return drops.groupBy("trial").agg(F.count("*").alias("link_drops"))
+    drops = tables["observations"].where(F.col("name").isin(UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP))
+    busy = F.col("name") == PROCESSING_DROP
+    return drops.groupBy("trial").agg(
+        F.nullif(F.count_if(~busy), F.lit(0)).alias("link_drops"),
+        F.nullif(F.count_if(busy), F.lit(0)).alias("processing_drops"),
+    )
 
 
 def _neighbours(tables: Tables) -> DataFrame:

@@ -30,6 +30,7 @@ def facts(
         "Churn": (("churn",), _churn(part(experiment, "churn"))),
         "Faults": (("faults",), "; ".join(map(_fault, experiment.get("faults") or []))),
         "Attackers": (("attackers",), _attackers(part(experiment, "attackers"))),
+        "Processing": (("processing",), _processing(part(experiment, "processing"))),
         **{line.title: (tuple(line.keys), line.text(experiment)) for line in workload},
         "Phases": (("phases",), _phases(part(experiment, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
@@ -155,6 +156,16 @@ def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
         texts.append(f"{named}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down")
     fair = ", shared fairly" if bandwidth.get("discipline") == "fair" else ""
     return f"; links of {'; '.join(texts)}{fair}; queues of {bandwidth.get('queue', '100 ms')}"
+
+
+def _processing(processing: Mapping[str, Any]) -> str:
+    if not processing:
+        return ""
+    texts = []
+    for each in processing.get("classes") or [processing]:
+        named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
+        texts.append(f"{named}{each.get('message')}")
+    return f"a message takes {'; '.join(texts)}; waits of at most {processing.get('queue', '60 s')}"
 
 
 def _churn(churn: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer
 
 _SECONDS = {
+    "us": Decimal("0.000001"),
     "ms": Decimal("0.001"),
     "s": Decimal(1),
     "min": Decimal(60),

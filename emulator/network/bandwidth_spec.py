@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.files.quantities import Duration, Rate, Share
+from emulator.files.quantities import Duration, Rate
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
+from emulator.network.peer_classes import PeerClass, class_problems, draw_classes
 from emulator.network.shared_links import RateChange, SharedLinks
 
 if TYPE_CHECKING:
@@ -23,11 +23,8 @@ class _Rates(BaseModel):
     down: Rate | None = Field(None, description="what a peer can receive; unlimited if it is left out")
 
 
-class LinkClass(_Rates):
+class LinkClass(PeerClass, _Rates):
     """A class of peers that have links of the same rates."""
-
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
-    share: Share = Field(gt=0, le=1, description="share of the peers")
 
 
 class Bandwidth(_Rates):
@@ -47,17 +44,7 @@ class Bandwidth(_Rates):
 
     def draw(self, peers: int, random: np.random.Generator) -> list[int]:
         """Return the index of each peer's class."""
-        if not self.classes:
-            return [0] * peers
-        drawn = [index for index, count in enumerate(self._counts(peers)) for _ in range(count)]
-        random.shuffle(drawn)
-        return drawn
-
-    def _counts(self, peers: int) -> list[int]:
-        """Return how many peers each class has; their shares add up to 1."""
-        shares = [each.share for each in self.classes]
-        bounds = [0, *(round(peers * sum(shares[: index + 1])) for index in range(len(shares) - 1)), peers]
-        return [above - below for below, above in pairwise(bounds)]
+        return draw_classes(self.classes, peers, random)
 
     def links(self, classes: Sequence[int], overhead: int) -> AccessLinks:
         """Return the links of peers of these classes (indices), in order of arrival and of constant rates; a
@@ -86,19 +73,7 @@ class Bandwidth(_Rates):
                 for key in ("up", "down")
                 if getattr(self, key) is not None
             ]
-            total = sum(each.share for each in self.classes)
-            if abs(total - 1) > 1e-9:
-                problems.append(("classes", f"the shares add up to {total:g}. Make them 1"))
-            names = [each.name for each in self.classes]
-            problems += [
-                ("classes", f'the name "{name}" is there twice. Rename one')
-                for name in sorted({name for name in names if names.count(name) > 1})
-            ]
-            for index, count in enumerate(self._counts(peers)):
-                if not count:
-                    share = self.classes[index].share
-                    text = f"{share:g} of {peers} peers is nobody. Raise it, or remove the class"
-                    problems.append((f"classes.{index}.share", text))
+            problems += class_problems(self.classes, peers)
             if all(each.up is None and each.down is None for each in self.classes):
                 problems.append(("classes", "no class has `up` or `down`, so nothing is limited. Give one"))
         elif self.up is None and self.down is None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from emulator.contract.identifiers import decode
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import IDENTIFIER, Plan
+from emulator.experiment.plan.tables import IDENTIFIER, PROCESSING, Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
 from emulator.network.build_network import build_network
@@ -40,9 +40,11 @@ def script_of(
         if each.start > 0:
             steps.append(Step(each.start, each.peer, TakeUp(each.what)))
     steps += [Step(*asked) for asked in kind.asked(tables)]
+    of = PROCESSING.name
     attackers = _rows(plan.peers.filter(plan.peers["attacker"]), "peer", peers)
     chosen = {row["peer"]: decode(given) for row in attackers if (given := row.get(IDENTIFIER.name))}
-    return Script(steps, held, _roles(plan.peers, peers), [row["peer"] for row in attackers], chosen)
+    slow = {row["peer"]: row[of] for row in _rows(plan.peers, "peer", peers) if row.get(of)}
+    return Script(steps, held, _roles(plan.peers, peers), [row["peer"] for row in attackers], chosen, slow)
 
 
 def network_of(spec: TrialSpec, plan: Plan) -> Network:

@@ -59,15 +59,18 @@ class Script:
         roles: Mapping[int, str] | None = None,
         attackers: Iterable[int] = (),
         identifiers: Mapping[int, int] | None = None,
+        processing: Mapping[int, int] | None = None,
     ) -> None:
-        """Order the steps by time. `roles` are those of the peers that are not plain ones, and `identifiers`
-        those of the peers that have chosen theirs."""
+        """Order the steps by time. `roles` are those of the peers that are not plain ones, `identifiers`
+        those of the peers that have chosen theirs, and `processing` the classes of those that are not of the
+        first one."""
         self.steps = sorted(steps, key=lambda step: step.at)
         """The steps in the order of time; those of a peer that is down are to be skipped."""
         self.roles = dict(roles or {})
         self.attackers = frozenset(attackers)
         """The peers that behave badly."""
         self.identifiers = dict(identifiers or {})
+        self.processing = dict(processing or {})
         self._held: dict[int, list[Held]] = {}
         for each in held:
             self._held.setdefault(each.peer, []).append(each)

@@ -54,6 +54,8 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         if isinstance(each, JitterModel | LossModel):
             with code_of(each, _UNCHECKED):
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
+    if spec.processing is not None:
+        problems += [(f"processing.{key}", problem) for key, problem in spec.processing.problems(spec.peers)]
     crowd_of_all = _crowd(spec)
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):

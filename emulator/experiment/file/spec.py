@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.files.quantities import Duration
+from emulator.network.processing_spec import Processing
 from emulator.network.spec import NetworkSpec
 from emulator.workload.spec import WorkloadSpec
 
@@ -106,11 +107,20 @@ class TrialSpec(_Model):
         default_factory=list, max_length=100, description="what goes wrong, and when"
     )
     attackers: AttackersSpec | None = Field(None, description="peers that behave badly")
+    processing: Processing | None = Field(None, description="the time that peers take to handle messages")
     phases: Phases = Field(default_factory=Phases)
     runtime: Runtime = Field(default_factory=Virtual)
     fidelity: FidelityLimits = Field(default_factory=FidelityLimits)
     telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec)
     seed: int = Field(1, ge=0, lt=2**63)
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what earlier versions did not have, so that their experiments stay the same."""
+        given: dict[str, Any] = serialize(self)
+        if self.processing is None:
+            given.pop("processing", None)
+        return given
 
 
 class ExperimentSpec(TrialSpec):

@@ -19,13 +19,14 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
 from emulator.experiment.plan.inputs_file import facts_of
-from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, REGION, SESSIONS, Plan
+from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, PROCESSING, REGION, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
 from emulator.faults.draw import at_one_place, draw_group, overlaps
 from emulator.faults.identities import Target, around
 from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
+from emulator.network.peer_classes import draw_classes
 from emulator.workload.participants import Participants, draw_participants
 
 
@@ -73,6 +74,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
     peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))
+    if spec.processing is not None and spec.processing.classes:
+        slowness = draw_classes(spec.processing.classes, spec.peers, _random(spec, "processing"))
+        peers = peers.append_column(PROCESSING, pa.array(slowness, PROCESSING.type))
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
         peers = peers.append_column(IDENTIFIER, pa.array(map(chosen.get, range(spec.peers)), IDENTIFIER.type))

@@ -31,6 +31,8 @@ PEERS = pa.schema(
 )
 REGION = pa.field("region", pa.string())
 """The column of the peers that follows where the latency knows regions."""
+PROCESSING = pa.field("processing_class", pa.int32())
+"""The column of the peers that follows where `processing` has classes: the index of the peer's class."""
 IDENTIFIER = pa.field("identifier", pa.binary(16))
 """The last column of the peers where attackers choose their identifiers; null for those that do not."""
 SESSIONS = pa.schema(

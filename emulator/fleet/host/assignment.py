@@ -41,6 +41,8 @@ def put_script(assignment: control_pb2.Assignment, script: Script, kind: Workloa
     assignment.attackers.extend(sorted(script.attackers))
     for peer, identifier in script.identifiers.items():
         assignment.identifiers[peer] = encode(identifier)
+    for peer, index in script.processing.items():
+        assignment.processing[peer] = index
 
 
 def spec_for_hosts(spec: TrialSpec) -> str:
@@ -75,7 +77,8 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
     roles = {peer: wire.name for wire in assignment.roles for peer in wire.peers}
     steps = (_step(wire, held, kind) for wire in assignment.steps)
     identifiers = {peer: decode(identifier) for peer, identifier in assignment.identifiers.items()}
-    return Script(steps, held.values(), roles, assignment.attackers, identifiers)
+    processing = dict(assignment.processing)
+    return Script(steps, held.values(), roles, assignment.attackers, identifiers, processing)
 
 
 def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:

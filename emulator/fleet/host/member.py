@@ -26,6 +26,7 @@ from emulator.fleet.host import stop_signals
 from emulator.fleet.host.assignment import network_in, script_in, without_plan
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.host.delay_enforcement import Enforcement, NotEnforced
+from emulator.network.busy_peers import BusyPeers
 from emulator.runtime.breaches import is_checked
 from emulator.runtime.realtime.checked_host import CheckedHost
 from emulator.runtime.realtime.clock import TrialClock
@@ -163,6 +164,7 @@ class Membership:
             self._fail,
             in_kernel=enforcement.in_kernel,
             faults=self._faults,
+            busy=BusyPeers(spec.processing, self._script.processing) if spec.processing is not None else None,
         )
         host.checked = spec.runtime.check
         host.watch(spec.system.name)

@@ -6,18 +6,18 @@ receiving peer by reference, or to its host over a link.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from typing import Final
 
-from emulator.contract.mistakes import handled, placed
+from emulator.contract.mistakes import handled
 from emulator.contract.protocol import Installation, Outcome
 from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
+from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, NoHandler
@@ -25,28 +25,22 @@ from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
 from emulator.runtime.realtime.link_line import LinkLine
-from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, fault_of, read_context
+from emulator.runtime.realtime.probes import Probes
+from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
 from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
-from trellis.v1 import control_pb2, wire_pb2
+from trellis.v1 import wire_pb2
 
 GATHERING: Final = 0.008
 """The wall seconds for which messages to one host are gathered into a batch."""
 _WAITING_LIMIT = 500_000
 """The most messages that may wait at a host for their time; messages beyond are dropped and counted."""
-_PROBE_LIMIT: Final = 100_000
-"""The most probes that a host keeps."""
 
-
-class Wire(ABC):
-    """The interface of what takes messages to other hosts."""
-
-    @abstractmethod
-    def offer(self, host: int, passage: Passage) -> None:
-        """Send without waiting. What cannot be sent goes to `Host.give_up` or is counted as dropped."""
+Then = Callable[[Session, Message, Passage], None]
+"""A step of a message that has reached its receiver."""
 
 
 class Host(SessionHost):
@@ -63,15 +57,18 @@ class Host(SessionHost):
         failed: Callable[[Exception], None],
         in_kernel: bool = False,
         faults: NetworkFaults | None = None,
+        busy: BusyPeers | None = None,
     ) -> None:
         """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol.
 
-        With `in_kernel`, the kernel delays what goes to other hosts.
+        With `in_kernel`, the kernel delays what goes to other hosts. `busy` are the peers that take time for
+        each message.
         """
         self.index = index
         self.host_of = host_of
         self.network = network
         self.faults = faults
+        self.busy = busy
         self.clock = clock
         self.recorder = recorder
         self.shared: dict[object, object] = {}
@@ -89,7 +86,7 @@ class Host(SessionHost):
         self.dropped: Counter[str] = Counter()
         """The envelopes that the emulation lost, by cause. Loss that the experiment asked for is not among
         them."""
-        self.probes: list[control_pb2.Probe] = []
+        self.probes = Probes(host_of, clock)
         self._head_start = GATHERING / 2 / clock.scale
         """The trial seconds that a message to another host leaves early, because batches are late
         by as much."""
@@ -215,20 +212,38 @@ class Host(SessionHost):
         """Take a message through its receiver's down link and have it handled."""
         receiver, sender = passage.receiver, passage.sender
         if not self._line.limits_down(receiver):
+            self._take_turn(session, message, passage)
+            return
+        going = partial(self._go_on, self._take_turn, session, message, passage)
+        if not self._line.receive(receiver, sender, passage.due_ns, message, going):
+            self._observe_drop(DOWN_LINK_DROP, session, message, passage)
+
+    def _take_turn(self, session: Session, message: Message, passage: Passage) -> None:
+        """Handle a message when its receiver has handled those before it and has taken its time for it."""
+        if self.busy is None:
             self._handle(session, message, passage)
             return
-        going = partial(self._handle_if_up, session, message, passage)
-        if not self._line.receive(receiver, sender, passage.due_ns, message, going):
-            observed = Observation(DOWN_LINK_DROP, message.byte_size(), sender, "bytes")
-            now_ns, channel = self.clock.now_ns(), passage.channel
-            self.recorder.observation(passage.context, receiver, session.planned, channel, now_ns, observed)
+        now_ns = max(self.clock.now_ns(), passage.due_ns)
+        handled_ns = self.busy.handled_at(session.peer, session.planned, now_ns)
+        if handled_ns < 0:
+            self._observe_drop(PROCESSING_DROP, session, message, passage)
+        else:
+            at = handled_ns * 1e-9
+            self.agenda.add(at, self._go_on, self._handle, session, message, passage, at)
 
-    def _handle_if_up(self, session: Session, message: Message, passage: Passage, at: float) -> None:
-        """Handle what came through the down link of a peer, unless the peer has gone meanwhile."""
+    def _go_on(self, then: Then, session: Session, message: Message, passage: Passage, at: float) -> None:
+        """Go on at `at` with what has waited at a peer, unless the peer has gone meanwhile."""
         if self.sessions.get(passage.receiver) is session:
-            self._handle(session, message, passage)
+            then(session, message, passage)
         else:
             self._send_back(passage)
+
+    def _observe_drop(self, name: str, session: Session, message: Message, passage: Passage) -> None:
+        """Record that a message was dropped where it arrived."""
+        observed = Observation(name, message.byte_size(), passage.sender, "bytes")
+        self.recorder.observation(
+            passage.context, session.peer, session.planned, passage.channel, self.clock.now_ns(), observed
+        )
 
     def _take(self, passage: Passage, due: float) -> None:
         """Put a message into the delay line."""
@@ -244,13 +259,7 @@ class Host(SessionHost):
     def _depart(self, passage: Passage) -> None:
         self._waiting -= 1
         self.sent_to_other_hosts += 1
-        if passage.parcel is not None:
-            try:
-                passage.parcel.payload()
-            except Exception as error:
-                doing = f"when its {passage.parcel.message.NAME} to peer {passage.receiver} was encoded"
-                system, now = self.breaches.system, self.clock.now()
-                raise placed(error, system, passage.sender, now, doing) from error.__cause__
+        passage.encode(self.breaches.system, self.clock.now())
         if self.wire is not None:
             self.wire.offer(self.host_of[passage.receiver], passage)
 
@@ -258,7 +267,7 @@ class Host(SessionHost):
         self._waiting -= 1
         parcel = passage.parcel
         if parcel is None:
-            self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
+            self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
             return
         session = self.sessions.get(passage.receiver)
         if session is None:
@@ -281,7 +290,7 @@ class Host(SessionHost):
         if envelope.bounced:
             self._report_unreachable(passage)
         elif kind == PROBE:
-            self._keep_probe(passage.sender, passage.sent_ns, passage.due_ns)
+            self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
         elif (session := self.sessions.get(passage.receiver)) is None:
             self._send_back(passage)
         else:
@@ -305,7 +314,7 @@ class Host(SessionHost):
 
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:
         if session.waiting is not None:
-            session.waiting.append(partial(self._handle_if_up, session, message, passage, 0.0))
+            session.waiting.append(partial(self._go_on, self._handle, session, message, passage, 0.0))
             return
         sent_in = passage.context
         if sent_in is None:
@@ -382,17 +391,6 @@ class Host(SessionHost):
         due = passage.sent_ns * 1e-9 + self.network.unreachable_after
         tell = partial(session.notice_unreachable, passage.receiver, passage.request)
         self.agenda.add(max(due, self.clock.now()), session.resume, passage.context, tell)
-
-    def _keep_probe(self, sender: int, sent_ns: int, due_ns: int) -> None:
-        if len(self.probes) < _PROBE_LIMIT:
-            self.probes.append(
-                control_pb2.Probe(
-                    sending_host=self.host_of[sender],
-                    sent_ns=sent_ns,
-                    due_ns=due_ns,
-                    received_ns=self.clock.now_ns(),
-                )
-            )
 
 
 def _no_contacts(peer: int, callback: Callable[[Sequence[int]], None]) -> None:

@@ -67,7 +67,7 @@ class Observer:
             breaches=host.breaches.told(),
             protocol_drops=host.drops.told(),
             operations_missed=controller.operations_missed,
-            probes=host.probes,
+            probes=host.probes.kept,
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),

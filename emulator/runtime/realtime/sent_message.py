@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final
 
+from emulator.contract.mistakes import placed
 from emulator.messages.message import Message
 from emulator.telemetry.context import TraceContext
 from trellis.v1 import wire_pb2
@@ -77,6 +79,17 @@ class Passage:
         self.bounced = bounced
         """Whether the message is on its way back to the sender, because the receiver was down."""
 
+    def encode(self, system: str, now: float) -> None:
+        """Encode the message now. Raises what a field raises, with a note of the sender, this system and the
+        trial time `now`."""
+        if self.parcel is None:
+            return
+        try:
+            self.parcel.payload()
+        except Exception as error:
+            doing = f"when its {self.parcel.message.NAME} to peer {self.receiver} was encoded"
+            raise placed(error, system, self.sender, now, doing) from error.__cause__
+
     def add_to(self, batch: wire_pb2.Batch) -> None:
         """Append the envelope of this passage."""
         parcel = self.parcel
@@ -94,6 +107,14 @@ class Passage:
         context = self.context
         if context is not None:
             write_context(context, envelope.trace)
+
+
+class Wire(ABC):
+    """The interface of what takes messages to other hosts."""
+
+    @abstractmethod
+    def offer(self, host: int, passage: Passage) -> None:
+        """Send without waiting. What cannot be sent goes to `Host.give_up` or is counted as dropped."""
 
 
 def write_context(context: TraceContext, trace: wire_pb2.TraceContext) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from emulator.runtime.realtime.host import GATHERING, Host, Wire
+from emulator.runtime.realtime.host import GATHERING, Host
 from emulator.runtime.realtime.ledger import Ledger
-from emulator.runtime.realtime.sent_message import Passage
+from emulator.runtime.realtime.sent_message import Passage, Wire
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.proof import digest, prove
 from trellis.v1 import wire_pb2, wire_pb2_grpc

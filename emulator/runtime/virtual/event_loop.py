@@ -24,6 +24,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.faults.own_clocks import own_clocks
 from emulator.messages.message import NOTIFICATION, Message
+from emulator.network.busy_peers import BusyPeers
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
@@ -34,7 +35,7 @@ from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
-from emulator.runtime.virtual.events import Arrival, Call, Departure, Reach
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Handled, Reach
 from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
@@ -89,6 +90,8 @@ class VirtualWorld(LinkedWorld):
         """Each peer has a 1 here while it is up, else a 0; the arrival of a row reads no life."""
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
+        if spec.processing is not None:
+            self._busy = BusyPeers(spec.processing, script.processing)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         self.faults = FaultActor(self, spec.faults, faults_hit(spec, plan)) if spec.faults else None
@@ -228,9 +231,14 @@ class VirtualWorld(LinkedWorld):
                 if entry is ROW_ARRIVES:
                     self._arrive_row()
                 elif isinstance(entry, Arrival):
-                    self._arrive(entry)
+                    if self._busy is None:
+                        self._arrive(entry)
+                    else:
+                        self._wait_turn(entry, self._busy)
                 elif isinstance(entry, Call):
                     self._fire(entry.timer)
+                elif isinstance(entry, Handled):
+                    self._take_turn(entry)
                 elif isinstance(entry, Reach):
                     self._reach(entry)
                 elif isinstance(entry, Departure):
@@ -263,6 +271,8 @@ class VirtualWorld(LinkedWorld):
         if isinstance(entry, Call):
             life = entry.timer.life
             return (None, "when its state was recorded") if life is None else (life.peer, "in a timer's call")
+        if isinstance(entry, Handled):
+            entry = entry.arrival
         if isinstance(entry, Arrival):
             channel, kind, request = entry.channel, type(entry.message).__name__, entry.request
             receiver = self._lives[entry.receiver] if isinstance(entry.receiver, int) else None
@@ -305,6 +315,13 @@ class VirtualWorld(LinkedWorld):
             self.context = None
         else:
             self._handle_traced(arrival, receiver, context)
+
+    def _take_turn(self, handled: Handled) -> None:
+        """Have a peer handle the message that has taken its time, if the peer is still there."""
+        if self._lives[handled.arrival.receiver] is handled.life:
+            self._arrive(handled.arrival)
+        else:
+            self._bounce(handled.arrival)
 
     def _arrive_row(self) -> None:
         queue, pools = self._queue, self._pools
@@ -365,11 +382,6 @@ class VirtualWorld(LinkedWorld):
             self._recovered = about
             self.recorder.operation(context, names.RECOVERY, peer, self._ns(), {})
         return context
-
-    def _bounce(self, arrival: Arrival) -> None:
-        """Tell the sender, after the network's time-out, that the receiver is down."""
-        channel, request = arrival.channel, arrival.request
-        self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
 
     def _act(self, step: Step) -> None:
         action, peer, pausing = step.action, step.peer, self._pausing

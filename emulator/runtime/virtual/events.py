@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.messages.message import Message
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.virtual.event_queue import Entry
-from emulator.runtime.virtual.life import VirtualTimer
+from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
 from emulator.telemetry.context import TraceContext
 
 
@@ -47,6 +47,19 @@ class Reach(Entry):
         self.arrival = arrival
         self.instant = instant
         """The exact time, in units of the links."""
+
+
+class Handled(Entry):
+    """The event that its receiver, which handles one message after the other, is done with a message."""
+
+    __slots__ = ("arrival", "life")
+
+    def __init__(self, at: float, order: int, arrival: Arrival, life: VirtualLife) -> None:
+        self.at = at
+        self.order = order
+        self.arrival = arrival
+        self.life = life
+        """The life of the receiver that the message reached."""
 
 
 class Flight:

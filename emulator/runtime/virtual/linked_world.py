@@ -16,12 +16,13 @@ from emulator.experiment.plan.tables import Plan
 from emulator.faults.network_faults import FAULT, TOLD
 from emulator.messages.message import Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
+from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
 from emulator.network.shared_links import NEVER
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import network_faults
 from emulator.runtime.virtual.event_queue import EventQueue
-from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Reach
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Handled, Reach
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.paused_peers import PausingQueue
 from emulator.telemetry.context import TraceContext
@@ -53,10 +54,13 @@ class LinkedWorld(LifeHost):
         """The number of the last event of a departure. At equal times they come before all others."""
         self._kept = network.order
         self._faults = network_faults(spec, plan)
+        self._busy: BusyPeers | None = None
+        """The peers that take time for messages, if the experiment asks for it."""
         may_overtake = self._kept is not None and not network.is_plain
-        self._is_ideal = not (self._links or self._shared or self._faults or spec.attackers or may_overtake)
-        """This is true if a message takes just the delay of its pair: no link has a limit, no fault is asked
-        for, no order has to be kept, and no attacker garbles numbers of peers."""
+        takes_time = self._links or self._shared or spec.processing or may_overtake
+        self._is_ideal = not (takes_time or self._faults or spec.attackers)
+        """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
+        for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
 
     def _send_over(
         self,
@@ -114,6 +118,28 @@ class LinkedWorld(LifeHost):
             reaches = kept.arrival(sender, peer, reaches, links.instant(round(now * NANOSECONDS)))
         arrival.at = links.nanoseconds(reaches) / NANOSECONDS
         self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
+
+    def _wait_turn(self, arrival: Arrival, busy: BusyPeers) -> None:
+        """Have a message wait until its receiver, which is busy with others, has handled it."""
+        life = self._lives[arrival.receiver]
+        if life is None:
+            self._bounce(arrival)
+            return
+        handled_ns = busy.handled_at(life.peer, life.session, round(self.time * NANOSECONDS))
+        if handled_ns >= 0:
+            self._order += 1
+            at = max(handled_ns / NANOSECONDS, self.time)
+            self._queue.push(Handled(at, self._order, arrival, life))
+            return
+        observed = Observation(PROCESSING_DROP, arrival.message.byte_size(), arrival.channel.peer, "bytes")
+        self.recorder.observation(
+            arrival.context, life.peer, life.session, arrival.channel.name, self._ns(), observed
+        )
+
+    def _bounce(self, arrival: Arrival) -> None:
+        """Tell the sender, after the network's time-out, that the receiver is down."""
+        channel, request = arrival.channel, arrival.request
+        self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
 
     def _reach(self, reach: Reach) -> None:
         """Take a message through its receiver's down link; there is none at a peer that is down."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry, EventQueue
-from emulator.runtime.virtual.events import Arrival, Call
+from emulator.runtime.virtual.events import Arrival, Call, Handled
 
 
 class KeptRow(Entry):
@@ -86,6 +86,8 @@ class PausingQueue(EventQueue):
             return int(self.receiver)
         if isinstance(entry, Arrival):
             return entry.receiver
+        if isinstance(entry, Handled):
+            return entry.life.peer
         if isinstance(entry, Call) and entry.timer.life is not None:
             return entry.timer.life.peer
         return -1

@@ -1,0 +1,181 @@
+"""Peers take time for each message that they handle, one after the other."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from realtime_world import Parts, World
+from runtime_diary import Diary, diary_spec, diary_system
+from small_trial import Outcome, make_plan, run, trial_spec
+
+from emulator.contract.registry import WORKLOADS
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import PEERS, PROCESSING
+from emulator.fleet.host.assignment import put_script, script_in
+from emulator.messages.message import Message
+from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
+from emulator.network.processing_spec import Processing
+from emulator.runtime.plan_script import script_of
+from emulator.telemetry import names
+from trellis.v1 import control_pb2
+from trellis.v1.overlay import Goodbye
+from trellis.v1.pubsub import Pull
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
+    return diary_system(monkeypatch)
+
+
+def busy(**keys: Any) -> Processing:
+    return Processing.model_validate(keys)
+
+
+def test_messages_are_handled_one_after_the_other() -> None:
+    peers = BusyPeers(busy(message="2 ms"), {})
+    assert [peers.handled_at(0, 0, at * MS) for at in (0, 1, 10, 10)] == [2 * MS, 4 * MS, 12 * MS, 14 * MS]
+    assert peers.handled_at(1, 0, 11 * MS) == 13 * MS, "another peer is free"
+    assert peers.handled_at(0, 1, 11 * MS) == 13 * MS, "a new life has nothing to do"
+
+
+def test_what_would_wait_too_long_takes_no_time() -> None:
+    peers = BusyPeers(busy(message="2 ms", queue="3 ms"), {})
+    assert [peers.handled_at(0, 0, 0) for _ in range(4)] == [2 * MS, 4 * MS, -1, -1]
+    assert peers.handled_at(0, 0, 1 * MS) == 6 * MS
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_messages_wait_as_long_as_the_theory_of_queues_says(load: float) -> None:
+    """M/D/1: the mean wait is load / (2 (1 - load)) times the time of a message."""
+    peers, draw = BusyPeers(busy(message="1 ms"), {}), random.Random(7)
+    now, waited, count = 0.0, 0, 200_000
+    for _ in range(count):
+        now += draw.expovariate(load) * MS
+        waited += peers.handled_at(0, 0, round(now)) - round(now) - MS
+    assert waited / count / MS == pytest.approx(load / (2 * (1 - load)), rel=0.02)
+
+
+def trial(
+    diary: type[Diary], tmp_path: Path, processing: dict[str, Any], sessions: list[tuple[int, float, float]]
+) -> tuple[list[tuple[float, int]], Outcome]:
+    """Have peer 0 send three messages to peer 1 at 1 s, which sends back each; when peer 0 gets which."""
+
+    def start(peer: Diary) -> None:
+        if peer.peer == 0:
+            for number in (1, 2, 3):
+                peer.environment.set_timer(1.0, partial(peer.environment.send, 1, Pull(event=number)))
+
+    def hear(peer: Diary, sender: int, message: Pull) -> None:
+        if peer.peer == 1:
+            peer.environment.send(0, message)
+
+    diary.on_start, diary.on_message = staticmethod(start), staticmethod(hear)
+    outcome = run(diary_spec(2, processing=processing), make_plan(2, sessions), tmp_path)
+    (asking,) = (peer for peer in diary.lives if peer.peer == 0)
+    return [(round(at, 6), message.event) for at, _, message in asking.received], outcome  # type: ignore[attr-defined]
+
+
+UP = [(0, 0.0, 10.0), (1, 0.0, 10.0)]
+
+
+def test_both_ends_take_their_time_on_the_virtual_clock(diary: type[Diary], tmp_path: Path) -> None:
+    got, _ = trial(diary, tmp_path, {"message": "200 ms"}, UP)
+    assert got == [(1.5, 1), (1.7, 2), (1.9, 3)]
+
+
+def test_a_full_queue_drops_and_tells(diary: type[Diary], tmp_path: Path) -> None:
+    got, outcome = trial(diary, tmp_path, {"message": "200 ms", "queue": "300 ms"}, UP)
+    assert got == [(1.5, 1), (1.7, 2)]
+    told = [span.attributes for span in outcome.spans if span.name == names.OBSERVATION]
+    assert [(each[names.OBSERVED], each[names.PEER], each[names.SUBJECT]) for each in told] == [
+        (PROCESSING_DROP, 1, 0)
+    ]
+
+
+def test_what_waits_at_a_peer_that_goes_is_never_handled(diary: type[Diary], tmp_path: Path) -> None:
+    sessions = [(0, 0.0, 10.0), (1, 0.0, 1.3), (1, 1.35, 10.0)]
+    got, _ = trial(diary, tmp_path, {"message": "200 ms"}, sessions)
+    assert got == [(1.5, 1)]
+    (asking,) = (peer for peer in diary.lives if peer.peer == 0)
+    assert [peer for _, peer in asking.unreachable] == [1, 1]
+    assert [len(peer.received) for peer in diary.lives if peer.peer == 1] == [1, 0]
+
+
+def test_timers_of_a_busy_peer_keep_their_time(diary: type[Diary], tmp_path: Path) -> None:
+    diary.on_start = staticmethod(lambda peer: peer.environment.every(0.1, peer.tick))
+    run(diary_spec(2, end=2.0, processing={"message": "1 s"}), make_plan(2, [(0, 0.0, 2.0)]), tmp_path)
+    assert len(diary.lives[0].ticks) in (19, 20)
+
+
+def test_a_host_in_real_time_has_messages_wait_as_well(tmp_path: Path) -> None:
+    world = World(tmp_path, busy=BusyPeers(busy(message="100 ms"), {}))
+    came: list[float] = []
+
+    class Listening(Parts):
+        def hear(self, name: str, sender: int, message: Message) -> None:
+            came.append(self.environment.now)
+
+    try:
+        world.add(2, Listening)
+        sender = world.add(1, Parts)
+        sent = world.host.clock.now()
+        for _ in range(3):
+            sender.environment.send(2, Goodbye())
+        world.run(lambda: len(came) == 3)
+    finally:
+        world.close()
+    gaps = [after - before for before, after in zip([sent, *came], came, strict=False)]
+    assert gaps[1:] == pytest.approx([0.1, 0.1], abs=0.02) and gaps[0] >= 0.1
+
+
+SLOW = {
+    "classes": [
+        {"name": "plain", "share": 0.9, "message": "50 us"},
+        {"name": "slow", "share": 0.1, "message": "20 ms"},
+    ]
+}
+
+
+def asked(peers: int, processing: dict[str, Any]) -> TrialSpec:
+    return trial_spec("vitis", peers, 10.0, processing=processing)
+
+
+def test_classes_are_drawn_from_the_seed_and_reach_the_hosts() -> None:
+    plan = draw_plan(asked(100, SLOW))
+    assert plan.peers.schema == PEERS.append(PROCESSING)
+    classes = plan.peers["processing_class"].to_pylist()
+    assert classes.count(1) == 10 and classes != sorted(classes)
+    slow = {peer for peer, of in enumerate(classes) if of}
+    kind = WORKLOADS["topics"]
+    assignment = control_pb2.Assignment()
+    put_script(assignment, script_of(plan, kind, 10.0, range(50)), kind)
+    assert set(script_in(assignment, kind).processing) == {peer for peer in slow if peer < 50}
+    assert [*busy(**SLOW).times_ns()] == [50_000, 20 * MS]
+    found = BusyPeers(busy(**SLOW), script_of(plan, kind, 10.0).processing)
+    assert {peer for peer in range(100) if found.handled_at(peer, 0, 0) == 20 * MS} == slow
+
+
+def test_a_plan_without_classes_has_the_columns_that_it_had() -> None:
+    assert draw_plan(asked(20, {"message": "1 ms"})).peers.schema == PEERS
+    assert "processing" not in diary_spec(20).model_dump()
+
+
+@pytest.mark.parametrize(
+    "processing, key, words",
+    [
+        ({}, "message", "no peer takes any time"),
+        ({"message": "1 ms", "classes": SLOW["classes"]}, "message", "Move it into a class"),
+        ({"classes": [{"name": "a", "share": 0.5, "message": "1 ms"}]}, "classes", "add up to 0.5"),
+        ({"classes": [{"name": "a", "share": 1.0, "message": "0 s"}]}, "classes", "no peer takes any time"),
+    ],
+)
+def test_times_that_cannot_be_are_refused(processing: dict[str, Any], key: str, words: str) -> None:
+    with pytest.raises(ValueError, match=rf"processing\.{key}: .*{words}"):
+        draw_plan(asked(20, processing))
