@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.contract.measures import STATE_PREFIX, Measure
 from analysis.contract.trials import TrialRecord
 from analysis.measures.applicable import Trial, asked_of
-from analysis.measures.measure_run import Values
+from analysis.measures.measure_run import Measured
+from analysis.measures.parts import Window, measurable
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.keys import suggestion
 from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.file.variants import variants
 
 
@@ -48,21 +50,49 @@ def misfits(spec: ExperimentSpec) -> dict[int, str]:
     they have reported it.
     """
     known: dict[str, Measure] = {}
-    for asked in asked_of(_trials(spec))[0]:
-        known |= asked.group.item.measures
+    asked, _ = asked_of(_trials(spec))
+    for one in asked:
+        known |= one.group.item.measures
+    of_parts = measurable(asked)
     found = {}
     for place, text in enumerate(spec.expect):
         expectation = Expectation.parse(text)
         about = known.get(expectation.measure)
         if about is not None:
-            why = expectation.misfit(about.unit)
-        elif expectation.measure.startswith(STATE_PREFIX):
+            why = expectation.misfit(about.unit) or _misfit_of_part(expectation, spec, of_parts)
+        elif expectation.part is None and expectation.measure.startswith(STATE_PREFIX):
             why = ""
         else:
             why = f"its trials have no such measure. {suggestion(expectation.measure, tuple(known))}"
         if why:
             found[place] = f'is "{text}", but {why}'
     return found
+
+
+def _misfit_of_part(expectation: Expectation, spec: ExperimentSpec, known: Sequence[str]) -> str:
+    """Return why the measure cannot be had of the part that is asked for, in some variant, or ""."""
+    part = expectation.part
+    if part is None:
+        return ""
+    if expectation.measure not in known:
+        return f"that measure cannot be had of a part of a trial. These can: {', '.join(known)}"
+    for variant in variants(spec):
+        try:
+            part.window(variant.spec)
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
+def parts_of(spec: ExperimentSpec) -> list[TrialPart]:
+    """Return the parts of trials that expectations are about, each once."""
+    parts = (Expectation.parse(text).part for text in spec.expect)
+    return list({part.text: part for part in parts if part is not None}.values())
+
+
+def windows_of(part: TrialPart, records: Sequence[TrialRecord]) -> dict[str, Window]:
+    """Return the trial times (s) between which the part is, by trial."""
+    return {record.name: part.window(record.spec) for record in records}
 
 
 def _trials(spec: ExperimentSpec) -> list[Trial]:
@@ -75,22 +105,23 @@ def _trials(spec: ExperimentSpec) -> list[Trial]:
 def judge_expectations(
     spec: ExperimentSpec,
     records: Sequence[TrialRecord],
-    values: Mapping[str, Values],
-    about: Mapping[str, Measure],
+    found: Measured,
 ) -> list[Outcome]:
-    """Return the outcome of each expectation over all trials, by their measured `values`.
+    """Return the outcome of each expectation over all trials.
 
     A trial without a value is not as expected, because nobody knows that it is.
     """
     outcomes = []
     for text in spec.expect:
         expectation = Expectation.parse(text)
+        part = expectation.part
+        values = found.values if part is None else found.of_parts.get(part.text, {})
         broken = []
         for record in records:
             measured = values.get(record.name, {}).get(expectation.measure)
             if measured is None or not expectation.holds(measured):
                 broken.append(Broken(record.name, measured))
-        measure = about.get(expectation.measure)
+        measure = found.about.get(expectation.measure)
         unit = measure.unit if measure is not None else ""
         outcomes.append(Outcome(text, expectation.measure, unit, len(records), broken))
     return outcomes

@@ -11,7 +11,9 @@ from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.contract.trouble import Trouble
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
+from analysis.expectations import parts_of, windows_of
 from analysis.measures.measure_run import Measured, measure_all
+from analysis.measures.parts import measure_part
 from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
@@ -19,6 +21,7 @@ from analysis.tables.build_tables import build_tables
 from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
+from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory
@@ -52,16 +55,17 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
         check_tables(record.directory.plan, record.spec.workload.kind)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
+    parts = parts_of(experiment)
     measured = Measured({}, {})
     wrong: dict[str, list[Check]] = {}
     away: dict[str, list[Absence]] = {}
     found: list[Found] = []
     if ready and spark is not None:
-        measured, away, wrong = _measure(run, ready, stages, spark, found)
+        measured, away, wrong = _measure(run, ready, parts, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
         with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
-            measured, away, wrong = _measure(run, ready, stages, own, found)
+            measured, away, wrong = _measure(run, ready, parts, stages, own, found)
     stages.begin(SUMMARY)
     compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
     return summarize(run, experiment, records, measured, away, compared)
@@ -70,6 +74,7 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
 def _measure(
     run: RunDirectory,
     records: Sequence[TrialRecord],
+    parts: Sequence[TrialPart],
     stages: Stages,
     spark: SparkSession,
     found: list[Found],
@@ -80,6 +85,8 @@ def _measure(
     tables = build_series(run, tables, records, troubles)
     stages.begin(MEASURING)
     measured = measure_all(tables)
+    for part in parts:
+        measured.of_parts[part.text] = measure_part(tables, windows_of(part, records), troubles)
     measured.troubles[:0] = troubles
     measured.not_numbers.update(listed_unmeasured(tables))
     return measured, listed(tables), judged(spark, tables, records)

@@ -77,7 +77,7 @@ def summarize(
     if not set(workloads) <= set(own()):
         summary["workloads"] = workloads
     if experiment.expect:
-        outcomes = judge_expectations(experiment, records, measured.values, measured.about)
+        outcomes = judge_expectations(experiment, records, measured)
         summary["expectations"] = [asdict(each) | {"holds": each.holds} for each in outcomes]
     if measured.troubles:
         summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))

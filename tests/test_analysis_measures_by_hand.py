@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.measures import by_content, event_delivery, every_trial, of_lookups
+from analysis.measures.parts import measure_part
 from analysis.measures.series import _maintenance
 from analysis.tables.sessions import sessions
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
@@ -37,6 +38,29 @@ def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -
     # Where no copies are told of, that there are no duplicates was not measured.
     silent = table(spark, [(True, True, 1, 1, 1.0, 0, 0, 0)], columns)
     assert only(event_delivery._deliveries({"deliveries": silent}))["duplicates"] is None
+
+
+def test_the_measures_of_a_part_are_those_of_the_operations_that_began_in_it(spark: SparkSession) -> None:
+    columns = (
+        "published_s double, expected boolean, delivered boolean, hops int, fewest_hops int, "
+        "delay_ms double, copies bigint, duplicates bigint, repeated bigint"
+    )
+    rows = [
+        (trial, at, True, at >= 20.0, 1, 1, at, 1, 0, 0)
+        for trial in ("t", "u")
+        for at in (10.0, 19.9, 20.0, 25.0, 30.0)
+    ]
+    tables = {
+        "deliveries": spark.createDataFrame(rows, f"trial string, {columns}"),
+        "trials": spark.createDataFrame(
+            [("t", "topics", "vitis"), ("u", "topics", "vitis")], "trial string, serves string, system string"
+        ),
+    }
+    found = measure_part(tables, {"t": (15.0, 30.0), "u": (40.0, 50.0)}, [])
+    assert found["t"]["hit_ratio"] == pytest.approx(2 / 3) and found["t"]["expected"] == 3
+    assert found["t"]["delay_ms_max"] == 25.0
+    assert set(found["u"].values()) == {None}, "no operation began in that part of the other trial"
+    assert "bytes_per_event" not in found["t"]
 
 
 def test_variation_is_that_of_a_sample_and_ends_with_the_calm(spark: SparkSession) -> None:

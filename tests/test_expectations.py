@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_trial import trial_spec
 from typer.testing import CliRunner
 
 from analysis.contract.measures import Measure
 from analysis.expectations import Broken, Outcome, judge_expectations
+from analysis.measures.measure_run import Measured
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.load import load
@@ -117,7 +119,8 @@ def judged(values: dict[str, dict[str, float | None]], *expected: str) -> list[O
     spec: Any = type("Spec", (), {"expect": list(expected)})
     records: Any = [Record(name) for name in values]
     about = {"hit_ratio": Measure("hit ratio", "share", "higher", "")}
-    return judge_expectations(spec, records, values, about)
+    of_parts = {"after split": {name: {"hit_ratio": 0.5} for name in values}}
+    return judge_expectations(spec, records, Measured(values, about, of_parts=of_parts))
 
 
 def test_each_trial_is_compared_and_one_that_was_not_measured_is_not_as_expected() -> None:
@@ -128,6 +131,75 @@ def test_each_trial_is_compared_and_one_that_was_not_measured_is_not_as_expected
     assert not outcome.holds
     assert judged({"a-1": {"hit_ratio": 1.0}}, "hit_ratio >= 99 %")[0].holds
     assert not judged({}, "hit_ratio >= 99 %")[0].holds
+
+
+def test_an_expectation_of_a_part_is_compared_with_the_measures_of_that_part() -> None:
+    values: dict[str, dict[str, float | None]] = {"a-1": {"hit_ratio": 0.9}}
+    whole, after, before = judged(
+        values, "hit_ratio > 0.8", "hit_ratio > 0.8 after split", "hit_ratio > 0.8 before split"
+    )
+    assert whole.holds
+    assert after.broken == [Broken("a-1", 0.5)]
+    assert before.broken == [Broken("a-1", None)], "nothing was measured before the split"
+
+
+PHASES = {"join": "10 s", "settle": "30 s", "measure": "60 s", "drain": "10 s"}
+SPLIT = {"name": "split", "at": "50 s", "for": "10 s", "partition": {"share": 0.5}}
+DARK = {"name": "dark", "at": "70 s", "partition": {"share": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("before split", (40, 50)),
+        ("during split", (50, 60)),
+        ("after split", (60, 100)),
+        ("from 10 s after split", (70, 100)),
+        ("from 500 ms after split", (60.5, 100)),
+        ("during dark", (70, 100)),
+        ("from 60 s", (60, 100)),
+        ("until 1 min", (40, 60)),
+        ("from 45 s until 80 s", (45, 80)),
+        ("from 1 s", (40, 100)),
+    ],
+)
+def test_a_part_of_a_trial_is_within_its_measure_phase(text: str, window: tuple[float, float]) -> None:
+    spec = trial_spec("vitis", 10, 100.0, phases=PHASES, faults=[SPLIT, DARK])
+    part = Expectation.parse(f"hit_ratio >= 0.99 {text}").part
+    assert part is not None and part.text == text and part.window(spec) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("hit_ratio > 0.5 after spilt", 'there is no fault "spilt". Did you mean "split"?'),
+        ("hit_ratio > 0.5 from 70 s after split", 'nothing of the measure phase (40 to 100 s) is "from 70'),
+        ("hit_ratio > 0.5 after dark", "nothing of the measure phase"),
+        ("hit_ratio > 0.5 until 40 s", "nothing of the measure phase"),
+        ("hit_ratio > 0.5 from 10 after split", "is no part of a trial"),
+        ("hit_ratio > 0.5 from 10 s before split", "is no part of a trial"),
+        ("bytes_per_event > 5 after split", "cannot be had of a part of a trial. These can: hit_ratio, exp"),
+        ("state.anything > 5 after split", "its trials have no such measure"),
+        ("hit_ratio > 5 s after split", "hit_ratio is in share, not in s"),
+    ],
+)
+def test_a_part_that_no_trial_has_is_refused_at_its_line(file: Path, text: str, told: str) -> None:
+    faults = f"faults: {[SPLIT, DARK]}\nphases: {PHASES}\n"
+    file.write_text(EXPERIMENT + faults + f"expect: [{text}]\n")
+    result = CliRunner().invoke(app, ["validate", str(file)], catch_exceptions=False)
+    assert result.exit_code == 2 and f"{file}:8: " in result.stderr
+    assert told in " ".join(result.stderr.split())
+
+
+def test_parts_that_trials_have_are_valid(file: Path) -> None:
+    faults = f"faults: {[SPLIT]}\nphases: {PHASES}\nexpect:\n"
+    texts = [
+        "hit_ratio >= 99 % from 10 s after split",
+        "delay_ms_p99 <= 2 s during split",
+        "repeated == 0 until 50 s",
+    ]
+    file.write_text(EXPERIMENT + faults + "".join(f"  - {text}\n" for text in texts))
+    assert CliRunner().invoke(app, ["validate", str(file)]).exit_code == 0
 
 
 def test_a_hundred_expectations_are_enough(file: Path) -> None:

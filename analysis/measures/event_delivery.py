@@ -294,5 +294,11 @@ EVENTS = MeasureGroup(
         *(clustering.ring_similarity_at_start, clustering.ring_similarity_at_end, clustering.tree_depth),
         *(clustering.popular_overhead, clustering.relays_by_popularity, clustering.popularity_exponent),
     ),
+    of_parts={
+        _deliveries: [
+            *("hit_ratio", "expected", "delay_hops", "delay_hops_max", "delay_hops_fewest", "delay_ms"),
+            *("delay_ms_median", "delay_ms_p90", "delay_ms_p99", "delay_ms_max", "duplicates", "repeated"),
+        ]
+    },
 )
 """The measures of trials whose peers publish events, by topic or by content."""

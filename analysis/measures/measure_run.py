@@ -38,6 +38,9 @@ class Measured:
     number."""
     troubles: list[Trouble] = field(default_factory=list)
     """Reports of what packages bring and was refused."""
+    of_parts: dict[str, dict[str, Values]] = field(default_factory=dict)
+    """The values of each trial for the parts of it that the experiment's expectations are about, by the text
+    of the part."""
     not_numbers: dict[str, list[Unmeasured]] = field(default_factory=dict)
     """The values that components gave as NaN or infinity, by trial."""
 

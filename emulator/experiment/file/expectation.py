@@ -1,4 +1,5 @@
-"""Conditions on measures that an experiment expects of each trial, such as "hit_ratio >= 0.99"."""
+"""Conditions on measures that an experiment expects of each trial, or of a part of it, such as
+"hit_ratio >= 0.99 from 10 s after split"."""
 
 from __future__ import annotations
 
@@ -10,11 +11,14 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
+from emulator.experiment.file.trial_part import TrialPart
+
 _FORM = re.compile(
     r"\s*(?P<measure>[a-z][a-z0-9_]*|state\.[A-Za-z0-9_./ -]*[A-Za-z0-9_])"
     r"\s*(?P<comparison><=|>=|==|<|>)"
     r"\s*(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
-    r"\s*(?P<unit>%|[A-Za-z]+)?\s*"
+    r"\s*(?P<unit>%|[A-Za-z]+)?"
+    r"(?:\s+(?P<part>(?:before|during|after|from|until)\s.*\S))?\s*"
 )
 _LONGEST: Final = 200
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -44,6 +48,8 @@ class Expectation:
     number: float
     unit: str
     """The unit of the number as it is written; empty where it is the measure's own."""
+    part: TrialPart | None = None
+    """The part of the trial whose operations count; None if all do."""
 
     @classmethod
     def parse(cls, text: str) -> Expectation:
@@ -52,12 +58,16 @@ class Expectation:
         if form is None:
             raise ValueError(
                 "an expectation is a measure, one of <=, >=, ==, < and >, and a number, such as "
-                '"hit_ratio >= 99 %"'
+                '"hit_ratio >= 99 %", and perhaps a part of the trial, such as "from 10 s after split"'
             )
         unit = form["unit"] or ""
         if unit and unit not in _UNITS:
             raise ValueError(f'"{unit}" is no unit of an expectation. Use {", ".join(_UNITS)}, or none')
-        return cls(text.strip(), form["measure"], form["comparison"], float(form["number"]), unit)
+        try:
+            part = None if form["part"] is None else TrialPart.parse(" ".join(form["part"].split()))
+        except ValueError as error:
+            raise ValueError(f"an expectation is of a whole trial or of a part, but {error}") from None
+        return cls(text.strip(), form["measure"], form["comparison"], float(form["number"]), unit, part)
 
     def misfit(self, unit: str) -> str:
         """Return what is wrong with the number's unit for a measure in `unit`, or ""."""

@@ -1,0 +1,77 @@
+"""Parts of a trial, by times and by the names of its faults, such as "from 10 s after split"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emulator.experiment.file.keys import suggestion
+from emulator.files.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from emulator.experiment.file.spec import TrialSpec
+
+_TIME = r"[0-9]+(?:\.[0-9]+)?\s*[a-z]+"
+_FORM = re.compile(
+    r"(?P<side>before|during|after)\s+(?P<fault>[a-z0-9][a-z0-9-]*)"
+    rf"|from\s+(?P<later>{_TIME})\s+after\s+(?P<healed>[a-z0-9][a-z0-9-]*)"
+    rf"|from\s+(?P<begin>{_TIME})(?:\s+until\s+(?P<end>{_TIME}))?"
+    rf"|until\s+(?P<until>{_TIME})"
+)
+FORMS = (
+    "before, during or after a fault, from 10 s after a fault, from 60 s, until 80 s, or from 60 s until 80 s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPart:
+    """A part of the measure phase of a trial."""
+
+    text: str
+    side: str
+    """"before", "during" or "after" the fault; empty for times alone."""
+    fault: str
+    begins: float
+    """The first trial time (s); for a part after a fault, the seconds from the fault's end."""
+    ends: float | None
+    """The trial time (s) at which it is over; None: with the measure phase, or as the fault says."""
+
+    @classmethod
+    def parse(cls, text: str) -> TrialPart:
+        """Return the part that a text says. Raises ValueError for any other text."""
+        form = _FORM.fullmatch(text)
+        if form is None:
+            raise ValueError(f'"{text}" is no part of a trial. Write {FORMS}')
+        given = {name: found for name, found in form.groupdict().items() if found is not None}
+        if "side" in given:
+            return cls(text, given["side"], given["fault"], 0.0, None)
+        if "later" in given:
+            return cls(text, "after", given["healed"], parse_duration(given["later"]), None)
+        ends = given.get("end") or given.get("until")
+        begins = parse_duration(given["begin"]) if "begin" in given else 0.0
+        return cls(text, "", "", begins, None if ends is None else parse_duration(ends))
+
+    def window(self, spec: TrialSpec) -> tuple[float, float]:
+        """Return the trial times (s) from which and before which an operation belongs to the part.
+
+        Raises ValueError if there is no such fault, or nothing of the measure phase belongs to it.
+        """
+        phases, faults = spec.phases, spec.faults
+        begins, ends = self.begins, self.ends if self.ends is not None else phases.measure_end
+        if self.fault:
+            found = next((fault for fault in faults if fault.name == self.fault), None)
+            if found is None:
+                known = suggestion(self.fault, [fault.name for fault in faults])
+                raise ValueError(f'there is no fault "{self.fault}". {known}'.rstrip())
+            if self.side == "before":
+                begins, ends = 0.0, found.begins
+            elif self.side == "during":
+                begins, ends = found.begins, found.ends
+            else:
+                begins += found.ends
+        begins, ends = max(begins, phases.measure_start), min(ends, phases.measure_end)
+        if begins >= ends:
+            measured = f"{phases.measure_start:g} to {phases.measure_end:g} s"
+            raise ValueError(f'nothing of the measure phase ({measured}) is "{self.text}"')
+        return begins, ends
