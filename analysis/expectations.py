@@ -78,7 +78,7 @@ def _misfit_of_part(expectation: Expectation, spec: ExperimentSpec, known: Seque
         return f"that measure cannot be had of a part of a trial. These can: {', '.join(known)}"
     for variant in variants(spec):
         try:
-            part.window(variant.spec)
+            part.window(variant.spec.phases.measured, variant.spec.faults)
         except ValueError as error:
             return str(error)
     return ""
@@ -92,12 +92,14 @@ def parts_of(spec: ExperimentSpec) -> list[TrialPart]:
 
 def windows_of(part: TrialPart, records: Sequence[TrialRecord]) -> dict[str, Window]:
     """Return the trial times (s) between which the part is, by trial."""
-    return {record.name: part.window(record.spec) for record in records}
+    return {record.name: part.window(record.spec.phases.measured, record.spec.faults) for record in records}
 
 
 def _trials(spec: ExperimentSpec) -> list[Trial]:
     return [
-        Trial(variant.name, variant.spec.workload.asks_for, variant.spec.system.name)
+        Trial(
+            variant.name, variant.spec.workload.asks_for, variant.spec.system.name, bool(variant.spec.faults)
+        )
         for variant in variants(spec)
     ]
 

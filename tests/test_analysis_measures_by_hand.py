@@ -53,7 +53,8 @@ def test_the_measures_of_a_part_are_those_of_the_operations_that_began_in_it(spa
     tables = {
         "deliveries": spark.createDataFrame(rows, f"trial string, {columns}"),
         "trials": spark.createDataFrame(
-            [("t", "topics", "vitis"), ("u", "topics", "vitis")], "trial string, serves string, system string"
+            [("t", "topics", "vitis", False), ("u", "topics", "vitis", False)],
+            "trial string, serves string, system string, has_faults boolean",
         ),
     }
     found = measure_part(tables, {"t": (15.0, 30.0), "u": (40.0, 50.0)}, [])

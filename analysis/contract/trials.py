@@ -28,6 +28,7 @@ _TRIALS = pa.schema(
         ("trial_end_s", pa.float64()),
         ("interval_s", pa.float64()),
         ("calm_until_s", pa.float64()),
+        ("has_faults", pa.bool_()),
     ]
 )
 
@@ -111,7 +112,7 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return one row a trial.
 
     The columns are trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
-    interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase).
+    interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase), has_faults.
     """
     rows = []
     for record in records:
@@ -120,7 +121,8 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         begin = [*(event.at for event in events if event), *(f.begins for f in record.spec.faults)]
         calm = min(begin, default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
-        rows.append((record.name, record.serves, record.spec.system.name, *times, calm))
+        system, has_faults = record.spec.system.name, bool(record.spec.faults)
+        rows.append((record.name, record.serves, system, *times, calm, has_faults))
     # Rows of Arrow are at hand when Spark plans a query; it would read others with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)

@@ -11,6 +11,7 @@ from analysis.contract.trouble import Trouble
 from analysis.contract.workload_kinds import Kind, kinds
 from analysis.measures.catalogue import own_measures
 from analysis.measures.every_trial import EVERY_TRIAL
+from analysis.measures.of_faults import RECOVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Trial:
     name: str
     workload: str
     system: str
+    has_faults: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ def asked_of(trials: Sequence[Trial]) -> tuple[list[Asked], list[Trouble]]:
         ]
         if those:
             found.append(Asked(group, those))
+    if faulty := [trial.name for trial in trials if trial.has_faults]:
+        found.append(Asked(Brought(RECOVERY, "the measures of trials with faults"), faulty))
     return found, troubles
 
 

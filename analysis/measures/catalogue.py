@@ -8,15 +8,18 @@ from typing import Literal
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup
 from analysis.contract.workload_kinds import kinds
 from analysis.measures.every_trial import EVERY_TRIAL
+from analysis.measures.of_faults import RECOVERY
 from emulator.contract.gauges import Gauge
 
 _BETTER: dict[str, Literal["lower", "higher"]] = {"lower": "lower", "higher": "higher"}
 
 
 def own_groups() -> list[MeasureGroup]:
-    """Return each group once: those of kinds of workload, and those of every trial."""
+    """Return each group once: those of kinds of workload, those of every trial, and those of trials with
+    faults."""
     known, _ = kinds()
-    return list(dict.fromkeys([*(group for kind in known for group in kind.analysis.measures), EVERY_TRIAL]))
+    of_kinds = [group for kind in known for group in kind.analysis.measures]
+    return list(dict.fromkeys([*of_kinds, EVERY_TRIAL, RECOVERY]))
 
 
 def own_measures() -> dict[str, Measure]:

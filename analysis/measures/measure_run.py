@@ -53,7 +53,7 @@ def measure(tables: Tables) -> dict[str, Values]:
 def measure_all(tables: Tables) -> Measured:
     """Return all measures of each trial. What fails of a package is not measured; the rest is."""
     rows = tables["trials"].collect()
-    asked, troubles = asked_of([Trial(row.trial, row.serves, row.system) for row in rows])
+    asked, troubles = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
     found = Measured({row.trial: {} for row in rows}, {}, troubles=troubles)
     for one in asked:
         found.about.update(one.group.item.measures)

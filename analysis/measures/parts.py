@@ -44,7 +44,7 @@ def measure_part(tables: Tables, windows: Mapping[str, Window], troubles: list[T
     there = [name for name in TIMES if name in tables]
     of_part = {**tables, **{name: _within(tables[name], windows, TIMES[name]) for name in there}}
     rows = tables["trials"].collect()
-    asked, _ = asked_of([Trial(row.trial, row.serves, row.system) for row in rows])
+    asked, _ = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
     for one in asked:
         for query, names in one.group.item.of_parts.items():
             try:

@@ -171,6 +171,7 @@ from analysis.engine.stages import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
 from analysis.tables.completions import COMPLETIONS, completions
+from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
 from analysis.tables.observations import (
     GAUGES,
@@ -236,6 +237,8 @@ def build_tables(
     tables["roles"] = roles(spark, records)
     if any(record.spec.attackers is not None for record in records):
         tables["attackers"] = attackers(spark, records)
+    if any(record.spec.faults for record in records):
+        tables["faults"] = faults(spark, records)
     known, refused = kinds(record.serves for record in records)
     troubles = [] if troubles is None else troubles
     troubles += refused

@@ -44,6 +44,11 @@ class Phases(_Model):
         return self.measure_start + self.measure
 
     @property
+    def measured(self) -> tuple[float, float]:
+        """The trial times at which the measure phase begins and ends."""
+        return self.measure_start, self.measure_end
+
+    @property
     def end(self) -> float:
         return self.measure_end + self.drain
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from emulator.experiment.file.keys import suggestion
+from emulator.faults.spec import FaultSpec
 from emulator.files.quantities import parse_duration
-
-if TYPE_CHECKING:
-    from emulator.experiment.file.spec import TrialSpec
 
 _TIME = r"[0-9]+(?:\.[0-9]+)?\s*[a-z]+"
 _FORM = re.compile(
@@ -52,13 +50,13 @@ class TrialPart:
         begins = parse_duration(given["begin"]) if "begin" in given else 0.0
         return cls(text, "", "", begins, None if ends is None else parse_duration(ends))
 
-    def window(self, spec: TrialSpec) -> tuple[float, float]:
+    def window(self, measured: tuple[float, float], faults: Sequence[FaultSpec]) -> tuple[float, float]:
         """Return the trial times (s) from which and before which an operation belongs to the part.
 
-        Raises ValueError if there is no such fault, or nothing of the measure phase belongs to it.
+        `measured` is the measure phase of the trial, which has these faults. Raises ValueError if there is
+        no such fault, or nothing of the measure phase belongs to the part.
         """
-        phases, faults = spec.phases, spec.faults
-        begins, ends = self.begins, self.ends if self.ends is not None else phases.measure_end
+        begins, ends = self.begins, measured[1] if self.ends is None else self.ends
         if self.fault:
             found = next((fault for fault in faults if fault.name == self.fault), None)
             if found is None:
@@ -70,8 +68,8 @@ class TrialPart:
                 begins, ends = found.begins, found.ends
             else:
                 begins += found.ends
-        begins, ends = max(begins, phases.measure_start), min(ends, phases.measure_end)
+        begins, ends = max(begins, measured[0]), min(ends, measured[1])
         if begins >= ends:
-            measured = f"{phases.measure_start:g} to {phases.measure_end:g} s"
-            raise ValueError(f'nothing of the measure phase ({measured}) is "{self.text}"')
+            phase = f"{measured[0]:g} to {measured[1]:g} s"
+            raise ValueError(f'nothing of the measure phase ({phase}) is "{self.text}"')
         return begins, ends

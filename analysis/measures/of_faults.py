@@ -1,0 +1,94 @@
+"""Measures of trials with faults: how long it takes until all is as it was before."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analysis.contract.measures import MeasureGroup, Tables, grouped, lower
+
+_WITHIN = 0.01
+"""The share by which a value may differ from that before the first fault to be as it was."""
+_HOW = (
+    "From the end of a fault until {what} of an interval of the time series, and of all that follow it until "
+    "the next fault, is within 1 % of that before the first fault; the longest of all faults. Not measured "
+    "if it is never so after one of them, or if nothing was measured before."
+)
+_MEASURES = {
+    "recovery_s": lower("Time until the hit ratio is back", "s", _HOW.format(what="the hit ratio")),
+    "lookup_recovery_s": lower(
+        "Time until lookups succeed again",
+        "s",
+        _HOW.format(what="the share of lookups that succeed"),
+    ),
+    "maintenance_recovery_s": lower(
+        "Time until maintenance is back",
+        "s",
+        "As for the hit ratio, of the maintenance messages of a peer, but for the mean from an interval on "
+        "alone: it is at most 1 % more than before.",
+    ),
+}
+
+
+def _recoveries(tables: Tables) -> DataFrame:
+    """Return the time (s) until each value is back: null where it is not, after some fault."""
+    series, faults = tables["series"], tables["faults"]
+    success = F.col("lookup_success") * F.col("lookups") if "lookups" in series.columns else F.lit(None)
+    looked_up = F.col("lookups") if "lookups" in series.columns else F.lit(None)
+    values = series.select(
+        *("trial", "start_s", "end_s", "delivered", "expected"),
+        success.cast("double").alias("succeeded"),
+        looked_up.cast("double").alias("looked_up"),
+        F.col("maintenance_messages").alias("maintained"),
+    )
+    first = faults.groupBy("trial").agg(F.min("begins_s").alias("first_s"))
+    before = (
+        values.join(first, "trial")
+        .where(F.col("end_s") <= F.col("first_s"))
+        .groupBy("trial")
+        .agg(
+            _ratio("delivered", "expected").alias("hit_before"),
+            _ratio("succeeded", "looked_up").alias("lookup_before"),
+            F.avg("maintained").alias("maintenance_before"),
+        )
+    )
+    rest = (
+        Window.partitionBy("trial", "fault")
+        .orderBy("start_s")
+        .rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    )
+
+    def good(part: str, whole: str, then: str) -> Column:
+        """Return whether the ratio is as before, in the interval and from it on."""
+        least = (1 - _WITHIN) * F.col(then)
+        here = F.try_divide(part, whole)
+        return (here >= least) & (F.try_divide(F.sum(part).over(rest), F.sum(whole).over(rest)) >= least)
+
+    calm = F.avg("maintained").over(rest) <= (1 + _WITHIN) * F.col("maintenance_before")
+    after = (
+        faults.join(values, "trial")
+        .where((F.col("start_s") >= F.col("ends_s")) & (F.col("end_s") <= F.col("quiet_until_s")))
+        .join(before, "trial")
+        .select(
+            *("trial", "fault", (F.col("start_s") - F.col("ends_s")).alias("since_s")),
+            good("delivered", "expected", "hit_before").alias("recovery_s"),
+            good("succeeded", "looked_up", "lookup_before").alias("lookup_recovery_s"),
+            calm.alias("maintenance_recovery_s"),
+        )
+        .groupBy("trial", "fault")
+        .agg(*(F.min(F.when(F.col(name), F.col("since_s"))).alias(name) for name in _MEASURES))
+    )
+    every = faults.select("trial", "fault").join(after, ["trial", "fault"], "left")
+    return every.groupBy("trial").agg(
+        *(F.when(F.count_if(F.col(name).isNull()) == 0, F.max(name)).alias(name) for name in _MEASURES)
+    )
+
+
+def _ratio(part: str, whole: str) -> Column:
+    return F.try_divide(F.sum(part), F.sum(whole))
+
+
+RECOVERY = MeasureGroup(
+    grouped({"Recovery": ("recovery", "lookup_recovery", "maintenance_recovery")}, _MEASURES), (_recoveries,)
+)
+"""The measures of trials that have faults."""

@@ -1,0 +1,46 @@
+"""The faults of trials, as their experiments ask for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from analysis.contract.trials import TrialRecord
+
+_FAULTS = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("fault", pa.string()),
+        ("begins_s", pa.float64()),
+        ("ends_s", pa.float64()),
+        ("quiet_until_s", pa.float64()),
+    ]
+)
+
+
+def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
+    """Return one row for each fault that ends while its trial is measured and no other one holds.
+
+    The columns are trial, fault (its name), begins_s, ends_s, and quiet_until_s: when the next one begins, or
+    the measure phase is over.
+    """
+    rows = []
+    for record in records:
+        every, measured_until = record.spec.faults, record.spec.phases.measure_end
+        for fault in every:
+            end = fault.ends
+            if any(other is not fault and other.begins <= end < other.ends for other in every):
+                continue
+            later = [other.begins for other in every if other.begins > end]
+            until = min([*later, measured_until])
+            if not math.isinf(end) and end < until:
+                row = (record.name, fault.name, fault.begins, end, until)
+                rows.append(dict(zip(_FAULTS.names, row, strict=True)))
+    if not rows:
+        return F.broadcast(spark.createDataFrame([], from_arrow_schema(_FAULTS)))
+    return F.broadcast(spark.createDataFrame(pa.Table.from_pylist(rows, _FAULTS)))
