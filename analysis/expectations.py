@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.contract.measures import STATE_PREFIX, Measure
 from analysis.contract.trials import TrialRecord
@@ -24,6 +26,8 @@ class Broken:
     trial: str
     measured: float | None
     """The value in the measure's unit; None if it was not measured."""
+    told: str = ""
+    """What is told instead of a value, of an invariant on the states of peers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,39 @@ class Outcome:
     @property
     def holds(self) -> bool:
         return self.trials > 0 and not self.broken
+
+
+def judge_invariants(records: Sequence[TrialRecord]) -> list[Outcome]:
+    """Return the outcome of each invariant that trials ask for, over those that do.
+
+    An invariant that nobody looked at is not as expected, because nobody knows that it holds. Raises
+    DamagedFile.
+    """
+    outcomes: dict[str, list[Broken]] = {}
+    trials: Counter[str] = Counter()
+    for record in records:
+        if record.spec.invariants is None:
+            continue
+        found = record.directory.read_invariants()
+        looks, broken = found.get("looks", {}), found.get("broken", [])
+        for text in record.spec.invariants.hold or looks:
+            trials[text] += 1
+            outcome = outcomes.setdefault(text, [])
+            of_text = [each for each in broken if each["invariant"] == text]
+            if of_text:
+                outcome.append(Broken(record.name, None, _told(of_text)))
+            elif not looks.get(text):
+                outcome.append(Broken(record.name, None, "nobody looked at it"))
+    return [Outcome(text, "", "", trials[text], broken) for text, broken in outcomes.items()]
+
+
+def _told(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first time that an invariant was broken, in words."""
+    first = found[0]
+    peers = ", ".join(str(peer) for peer in first["peers"])
+    before = f"; before: {', '.join(first['before'])}" if first["before"] else ""
+    often = f", and {len(found) - 1} times more" if len(found) > 1 else ""
+    return f"{first['text']} (at {first['at_s']:g} s, peers {peers}{often}{before})"
 
 
 def misfits(spec: ExperimentSpec) -> dict[int, str]:

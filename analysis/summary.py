@@ -11,7 +11,7 @@ from typing import Any
 from analysis.claims.papers import judge
 from analysis.contract.trials import TrialRecord
 from analysis.contract.workload_kinds import own
-from analysis.expectations import judge_expectations
+from analysis.expectations import judge_expectations, judge_invariants
 from analysis.measures.measure_run import Measured, Values
 from analysis.measures.variant_results import variant_results
 from analysis.tables.absences import Absence
@@ -76,8 +76,8 @@ def summarize(
     workloads = list(dict.fromkeys(record.serves for record in records))
     if not set(workloads) <= set(own()):
         summary["workloads"] = workloads
-    if experiment.expect:
-        outcomes = judge_expectations(experiment, records, measured)
+    outcomes = [*judge_expectations(experiment, records, measured), *judge_invariants(records)]
+    if outcomes:
         summary["expectations"] = [asdict(each) | {"holds": each.holds} for each in outcomes]
     if measured.troubles:
         summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))

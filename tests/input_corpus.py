@@ -155,7 +155,7 @@ BROKEN: Cases = [
         "Swap the columns: a line is `page,editor`",
     ),
     *(
-        ("duration", text, "a duration needs a number and a unit (ms, s, min, h, d)")
+        ("duration", text, "a duration needs a number and a unit (us, ms, s, min, h, d)")
         for text in (
             "2 S",
             "2 sec",

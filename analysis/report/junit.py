@@ -29,13 +29,14 @@ def write_junit(summary: Mapping[str, Any], path: Path) -> None:
             text = "; ".join(trial["reasons"])
             ElementTree.SubElement(case, "error", message=_text(f"invalid: {text}"))
     for expectation in summary.get("expectations", []):
-        broken = {each["trial"]: each["measured"] for each in expectation["broken"]}
+        broken = {each["trial"]: each for each in expectation["broken"]}
         for trial in summary["trials"]:
             case = _case(suite, trial["trial"], expectation["text"])
             if trial["trial"] in broken:
                 failures += 1
-                measured = in_words(broken[trial["trial"]], expectation["unit"])
-                ElementTree.SubElement(case, "failure", message=_text(f"it is {measured}"))
+                each = broken[trial["trial"]]
+                told = each.get("told") or f"it is {in_words(each['measured'], expectation['unit'])}"
+                ElementTree.SubElement(case, "failure", message=_text(told))
     suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": str(errors)}
     ElementTree.indent(suite)
     write_whole(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Application, Environment, Membership, Overlay
 
 
@@ -37,6 +38,8 @@ class System:
     that does not fit."""
     takes_identifiers: bool = False
     """Whether peers take `Environment.identifier`, so that attackers can stand next to a key."""
+    invariants: Sequence[Invariant] = ()
+    """Conditions on the states of its peers, which an experiment may ask to hold."""
 
 
 Part = TypeVar("Part", bound=Overlay | Membership)
@@ -55,6 +58,8 @@ class PartKind(Generic[Part]):
     `parameters`."""
     short_title: str = ""
     """The name that titles of systems over the part use; the part's title if left out."""
+    invariants: Sequence[Invariant] = ()
+    """Conditions on the states of its peers, alone and as a part of a system."""
 
     @property
     def called(self) -> str:

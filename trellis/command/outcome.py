@@ -49,7 +49,9 @@ def _told(expectation: Mapping[str, Any]) -> str:
     from analysis.charts.numerals import in_words
 
     broken, unit = expectation["broken"], expectation["unit"]
-    shown = [f"{each['trial']}: {in_words(each['measured'], unit)}" for each in broken[:_SHOWN]]
+    shown = [
+        f"{each['trial']}: {each.get('told') or in_words(each['measured'], unit)}" for each in broken[:_SHOWN]
+    ]
     more = [f"{len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
     which = f"in {len(broken)} of {counted(expectation['trials'], 'trial')}"
     return f"not as expected: {expectation['text']}, {which} ({'; '.join([*shown, *more])})"

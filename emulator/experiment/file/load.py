@@ -21,6 +21,7 @@ from emulator.experiment.file.document import (
 )
 from emulator.experiment.file.explain import Finding, validate
 from emulator.experiment.file.input_paths import named_files, resolve_files
+from emulator.experiment.file.invariants_spec import Held
 from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.overrides import apply_options
@@ -253,6 +254,8 @@ def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozens
         findings += _check_service(spec)
     if not broken & {"system", "attackers"}:
         findings += _check_identifiers(spec)
+    if not broken & {"system", "invariants"}:
+        findings += _check_invariants(spec)
     findings = [finding for finding in findings if finding[0][0] not in broken]
     return findings if findings or broken else _check_fit(spec)
 
@@ -299,6 +302,33 @@ def _check_identifiers(spec: TrialSpec) -> list[Finding]:
         return []
     text = f"the peers of {system.name} take no identifiers that attackers could choose. Leave it out"
     return [(("attackers", "near"), text)]
+
+
+def _check_invariants(spec: TrialSpec) -> list[Finding]:
+    """Return a problem for each invariant that the system does not have, and for parts that no trial has."""
+    from emulator.contract.registry import SYSTEMS
+
+    if spec.invariants is None:
+        return []
+    if not isinstance(spec.runtime, Virtual):
+        text = "only the virtual clock can look at all peers at one instant: leave it out, or the runtime"
+        return [(("invariants",), text)]
+    system = SYSTEMS[spec.system.name]
+    known = [invariant.name for invariant in system.invariants]
+    if not known:
+        return [(("invariants",), f"{system.name} declares no invariants. Leave it out")]
+    findings: list[Finding] = []
+    for index, text in enumerate(spec.invariants.hold or ()):
+        held, key = Held.parse(text), ("invariants", "hold", index)
+        if held.name not in known:
+            why = f'is "{text}", but {system.name} has no such invariant. {suggestion(held.name, known)}'
+            findings.append((key, why))
+        elif held.part is not None:
+            try:
+                held.part.window(spec.phases.measured, spec.faults)
+            except ValueError as error:
+                findings.append((key, f'is "{text}", but {error}'))
+    return findings
 
 
 def _check_service(spec: TrialSpec) -> list[Finding]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
+from emulator.experiment.file.invariants_spec import InvariantsSpec
 from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.files.quantities import Duration
 from emulator.network.processing_spec import Processing
@@ -113,6 +114,9 @@ class TrialSpec(_Model):
     )
     attackers: AttackersSpec | None = Field(None, description="peers that behave badly")
     processing: Processing | None = Field(None, description="the time that peers take to handle messages")
+    invariants: InvariantsSpec | None = Field(
+        None, description="conditions on the states of peers that are to hold, on the virtual clock"
+    )
     phases: Phases = Field(default_factory=Phases)
     runtime: Runtime = Field(default_factory=Virtual)
     fidelity: FidelityLimits = Field(default_factory=FidelityLimits)
@@ -123,9 +127,8 @@ class TrialSpec(_Model):
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what earlier versions did not have, so that their experiments stay the same."""
         given: dict[str, Any] = serialize(self)
-        if self.processing is None:
-            given.pop("processing", None)
-        return given
+        later = ("processing", "invariants")
+        return {key: value for key, value in given.items() if key not in later or value is not None}
 
 
 class ExperimentSpec(TrialSpec):

@@ -89,6 +89,11 @@ class TrialDirectory:
         return self.path / "fidelity.json"
 
     @property
+    def invariants(self) -> Path:
+        """The invariants that were looked at, and which were broken, if the experiment asks for any."""
+        return self.path / "invariants.json"
+
+    @property
     def journal(self) -> Path:
         """The journal of what hosts told the coordinator, while the trial is on."""
         return self.path / "journal.jsonl"
@@ -117,6 +122,18 @@ class TrialDirectory:
         if not all("measured" in check and _has(check, "measured", measured) for check in checks):
             raise DamagedFile(f"{self.fidelity} is damaged: a check has no figures. {_MEND}")
         return fidelity
+
+    def read_invariants(self) -> dict[str, Any]:
+        """Return how often invariants were looked at and which were broken; nothing if none was asked for.
+
+        Raises DamagedFile.
+        """
+        found = read_fields(self.invariants, _MEND)
+        broken = found.get("broken", [])
+        sound = isinstance(broken, list) and all(_has(each, "invariant", str) for each in broken)
+        if not (sound and isinstance(found.get("looks", {}), dict)):
+            raise DamagedFile(f"{self.invariants} is damaged: it does not say what was found. {_MEND}")
+        return found
 
     def write_status(self, **fields: Any) -> None:
         """Merge `fields` into the status; `state` is planned, running, valid, invalid or failed."""

@@ -55,4 +55,5 @@ def lookups(kind: OverlayKind) -> System:
         create,
         serves="lookups",
         takes_identifiers=True,
+        invariants=kind.invariants,
     )

@@ -62,6 +62,10 @@ class LinkedWorld(LifeHost):
         """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
 
+    def lives_up(self) -> list[tuple[int, VirtualLife]]:
+        """Return the peers that are up with their lives, in the order of their numbers."""
+        return [(peer, life) for peer, life in enumerate(self._lives) if life is not None]
+
     def _send_over(
         self,
         channel: Channel,

@@ -13,6 +13,7 @@ from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.virtual.checked_world import CheckedWorld
 from emulator.runtime.virtual.event_loop import HOST, VirtualWorld
+from emulator.runtime.virtual.invariant_watch import InvariantWatch
 from emulator.telemetry.recorder import Recorder
 
 EPOCH_UNIX_NS = 1_000_000_000 * 10**9
@@ -43,6 +44,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         phases = spec.phases
         for at in (phases.measure_start, phases.measure_end):
             world.call_at(at, world.snapshot)
+        watch = InvariantWatch(world, spec, plan) if spec.invariants is not None else None
         interval = spec.telemetry.metrics_interval
         for index in range(1, int(phases.end / interval) + 1):
             world.call_at(index * interval, world.interval)
@@ -54,6 +56,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             time = min(time + _REPORT_EVERY, phases.end)
             world.run_until(time)
             report(_progress(world, spec))
+            if watch is not None and watch.is_over:
+                break
             if world.ended - collected >= spec.peers:
                 collected = world.ended
                 gc.collect()
@@ -61,6 +65,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         recorder.close()
         if gc_was_enabled:
             gc.enable()
+    if watch is not None:
+        watch.write(directory)
     broken = world.breaches.told()
     operations = operations_of(plan, spec.workload.kind)
     fidelity = Fidelity(
@@ -77,6 +83,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
                 "operations",
                 ["their peers were not up"],
             ),
+            *([] if watch is None else watch.checks()),
             *world.deliveries.checks(spec.fidelity),
             *([contract_check(broken)] if is_checked(spec) or broken else []),
         ],

@@ -10,6 +10,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import BITS, ClockwiseRing
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.chord.find_successor import Searches
@@ -171,6 +172,12 @@ class Chord(Overlay):
         self.application_of(message).deliver(key, message, origin, hops)
 
 
+_RING: Final = Invariant(
+    "ring_is_one_cycle",
+    "First live successors form one ring, ordered by identifiers, to which every joined peer leads (Zave, "
+    "IEEE TSE 43(12), 2017: AtLeastOneRing, AtMostOneRing, OrderedRing, ConnectedAppendages).",
+    "emulator.protocols.overlays.chord.ring_invariant:broken",
+)
 CHORD: Final = OverlayKind(
     "chord",
     "Chord, with Zave's ring maintenance",
@@ -179,4 +186,5 @@ CHORD: Final = OverlayKind(
     ChordParameters,
     Chord,
     short_title="Chord",
+    invariants=(_RING,),
 )

@@ -19,6 +19,7 @@ from emulator.contract.protocol import Environment, Membership
 from emulator.contract.system import MembershipKind
 from emulator.messages.message import Message
 from emulator.protocols.gossip.newscast import Newscast
+from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.random_graph.parameters import RandomGraphParameters
 from trellis.v1.overlay import Contact, Goodbye, Profile
 from trellis.v1.random_graph import LinkAnswer, LinkEnd, LinkHeartbeat, LinkMove, LinkRequest
@@ -201,4 +202,5 @@ RANDOM_GRAPH: Final = MembershipKind(
     parameters=RandomGraphParameters,
     create=RandomGraph,
     short_title="a random graph",
+    invariants=(VIEWS,),
 )

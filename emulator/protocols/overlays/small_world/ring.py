@@ -6,6 +6,7 @@ from typing import Final
 
 from emulator.contract.protocol import Environment
 from emulator.contract.system import OverlayKind
+from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldRingParameters
 
@@ -24,4 +25,5 @@ SMALL_WORLD: Final = OverlayKind(
     parameters=SmallWorldRingParameters,
     create=SmallWorldRing,
     short_title="the small-world ring of Vitis",
+    invariants=(VIEWS,),
 )

@@ -248,4 +248,5 @@ def over(kind: OverlayKind) -> System:
         parameters_over(kind.parameters),
         create,
         takes_identifiers=True,
+        invariants=kind.invariants,
     )

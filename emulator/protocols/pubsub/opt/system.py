@@ -13,6 +13,7 @@ from typing import Final
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
 from emulator.contract.system import System
 from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.pubsub.opt.directory import FullKnowledge
 from emulator.protocols.pubsub.opt.knowledge import GossipKnowledge, Knowledge
 from emulator.protocols.pubsub.opt.links import Links
@@ -144,4 +145,5 @@ OPT: Final = System(
     parameters=OptParameters,
     create=Opt,
     misfits="emulator.protocols.pubsub.opt.parameters:misfits",
+    invariants=(VIEWS,),
 )

@@ -229,4 +229,5 @@ def over(kind: OverlayKind | MembershipKind) -> System:
         parameters_over(kind.parameters),
         create,
         takes_identifiers=isinstance(kind, OverlayKind),
+        invariants=kind.invariants,
     )

@@ -7,10 +7,11 @@ point) is the peer whose identifier is closest to hash(topic).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from emulator.contract.identifiers import hash_of_topic
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import (
     Application,
     Contact,
@@ -68,6 +69,10 @@ class Scribe(PubSub):
         self._started = True
         for topic in self._topics:
             self._trees.join(topic)
+
+    def parents(self) -> Mapping[int, int]:
+        """Return this peer's parent in the tree of each topic in which it has one."""
+        return self._trees.parents
 
     def stop(self, graceful: bool) -> None:
         self._overlay.stop(graceful)
@@ -147,6 +152,13 @@ class Scribe(PubSub):
             self._trees.send_down(data.topic, data, sender)
 
 
+_TREES: Final = Invariant(
+    "trees_have_no_loop",
+    "No peer is its own ancestor in the tree of a topic.",
+    "emulator.protocols.pubsub.scribe.tree_invariant:broken",
+)
+
+
 def _untold(topic: int) -> int:
     """Return that the root is unknown: a tree of Scribe does not tell it."""
     return NOBODY
@@ -165,4 +177,5 @@ def over(kind: OverlayKind) -> System:
         parameters_over(kind.parameters),
         create,
         takes_identifiers=True,
+        invariants=(*kind.invariants, _TREES),
     )

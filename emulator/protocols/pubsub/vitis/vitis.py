@@ -8,6 +8,7 @@ from typing import Final
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
 from emulator.messages.message import Part
+from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.small_world.links import Link
 from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
@@ -86,4 +87,5 @@ VITIS: Final = System(
     parameters=VitisParameters,
     create=Vitis,
     takes_identifiers=True,
+    invariants=(VIEWS,),
 )

@@ -1,0 +1,254 @@
+"""Invariants on the states of all peers: where they do not hold, and what an experiment may ask of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import small_trial
+from small_trial import make_plan
+from typer.testing import CliRunner
+
+from analysis.contract.trials import TrialRecord
+from analysis.expectations import Broken as NotAsExpected
+from analysis.expectations import judge_invariants
+from emulator.contract.identifiers import ClockwiseRing
+from emulator.contract.invariants import Broken, Invariant, PeersUp
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
+from emulator.experiment.file.spec import SystemSpec, TrialSpec
+from emulator.files.damage import DamagedFile
+from emulator.protocols.gossip import view_invariant
+from emulator.protocols.overlays.chord import ring_invariant
+from emulator.protocols.pubsub.scribe import tree_invariant
+from trellis.command.cli import app
+
+
+class Peers(PeersUp):
+    """Peers made by hand, with one component each."""
+
+    now = 100.0
+
+    def __init__(self, parts: Mapping[int, Any], down: Mapping[int, float] | None = None) -> None:
+        self._parts = parts
+        self._down = down or {}
+
+    def parts(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
+        return iter(self._parts.items())
+
+    def down_for(self, peer: int) -> float:
+        return 0.0 if peer in self._parts else self._down.get(peer, math.inf)
+
+
+def chord(successors: Mapping[int, list[int]], joining: tuple[int, ...] = ()) -> Broken | None:
+    """Judge peers whose identifiers are 16 times their numbers, on a ring of 256."""
+    space = ClockwiseRing(8)
+    return ring_invariant.broken(
+        Peers(
+            {
+                peer: SimpleNamespace(
+                    ready=peer not in joining,
+                    identifier=16 * peer,
+                    space=space,
+                    state=SimpleNamespace(successors=[SimpleNamespace(peer=each) for each in those]),
+                )
+                for peer, those in successors.items()
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "successors",
+    [
+        {},
+        {3: []},
+        {1: [2], 2: [3], 3: [1]},
+        {1: [2], 2: [9, 3], 3: [1]},
+        {1: [3], 2: [3], 3: [1]},
+        {0: [5], 5: [9], 9: [0], 4: [5], 3: [4]},
+    ],
+)
+def test_one_ordered_ring_with_appendages_is_sound(successors: dict[int, list[int]]) -> None:
+    assert chord(successors) is None
+
+
+@pytest.mark.parametrize(
+    "successors, peers, text",
+    [
+        ({1: [2], 2: [1], 3: [4], 4: [3]}, [1, 3], "there are 2 rings, of 2 and 2 peers"),
+        ({1: [3], 3: [2], 2: [1]}, [1, 3, 2], "goes round more than once"),
+        ({1: [2], 2: [9], 3: [1]}, [2], "none of its successors is up"),
+    ],
+)
+def test_rings_that_chord_does_not_allow_are_told(
+    successors: dict[int, list[int]], peers: list[int], text: str
+) -> None:
+    broken = chord(successors)
+    assert broken is not None and broken.peers == peers and text in broken.text
+
+
+def test_a_peer_that_joins_is_on_no_ring_yet() -> None:
+    assert chord({1: [2], 2: [1], 3: []}, joining=(3,)) is None
+
+
+def scribe(parents: Mapping[int, Mapping[int, int]]) -> Broken | None:
+    return tree_invariant.broken(
+        Peers({peer: SimpleNamespace(parents=lambda of=of: of) for peer, of in parents.items()})
+    )
+
+
+def test_a_loop_of_parents_in_one_topic_is_told() -> None:
+    assert scribe({1: {7: 2}, 2: {7: 3, 8: 1}, 3: {8: 2}}) is None
+    broken = scribe({1: {7: 2}, 2: {7: 3}, 3: {7: 2, 8: 1}})
+    assert broken == Broken([2, 3], "the tree of topic 7 has a loop")
+
+
+def test_a_view_may_hold_who_went_a_short_time_ago() -> None:
+    def judged(down: dict[int, float]) -> Broken | None:
+        views = {1: [2, 8], 2: [9], 3: [1]}
+        parts = {
+            peer: SimpleNamespace(view=lambda those=those: [SimpleNamespace(peer=each) for each in those])
+            for peer, those in views.items()
+        }
+        return view_invariant.broken(Peers(parts, down))
+
+    assert judged({8: 29.0, 9: 30.0}) is None
+    assert judged({8: 31.0}) == Broken([1], "1 views hold a peer that has been down for up to 31 s")
+    assert judged({8: 40.0, 9: 31.0}) == Broken(
+        [1, 2], "2 views hold a peer that has been down for up to 40 s"
+    )
+
+
+SPLIT = {"name": "split", "at": "60 s", "for": "20 s", "partition": {"share": 0.5}}
+
+
+def trial(
+    tmp_path: Path, invariants: dict[str, Any] | None, name: str = "a"
+) -> tuple[TrialSpec, small_trial.Outcome]:
+    """Run 12 peers of Chord, half of which are cut off from 60 to 80 s."""
+    given = {} if invariants is None else {"invariants": invariants}
+    phases = {"join": "10 s", "settle": "30 s", "measure": "60 s", "drain": "0 s"}
+    spec = small_trial.trial_spec(
+        "chord",
+        12,
+        100.0,
+        faults=[SPLIT],
+        workload={"lookups": {"rate": 1.0}},
+        phases=phases,
+        **given,
+    )
+    parameters = {"stabilization": "2 s", "timeout": "500 ms"}
+    spec = spec.model_copy(update={"system": SystemSpec(name="chord", parameters=parameters)})
+    plan = make_plan(12, [(peer, peer / 2, 100.0) for peer in range(12)])
+    plan = type(plan)(plan.peers, plan.sessions, _half(), **plan.tables)
+    return spec, small_trial.run(spec, plan, tmp_path / name)
+
+
+def _half() -> Any:
+    import pyarrow as pa
+
+    from emulator.experiment.plan.tables import FAULTS
+
+    rows = [{"fault": 0, "name": "split", "peer": peer} for peer in range(6)]
+    return pa.Table.from_pylist(rows, FAULTS)
+
+
+def read(outcome: small_trial.Outcome) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(outcome.directory.invariants.read_text())
+    return found
+
+
+def test_a_partition_breaks_the_ring_and_the_times_before_it_do_not(tmp_path: Path) -> None:
+    asked = {"every": "2 s", "hold": ["ring_is_one_cycle before split", "ring_is_one_cycle during split"]}
+    spec, outcome = trial(tmp_path, asked)
+    found = read(outcome)
+    assert found["looks"] == {asked["hold"][0]: 10, asked["hold"][1]: 10}
+    assert {each["invariant"] for each in found["broken"]} == {asked["hold"][1]}
+    first = found["broken"][0]
+    assert 60 < first["at_s"] < 80 and len(first["peers"]) == 2 and "2 rings, of" in first["text"]
+    assert first["before"] == ["60 s: fault split begins"]
+    assert outcome.fidelity.valid
+    record = TrialRecord("c-1", "c", {}, spec, outcome.directory, {}, {})
+    before, during = judge_invariants([record])
+    assert before.holds and not during.holds
+    assert "60 s: fault split begins" in during.broken[0].told
+
+
+def test_the_first_broken_one_ends_the_trial_if_asked(tmp_path: Path) -> None:
+    _, outcome = trial(tmp_path, {"every": "2 s", "stop": True})
+    found = read(outcome)
+    assert len(found["broken"]) == 1 and found["looks"]["ring_is_one_cycle"] < 20
+    assert not outcome.fidelity.valid
+    assert "when the trial was ended: there are 2 rings" in outcome.fidelity.reasons[0]
+
+
+def test_looking_changes_nothing(tmp_path: Path) -> None:
+    _, looked = trial(tmp_path, {"every": "1 s"}, "looked")
+    _, plain = trial(tmp_path, None, "plain")
+    assert looked.files() == plain.files()
+    assert not plain.directory.invariants.exists()
+
+
+def test_an_invariant_that_nobody_looked_at_is_not_as_expected(tmp_path: Path) -> None:
+    spec, outcome = trial(tmp_path, {"every": "50 s", "hold": ["ring_is_one_cycle during split"]})
+    record = TrialRecord("c-1", "c", {}, spec, outcome.directory, {}, {})
+    (outcome_of,) = judge_invariants([record])
+    assert outcome_of.broken == [NotAsExpected("c-1", None, "nobody looked at it")]
+    outcome.directory.invariants.write_text('{"broken": [3]}')
+    with pytest.raises(DamagedFile, match=r"invariants\.json is damaged"):
+        judge_invariants([record])
+
+
+FILE = """\
+name: small
+system: {system}
+peers: 10
+workload: {workload}
+faults: [{{name: split, at: 50 s, for: 10 s, partition: {{share: 0.5}}}}]
+invariants: {invariants}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    "system, invariants, more, told",
+    [
+        ("chord", "{hold: [ring_is_one_circle]}", "", 'Did you mean "ring_is_one_cycle"?'),
+        ("chord", "{hold: [ring_is_one_cycle after spilt]}", "", 'there is no fault "spilt"'),
+        ("chord", "{hold: [ring_is_one_cycle sometimes]}", "", '"sometimes" is no part of a trial'),
+        ("chord", "{hold: [Ring 3]}", "", "is the name of an invariant of the system"),
+        ("pastry", "{every: 1 s}", "", "pastry declares no invariants"),
+        ("chord", "{every: 1 s}", "runtime: {kind: processes, hosts: 2}", "only the virtual clock"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_at_its_line(
+    tmp_path: Path, system: str, invariants: str, more: str, told: str
+) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(
+        FILE.format(system=system, workload="{lookups: {rate: 1}}", invariants=invariants, more=more)
+    )
+    result = CliRunner().invoke(app, ["validate", str(file)], catch_exceptions=False)
+    assert result.exit_code == 2 and f"{file}:6: " in result.stderr
+    assert told in " ".join(result.stderr.split())
+
+
+def test_an_invariant_that_raises_ends_the_trial_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Invariant("always", "It always holds.", f"{__name__}:_fails")
+    chord_system = SYSTEMS["chord"]
+    fields = {name: getattr(chord_system, name) for name in chord_system.__dataclass_fields__}
+    monkeypatch.setitem(SYSTEMS, "chord", System(**fields | {"invariants": (own,)}))
+    with pytest.raises(ZeroDivisionError, match=r"in the system chord, at 40\.000 s .* in _fails"):
+        trial(tmp_path, {"every": "1 s"})
+
+
+def _fails(up: PeersUp) -> Broken | None:
+    raise ZeroDivisionError("here")
