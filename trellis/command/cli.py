@@ -16,12 +16,12 @@ import typer
 from emulator.compiler.finder import WHY_INTERPRETED
 from emulator.files.input_facts import counted
 from trellis.command import pod_options as pods
+from trellis.command.campaign_command import commands as campaign_commands
 from trellis.command.exits import (
     INVALID,
     VALID,
     UserError,
     endings,
-    err,
     last_resort,
     readable,
     resumable,
@@ -32,6 +32,7 @@ from trellis.command.inputs import (
     check_drawing,
     check_expectations,
     draw_or_refuse,
+    refuse_draws,
     say_inputs,
     say_refused,
 )
@@ -47,13 +48,12 @@ from trellis.command.outcome import need_summary, out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
+from trellis.command.steps import analyze_run, given_command, new_screen, report_run
 from trellis.command.trace_commands import commands as trace_commands
 
 if TYPE_CHECKING:
-    from analysis.early_start import EarlySpark
     from emulator.experiment.file.spec import ExperimentSpec
     from emulator.experiment.run.directory import RunDirectory
-    from trellis.command.terminal import Screen
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,6 +65,7 @@ app = typer.Typer(
 app.add_typer(release_commands)
 app.add_typer(package_commands)
 app.add_typer(trace_commands)
+app.add_typer(campaign_commands)
 
 
 def _say_version(asked: bool) -> None:
@@ -154,10 +155,10 @@ def run(
             check_spark()
 
         directory, spec = _find_run(target, options, folder, resume, refuse)
-        screen = _screen()
+        screen = new_screen()
         if WHY_INTERPRETED:
             typer.echo(f"the protocols are interpreted, which is slower: {WHY_INTERPRETED}", err=True)
-        every, command = trials(spec), _command_of(directory)
+        every, command = trials(spec), given_command(directory)
         at_once = jobs or default_jobs(spec)
         here = not master and all(trial.spec.runtime.kind == "virtual" for trial in every)
         on = f" on {master}" if master else ""
@@ -180,9 +181,9 @@ def run(
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, reasons, directory)
             else:
-                _analyze(directory, screen, early)
+                analyze_run(directory, screen, early)
                 with readable(directory):
-                    _report(directory, screen, junit)
+                    report_run(directory, screen, junit)
                     said = say_summary(directory)
                     status = said if status == VALID else INVALID
         raise typer.Exit(status)
@@ -200,13 +201,13 @@ def plan(target: Target, options: Options = None, folder: Out = Path("runs")) ->
         target = locate(target)
         directory, spec = _find_run(target, options or [], folder, None, refuse_pods)
         file, given = _written(target, directory, options)
-        screen = _screen()
+        screen = new_screen()
         every = trials(spec)
         with resumable(directory), screen.step(f"planning {spec.name}", len(every)) as step:
             for trial in every:
                 there = directory.trial(trial.name)
                 if not there.status.exists():
-                    prepare(there, about(trial, _command_of(directory)))
+                    prepare(there, about(trial, given_command(directory)))
                 draw_or_refuse(trial, there, file, given)
                 step.update(Update(trial.name, "planned"))
         say_inputs({trial.name: read_inputs(directory.trial(trial.name).plan) for trial in every})
@@ -221,7 +222,7 @@ def analyze(target: Run) -> None:
     with endings():
         directory = _open(target)
         check_spark()
-        _analyze(directory, _screen())
+        analyze_run(directory, new_screen())
         raise typer.Exit(say_summary(directory))
 
 
@@ -232,9 +233,13 @@ def report(target: Run, junit: Junit = None) -> None:
         directory = _open(target)
         need_summary(directory)
         with readable(directory):
-            _report(directory, _screen(), junit)
+            report_run(directory, new_screen(), junit)
             status = say_summary(directory)
         raise typer.Exit(status)
+
+
+_LOOKED_AT = 20
+"""The draws of a campaign that are checked when its file is."""
 
 
 @app.command()
@@ -248,6 +253,10 @@ def validate(target: Target, options: Options = None) -> None:
         say_displaced()
         file = target / "experiment.yaml" if target.is_dir() else locate(target)
         spec = load(file, options or [])
+        if spec.draw:
+            from trellis.campaign.drawing import campaign_of
+
+            spec = campaign_of(spec, file, _LOOKED_AT)
         count, made = len(trials(spec)), count_variants(spec.vary)
         check_expectations(spec, file, options or [])
         check_drawing(spec, file, options or [])
@@ -278,12 +287,6 @@ def compare(
             raise UserError(str(error)) from None
 
 
-def _screen() -> Screen:
-    from trellis.command.terminal import Screen
-
-    return Screen(err)
-
-
 def _find_run(
     target: Path | None,
     options: list[str],
@@ -303,6 +306,7 @@ def _find_run(
         if target is None:
             raise UserError("name an experiment file or a run directory")
         spec = load(target, options)
+        refuse_draws(spec, target)
         check_expectations(spec, target, options)
         refuse(spec)
         return create_run(spec, folder), spec
@@ -340,48 +344,6 @@ def _written(
     if target is None or target.is_dir():
         return directory.experiment, []
     return target, options or []
-
-
-def _command_of(directory: RunDirectory) -> str:
-    from emulator.experiment.run.runs import command_of
-
-    return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
-
-
-def _analyze(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
-    with screen.step("analyzing", 0) as step:
-        from analysis.engine.failures import SparkError, spark_in_words
-        from analysis.engine.jvm import JavaError
-        from analysis.engine.stages import Standing
-        from analysis.pipeline import analyze as analyze_run
-        from emulator.trials.sweep import alone
-
-        def tell(standing: Standing) -> None:
-            step.stage(standing.stage, standing.share, standing.left_s)
-
-        try:
-            with alone(directory), spark_in_words(directory):
-                analyze_run(directory, tell, early.session() if early else None)
-        except JavaError as error:
-            again = f"trellis analyze {shlex.quote(str(directory.path))}"
-            raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
-        except SparkError as error:
-            raise UserError(f"{error} ({last_resort(error)})") from None
-
-
-def _report(directory: RunDirectory, screen: Screen, junit: Path | None = None) -> None:
-    with screen.step("writing the report", 0):
-        from analysis.charts.results import ResultsError
-        from analysis.report.junit import write_junit
-        from analysis.report.report import write_report
-        from emulator.experiment.run.summary_file import read_summary
-
-        try:
-            write_report(directory)
-            if junit is not None:
-                write_junit(read_summary(directory), junit)
-        except ResultsError as error:
-            raise UserError(str(error)) from None
 
 
 def main() -> None:

@@ -41,12 +41,12 @@ class UserError(Exception):
 
 
 @contextmanager
-def resumable(directory: RunDirectory) -> Iterator[None]:
-    """Print how to resume the run if it is interrupted."""
+def resumable(directory: RunDirectory, command: str = "run") -> Iterator[None]:
+    """Print by which command of Trellis the run is resumed if it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
-        again = f"trellis run {shlex.quote(str(directory.path))}"
+        again = f"trellis {command} {shlex.quote(str(directory.path))}"
         err.print(f"interrupted; finished trials are kept. Go on with: {again}", markup=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,12 @@ def check_expectations(spec: ExperimentSpec, file: Path, options: Sequence[str])
     if found := misfits(spec):
         refusals = Refusals(file, options)
         raise ExperimentError([refusals.problem(f"expect.{index}", text) for index, text in found.items()])
+
+
+def refuse_draws(spec: ExperimentSpec, file: Path) -> None:
+    """Raises UserError for a file from which trials are to be drawn: it is run by another command."""
+    if spec.draw:
+        raise UserError(f"{file} has `draw`. Run it by trellis campaign {shlex.quote(str(file))}")
 
 
 def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:

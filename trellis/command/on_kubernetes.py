@@ -14,7 +14,7 @@ import typer
 
 from emulator.files.input_facts import counted
 from trellis.command.exits import INTERRUPTED, INVALID, UserError, err
-from trellis.command.inputs import check_expectations, warn
+from trellis.command.inputs import check_expectations, refuse_draws, warn
 from trellis.command.outcome import say_summary, say_verdict
 from trellis.command.pod_options import PodOptions
 
@@ -70,6 +70,7 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
 
     with cluster_errors():
         spec = load_for_pods(file, sets)
+        refuse_draws(spec, file)
         check_expectations(spec, file, sets)
         if spec.runtime.kind == "kubernetes" and runtime_kind(file, ()) == "virtual":
             warn(

@@ -7,7 +7,7 @@ from emulator.experiment.file.variants import variants, varied_keys
 from emulator.files.yaml_text import write_yaml
 
 _FIRST = ("name", "title", "claims", "expect", "system")
-_LAST = ("seed", "repeat", "vary")
+_LAST = ("seed", "repeat", "vary", "draw")
 
 
 def resolved_yaml(spec: ExperimentSpec) -> str:
@@ -16,8 +16,9 @@ def resolved_yaml(spec: ExperimentSpec) -> str:
     Where the system itself is varied, a comment has its parameters for each variant.
     """
     values = spec.model_dump(mode="json")
-    if not spec.expect:
-        del values["expect"]
+    for key in ("expect", "draw"):
+        if not values[key]:
+            del values[key]
     middle = [key for key in values if key not in _FIRST + _LAST]
     ordered = {key: values[key] for key in (*_FIRST, *middle, *_LAST) if key in values}
     text = write_yaml(ordered)

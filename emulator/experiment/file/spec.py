@@ -144,6 +144,9 @@ class ExperimentSpec(TrialSpec):
         max_length=100,
         description='conditions on measures of each trial, such as "hit_ratio >= 99 %"',
     )
+    draw: dict[str, Any] = Field(
+        default_factory=dict, description="dotted key -> its range, from which a campaign draws each trial"
+    )
     repeat: int = Field(1, ge=1, le=1000, description="number of seeds: seed, seed + 1, ...")
     vary: dict[str, list[Any]] = Field(
         default_factory=dict,

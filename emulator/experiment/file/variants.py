@@ -130,7 +130,7 @@ def trials(spec: ExperimentSpec) -> list[Trial]:
     return [
         Trial(f"{variant.name}-{seed}", variant, variant.spec.model_copy(update={"seed": seed}))
         for variant in variants(spec)
-        for seed in range(spec.seed, spec.seed + spec.repeat)
+        for seed in range(variant.spec.seed, variant.spec.seed + spec.repeat)
     ]
 
 
@@ -140,7 +140,9 @@ def _names(systems: list[tuple[str, dict[str, Any]]]) -> list[str]:
     taken: set[str] = set()
     for system, choice in systems:
         parts = [_safe(system)]
-        for key, value in choice.items():
+        # All that a campaign draws for a trial comes from its seed.
+        told = {"seed": choice["seed"]} if "seed" in choice else choice
+        for key, value in told.items():
             if key not in ("system", "system.name"):
                 parts.append(_part(key, value))
             elif isinstance(value, dict):

@@ -45,6 +45,8 @@ def _wrong_keys(entry: str, entries: Iterable[str]) -> list[str]:
     for position, key in enumerate(keys):
         if key in keys[:position] or key in elsewhere:
             found.append(f'varies "{key}" twice. Keep one')
+        elif key == "seed" and len(keys) > 1:
+            continue  # each combination of the other keys has the seed that stands beside them
         elif (text := _wrong_key(key, [*keys, *elsewhere])) is not None:
             found.append(text if len(keys) == 1 else f'"{key}": {text}')
     return found

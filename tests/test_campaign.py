@@ -1,0 +1,351 @@
+"""Campaigns: trials drawn from ranges, and those that fail made smaller."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import small_trial
+from pydantic import BaseModel
+from typer.testing import CliRunner
+
+from emulator.contract.invariants import Broken, Invariant, PeersUp
+from emulator.contract.protocol import Environment, Event, Interest, PubSub
+from emulator.contract.registry import SYSTEMS
+from emulator.contract.system import System
+from emulator.experiment.file.document import ExperimentError
+from emulator.experiment.file.draws import draw
+from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.undrawable import Undrawable
+from trellis.campaign.drawing import campaign_of, draws_of
+from trellis.campaign.shrinking import Values, shrink
+from trellis.command.cli import app
+from trellis.v1.overlay import Goodbye
+from trellis.v1.pubsub import Pull
+
+
+def many(ranges: Any) -> list[Any]:
+    return [draw({"key": ranges}, Random(seed))["key"] for seed in range(200)]
+
+
+def test_numbers_are_drawn_between_both_ends() -> None:
+    assert set(many({"from": 2, "to": 5})) == {2, 3, 4, 5}
+    shares = many({"from": 0.0, "to": 0.5})
+    assert 0 <= min(shares) < 0.05 and 0.45 < max(shares) <= 0.5
+    times = many({"from": "10 s", "to": "60 s"})
+    assert all(time.endswith(" s") and 10 <= float(time[:-2]) <= 60 for time in times)
+    assert {value[-2:] for value in many({"from": "0 %", "to": "5 %"})} == {" %"}
+
+
+def test_choices_and_lists_are_drawn_part_by_part() -> None:
+    assert set(many(["a", "b"])) == {"a", "b"}
+    assert set(many({"any": ["a", "b"]})) == {"a", "b"}
+    faults = many({"number": [0, 2], "of": [{"at": {"from": 1, "to": 9}, "partition": {"share": 0.5}}]})
+    assert {len(those) for those in faults} == {0, 1, 2}
+    two = next(those for those in faults if len(those) == 2)
+    assert [fault["name"] for fault in two] == ["drawn-1", "drawn-2"]
+    assert all(1 <= fault["at"] <= 9 and fault["partition"] == {"share": 0.5} for fault in two)
+
+
+@pytest.mark.parametrize(
+    "ranges, told",
+    [
+        ({"from": 5, "to": 2}, "5 to 2 is no range"),
+        ({"from": "10 s", "to": "1 min"}, "'10 s' to '1 min' is no range"),
+        ({"from": 1, "to": "2 s"}, "is no range"),
+        ({"any": 3}, "`any` is a list of values"),
+        ({"number": [3, 1], "of": [1]}, "`number` is two whole numbers"),
+        ({"number": [0, 1], "of": []}, "`of` lists what is drawn from"),
+    ],
+)
+def test_what_is_no_range_is_named_with_its_key(ranges: Any, told: str) -> None:
+    with pytest.raises(ValueError, match="key: ") as error:
+        draw({"key": ranges}, Random(1))
+    assert told in str(error.value)
+
+
+FILE = """\
+name: looks
+system: chord
+peers: 30
+seed: 7
+draw:
+  peers: {from: 20, to: 50}
+  network.loss: {from: 0 %, to: 3 %}
+  faults:
+    number: [0, 2]
+    of: [{at: {from: 50 s, to: 60 s}, for: 5 s, partition: {share: 0.3}}]
+workload: {lookups: {rate: 2}}
+invariants: {every: 5 s}
+phases: {join: 10 s, settle: 30 s, measure: 60 s, drain: 10 s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "looks.yaml"
+    made.write_text(FILE)
+    return made
+
+
+def test_each_trial_of_a_campaign_is_drawn_by_its_seed_alone(file: Path) -> None:
+    spec = load(file)
+    drawn = campaign_of(spec, file, 30)
+    every = trials(drawn)
+    assert [trial.spec.seed for trial in every] == list(range(7, 37))
+    assert [trial.name for trial in every][:2] == ["chord.seed=7-7", "chord.seed=8-8"]
+    assert len({trial.spec.peers for trial in every}) > 3
+    assert {len(trial.spec.faults) for trial in every} == {0, 1, 2}
+    (entry,) = draws_of(spec, 3).values()
+    assert entry == next(iter(draws_of(spec, 30).values()))[:3]
+
+
+@pytest.mark.parametrize(
+    "old, new, told",
+    [
+        ("peers: {from: 20, to: 50}", "peers: {from: 50, to: 20}", "draw: peers: 50 to 20 is no range"),
+        ("  peers: {", "  peeers: {", "peeers"),
+        ("for: 5 s", "for: {from: 1 s, to: 2 s}, name: one", "is the name of an earlier fault"),
+        ("network.loss: {from: 0 %, to: 3 %}", "network.loss: {from: 0 %, to: 900 %}", "draw.network.loss"),
+        ("seed: 7", "seed: 7\nvary: {peers: [3, 4]}", "`draw`"),
+        ("seed: 7", "seed: 7\nrepeat: 3", "`draw`"),
+    ],
+)
+def test_draws_that_cannot_be_run_are_refused(file: Path, old: str, new: str, told: str) -> None:
+    file.write_text(FILE.replace(old, new))
+    with pytest.raises(ExperimentError) as error:
+        campaign_of(load(file), file, 20)
+    assert told in str(error.value)
+
+
+def test_a_draw_without_a_plan_is_drawn_again_and_ranges_without_any_are_refused(file: Path) -> None:
+    crash = "{at: 50 s, for: 5 s, crash: {share: {from: 0.1, to: 0.2}}}"
+    file.write_text(FILE.replace("{at: {from: 50 s, to: 60 s}, for: 5 s, partition: {share: 0.3}}", crash))
+    spec = load(file)
+    drawn = campaign_of(spec, file, 12)
+    hit = [len(trial.spec.faults) for trial in trials(drawn)]
+    assert 2 in hit, "two crashes at a time may hit other peers"
+    first = [len(row[3]) for row in next(iter(draws_of(spec, 12).values()))]
+    assert hit != first and all(now == then for now, then in zip(hit, first, strict=True) if then < 2)
+    always = "{at: 50 s, for: 5 s, crash: {share: 0.8}}"
+    file.write_text(file.read_text().replace(crash, always).replace("number: [0, 2]", "number: [2, 2]"))
+    with pytest.raises(ExperimentError, match=r"without a plan in 50 draws: draw\.faults\.1\.at"):
+        campaign_of(load(file), file, 2)
+
+
+def test_a_file_with_draws_is_run_by_its_own_command(file: Path) -> None:
+    run = CliRunner().invoke(app, ["run", str(file)])
+    assert run.exit_code == 2 and f"trellis campaign {file}" in " ".join(run.stderr.split())
+    assert "valid: 20 trials" in CliRunner().invoke(app, ["validate", str(file)]).stdout
+    file.write_text(FILE.replace("invariants: {every: 5 s}\n", ""))
+    nothing = CliRunner().invoke(app, ["campaign", str(file)])
+    assert nothing.exit_code == 2 and "expects nothing that could break" in nothing.stderr
+
+
+VALUES: Values = {
+    "peers": 50,
+    "faults": [{"name": "one"}, {"name": "two"}, {"name": "three"}],
+    "attackers": {"share": 0.1},
+    "network": {"loss": 0.05, "jitter": "5 ms"},
+    "churn": {"model": {"kind": "skype"}, "crash": {"at": "5 s", "share": 0.1}},
+    "workload": {"publications": {"events": 100}},
+    "phases": {"join": "10 s", "settle": "30 s", "measure": "60 s", "drain": "10 s"},
+}
+
+
+def test_nothing_is_left_that_a_failure_does_not_need() -> None:
+    def fails(values: Values) -> bool:
+        return values["peers"] >= 7 and any(fault["name"] == "two" for fault in values["faults"])
+
+    left = shrink(VALUES, fails, 500, lambda word: None)
+    assert left["peers"] == 7 and left["faults"] == [{"name": "two"}]
+    assert left["attackers"] is None and left["network"] == {"loss": 0.0, "jitter": "0 s"}
+    assert left["churn"] == {"model": {"kind": "static"}, "crash": None}
+    assert left["workload"]["publications"]["events"] == 1
+    assert left["phases"]["measure"] == "1.9 s" or left["phases"]["measure"] == "1.8 s"
+    assert VALUES["peers"] == 50, "what was given is not changed"
+
+
+def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
+    tried: list[Values] = []
+
+    def fails(values: Values) -> bool:
+        tried.append(values)
+        return {**values, "seed": 1} == {**VALUES, "seed": 1}
+
+    assert shrink(VALUES, fails, 500, lambda word: None) == VALUES
+    once = len(tried)
+    assert shrink(VALUES, lambda values: True, 3, lambda word: None)["faults"] == []
+    assert len(tried) == once
+
+
+class Planted(PubSub):
+    """A peer with three faults: what it hands over may get lost, it never forgets its root, and it keeps a
+    note of each peer that it did not reach."""
+
+    def __init__(self, environment: Environment, parameters: BaseModel) -> None:
+        super().__init__(environment)
+        self.holds = environment.peer == 0
+        self.root = environment.peer
+        self.notes = 0
+        self.others: Sequence[int] = ()
+        environment.handle(Pull, self._on_token)
+        environment.handle(Goodbye, self._on_word)
+
+    def start(self, contacts: Sequence[int]) -> None:
+        self.others = contacts
+        self.environment.every(1.0, self._turn)
+
+    def stop(self, graceful: bool) -> None: ...
+
+    def subscribe(self, interest: Interest) -> None: ...
+
+    def unsubscribe(self, interest: Interest) -> None: ...
+
+    def publish(self, event: Event) -> None: ...
+
+    def on_unreachable(self, peer: int) -> None:
+        self.notes += 1
+
+    def _turn(self) -> None:
+        for other in self.others:
+            self.environment.send(other, Goodbye())
+        if self.holds and self.others:
+            self.holds = False
+            self.environment.send(self.environment.random.choice(self.others), Pull(event=1))
+
+    def _on_token(self, sender: int, message: Pull) -> None:
+        self.holds = True
+
+    def _on_word(self, sender: int, message: Goodbye) -> None:
+        self.root = min(self.root, sender)
+
+
+class _NoParameters(BaseModel): ...
+
+
+def lost_token(up: PeersUp) -> Broken | None:
+    peers = [peer for peer, planted in up.parts(Planted) if planted.holds]
+    late = up.now > 20 and len(peers) == 0 and up.down_for(0) == 0
+    seen.append(len(peers))
+    return Broken([], "nobody has held the token for ten seconds") if late and not any(seen[-40:]) else None
+
+
+def stale_root(up: PeersUp) -> Broken | None:
+    stale = [peer for peer, planted in up.parts(Planted) if up.down_for(planted.root) > 10]
+    return Broken(stale[:5], "their root has been down for ten seconds") if stale else None
+
+
+def many_notes(up: PeersUp) -> Broken | None:
+    peers = [peer for peer, planted in up.parts(Planted) if planted.notes > 20]
+    return Broken(peers[:5], "they keep more than 20 notes") if peers else None
+
+
+seen: list[int] = []
+_AT = {"from": "10 s", "to": "25 s"}
+RANGES: dict[str, Any] = {
+    "peers": {"from": 20, "to": 40},
+    "network.loss": [0.0, "1 %"],
+    "faults": {
+        "number": [0, 3],
+        "of": [
+            {
+                "at": _AT,
+                "for": "15 s",
+                "crash": {"share": {"from": 0.1, "to": 0.4}},
+            },
+            {"at": {"from": "10 s", "to": "25 s"}, "for": "15 s", "links": {"share": 0.3, "delay": "100 ms"}},
+            {
+                "at": _AT,
+                "for": "15 s",
+                "partition": {"share": {"from": 0.2, "to": 0.5}, "senders": "told"},
+            },
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("fault", [lost_token, stale_root, many_notes])
+def test_planted_faults_are_found_and_made_small(
+    fault: Callable[[PeersUp], Broken | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lost hand-over, a stale root, and a count that is not bounded."""
+    planted = Invariant("planted", "It holds.", f"{__name__}:{fault.__name__}")
+    made = System("planted", "", "", _NoParameters, Planted, invariants=(planted,))
+    monkeypatch.setitem(SYSTEMS, "planted", made)
+    base = small_trial.trial_spec(
+        "planted",
+        20,
+        50.0,
+        invariants={"every": "500 ms", "stop": True},
+        phases={"join": "5 s", "settle": "0 s", "measure": "45 s", "drain": "0 s"},
+    ).model_dump(mode="json")
+    ran: list[int] = []
+
+    def fails(values: Values) -> bool:
+        seen.clear()
+        spec = TrialSpec.model_validate_json(json.dumps(values))
+        try:
+            plan = draw_plan(spec)
+        except Undrawable:
+            return False
+        ran.append(1)
+        outcome = small_trial.run(spec, plan, tmp_path / str(len(ran)))
+        found: dict[str, Any] = json.loads(outcome.directory.invariants.read_text())
+        return bool(found["broken"])
+
+    for seed in range(1, 101):
+        drawn = draw(RANGES, Random(seed))
+        values = base | {"seed": seed, "peers": drawn["peers"], "faults": drawn["faults"]}
+        values["network"] = base["network"] | {"loss": 0.01 if drawn["network.loss"] else 0.0}
+        if fails(values):
+            break
+    else:
+        pytest.fail("it was not found within 100 trials")
+    left = shrink(values, fails, 200, lambda word: None)
+    assert left["peers"] <= 10 and len(left["faults"]) <= 2
+    assert len(left["faults"]) <= len(values["faults"]) and fails(left)
+
+
+SMALL = """\
+name: looks
+system: {name: chord, parameters: {stabilization: 2 s, timeout: 1 s}}
+peers: 12
+draw:
+  peers: {from: 11, to: 12}
+  faults:
+    number: [1, 1]
+    of: [{at: 30 s, for: 25 s, partition: {share: {from: 0.4, to: 0.5}}}]
+workload: {lookups: {rate: 0.5}}
+invariants: {every: 5 s}
+phases: {join: 10 s, settle: 10 s, measure: 40 s, drain: 0 s}
+"""
+
+
+def test_a_campaign_finds_what_fails_and_its_small_experiment_fails_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "looks.yaml").write_text(SMALL)
+    command = [sys.executable, "-c", "from trellis.command.cli import main; main()"]
+    words = ["campaign", "looks.yaml", "--trials", "2", "--shrink", "1", "--budget", "4"]
+    done = subprocess.run(
+        [*command, *words], cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    (small,) = (tmp_path / "runs").glob("looks-*/smaller/*.yaml")
+    said = " ".join(done.stdout.split())
+    assert "not as expected: ring_is_one_cycle, in 2 of 2 trials" in said
+    assert "breaks ring_is_one_cycle with" in said
+    assert said.endswith(f"trellis run {small.relative_to(tmp_path)}")
+    spec = trials(load(small))[0].spec
+    assert spec.peers < 11 and len(spec.faults) == 1
+    outcome = small_trial.run(spec, draw_plan(spec), tmp_path / "again")
+    found = json.loads(outcome.directory.invariants.read_text())
+    assert found["broken"][0]["invariant"] == "ring_is_one_cycle"

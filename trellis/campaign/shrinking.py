@@ -1,0 +1,109 @@
+"""Makes a trial smaller as long as it stays as it is not expected to be (Zeller, Hildebrandt: Simplifying and
+Isolating Failure-Inducing Input, IEEE TSE 28(2), 2002)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from emulator.files.quantities import format_duration, parse_duration
+
+Values = dict[str, Any]
+"""The plain values of a trial's keys."""
+_LEFT_OUT: tuple[tuple[str, Any], ...] = (
+    ("attackers", None),
+    ("processing", None),
+    ("churn.flash_crowd", None),
+    ("churn.crash", None),
+    ("churn.model", {"kind": "static"}),
+    ("network.loss", 0.0),
+    ("network.jitter", "0 s"),
+    ("network.bandwidth", None),
+    ("network.overhead", 0),
+    ("network.order", "any"),
+)
+"""The keys that may be left out, with the value that stands for that."""
+_SEEDS = 3
+"""The seeds with which each step is tried."""
+_FEWEST_PEERS = 2
+_SHORTEST = 1.0
+"""The shortest phase (s) that is tried."""
+
+
+def smaller(values: Values) -> Iterator[tuple[str, Values]]:
+    """Yield what may be tried, with a word for it, the largest steps first.
+
+    That is one fault less, a part of the experiment left out, half of the peers, a tenth of them less or one
+    less, and half of what they are asked for and of a phase.
+    """
+    for index, fault in enumerate(values.get("faults") or []):
+        fewer = copy.deepcopy(values)
+        del fewer["faults"][index]
+        yield f"without the fault {fault.get('name', index)}", fewer
+    for key, value in _LEFT_OUT:
+        if _at(values, key) not in (None, value):
+            yield f"without {key}", _with(values, key, value)
+    peers = values["peers"]
+    for part in (0.5, 0.9):
+        if round(peers * part) >= _FEWEST_PEERS and round(peers * part) < peers:
+            yield f"{round(peers * part)} peers", _with(values, "peers", round(peers * part))
+    if peers > _FEWEST_PEERS:
+        yield f"{peers - 1} peers", _with(values, "peers", peers - 1)
+    for key in ("workload.publications.events", "workload.lookups.rate"):
+        count = _at(values, key)
+        if isinstance(count, (int, float)) and count > 1:
+            fewer_asked = count // 2 if isinstance(count, int) else count / 2
+            yield f"{key} {fewer_asked:g}", _with(values, key, fewer_asked)
+    for phase in ("measure", "settle", "join", "drain"):
+        lasts = parse_duration(values["phases"][phase]) / 2
+        if lasts >= _SHORTEST:
+            shorter = format_duration(round(lasts, 1))
+            yield f"{phase} {shorter}", _with(values, f"phases.{phase}", shorter)
+
+
+def shrink(
+    values: Values, fails: Callable[[Values], bool], budget: int, tell: Callable[[str], None]
+) -> Values:
+    """Return values of which nothing more can be left out, by at most `budget` calls of `fails`.
+
+    `fails` says whether a trial with these values still is not as expected, and `tell` gets a word for each
+    step that was taken.
+    """
+    tried = 0
+    found = True
+    while found:
+        found = False
+        for word, candidate in _with_seeds(values):
+            if tried == budget:
+                return values
+            tried += 1
+            if fails(candidate):
+                tell(word)
+                values, found = candidate, True
+                break
+    return values
+
+
+def _with_seeds(values: Values) -> Iterator[tuple[str, Values]]:
+    """Yield what may be tried, each with a few seeds: a smaller trial has other draws than a larger one."""
+    for word, candidate in smaller(values):
+        for later in range(_SEEDS):
+            yield word, candidate | {"seed": candidate.get("seed", 1) + later}
+
+
+def _at(values: Values, key: str) -> Any:
+    here: Any = values
+    for part in key.split("."):
+        here = here.get(part) if isinstance(here, dict) else None
+    return here
+
+
+def _with(values: Values, key: str, value: Any) -> Values:
+    changed = copy.deepcopy(values)
+    *above, last = key.split(".")
+    here = changed
+    for part in above:
+        here = here[part]
+    here[last] = value
+    return changed

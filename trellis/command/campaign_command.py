@@ -1,0 +1,166 @@
+"""The command `campaign`: trials drawn from ranges, of which those that fail are made smaller."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from emulator.files.input_facts import counted
+from trellis.command.exits import INVALID, VALID, UserError, endings, err, readable, resumable
+from trellis.command.inputs import check_expectations
+from trellis.command.outcome import out, say_summary, say_verdict
+from trellis.command.steps import analyze_run, given_command, new_screen, report_run
+
+if TYPE_CHECKING:
+    from emulator.experiment.file.spec import ExperimentSpec
+    from emulator.experiment.run.directory import RunDirectory
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+_SMALLER = "smaller"
+"""The folder of a campaign's run directory with the experiments that were made smaller."""
+
+
+@commands.command()
+def campaign(
+    target: Annotated[
+        Path, typer.Argument(metavar="FILE", help="An experiment file with draw:, or a campaign to resume.")
+    ],
+    trials: Annotated[int, typer.Option("--trials", min=1, max=10_000, help="Trials to draw.")] = 100,
+    options: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where run directories are made.")
+    ] = Path("runs"),
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores.")
+    ] = None,
+    shrink: Annotated[
+        int, typer.Option("--shrink", min=0, help="Failing trials to make smaller, one of each kind first.")
+    ] = 3,
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, help="Trials to try at most for each that is made smaller.")
+    ] = 200,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the outcome as JUnit XML.")
+    ] = None,
+) -> None:
+    """Run trials drawn from the ranges of a file, and make what fails smaller."""
+    with endings():
+        from emulator.trials.sweep import default_jobs, run_sweep
+
+        directory, spec = _find_campaign(target, options or [], folder, trials)
+        screen = new_screen()
+        with resumable(directory, "campaign"):
+            count = len(next(iter(spec.vary.values())))
+            with screen.step(f"running {spec.name} in {directory.path}", count) as step:
+                outcomes = run_sweep(
+                    directory, spec, jobs or default_jobs(spec), step.update, given_command(directory)
+                )
+            if all(outcome.state == "failed" for outcome in outcomes):
+                say_verdict(False, [f"{o.trial}: {why}" for o in outcomes for why in o.reasons], directory)
+                raise typer.Exit(INVALID)
+            analyze_run(directory, screen)
+            with readable(directory):
+                report_run(directory, screen, junit)
+                status = say_summary(directory)
+            if status != VALID and shrink:
+                _make_smaller(directory, spec, shrink, budget)
+        raise typer.Exit(status)
+
+
+def _find_campaign(
+    target: Path, options: list[str], folder: Path, trials: int
+) -> tuple[RunDirectory, ExperimentSpec]:
+    from emulator.experiment.file.load import load
+    from emulator.experiment.run.runs import create_run, open_run
+    from trellis.campaign.drawing import campaign_of
+
+    if target.is_dir():
+        if options:
+            raise UserError(f"--set changes an experiment file, and {target} is a campaign. Start a new one")
+        return open_run(target)
+    spec = load(target, options)
+    if spec.runtime.kind != "virtual":
+        raise UserError("campaigns run on the virtual clock. Leave runtime.kind out")
+    drawn = campaign_of(spec, target, trials)
+    if not drawn.expect and drawn.invariants is None:
+        raise UserError(f"{target} expects nothing that could break. Add `expect` or `invariants`")
+    check_expectations(drawn, target, options)
+    return create_run(drawn, folder), drawn
+
+
+def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budget: int) -> None:
+    """Make trials that are not as expected smaller, and write each as an experiment file."""
+    from emulator.experiment.file.variants import trials
+    from emulator.experiment.run.directory import write_whole
+    from emulator.experiment.run.summary_file import read_summary
+    from trellis.campaign.replay import Replay, experiment_text
+    from trellis.campaign.shrinking import shrink
+
+    every = {trial.name: trial for trial in trials(spec)}
+    into = directory.path / _SMALLER
+    into.mkdir(exist_ok=True)
+    with _analysis() as analyze:
+        replay = Replay(analyze)
+        for expectation, name in _failing(read_summary(directory))[:most]:
+            text, is_invariant = expectation["text"], not expectation["measure"]
+            file = into / f"{name[:100]}-{re.sub('[^a-z0-9]+', '-', text.lower()).strip('-')[:60]}.yaml"
+            if not file.exists():
+                err.print(f"making {name} smaller, which breaks: {text}", markup=False, soft_wrap=True)
+                values = every[name].spec.model_dump(mode="json")
+                if is_invariant:
+                    values["invariants"] |= {"hold": [text], "stop": True}
+                values = shrink(
+                    values,
+                    lambda smaller, text=text, of=is_invariant: replay.fails(text, smaller, of),  # type: ignore[misc]
+                    budget,
+                    lambda word: err.print(f"  {word}", markup=False, soft_wrap=True),
+                )
+                title = f"{spec.title or spec.name}: {text}"
+                write_whole(file, experiment_text(f"{spec.name[:50]}-smaller", title, text, values))
+            _say_smaller(text, file)
+
+
+def _say_smaller(expectation: str, file: Path) -> None:
+    """Print how small the trial is, and the command that shows it."""
+    from emulator.experiment.file.document import read_document
+
+    values = read_document(file).values
+    size = f"{counted(values['peers'], 'peer')} and {counted(len(values.get('faults') or []), 'fault')}"
+    see = f"trellis run {shlex.quote(str(file))}"
+    out.print(f"breaks {expectation} with {size}: {see}", markup=False, soft_wrap=True)
+
+
+def _failing(summary: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
+    """Return expectations with a trial each that does not meet them: each expectation once, then again."""
+    found = [
+        (place, expectation, one["trial"])
+        for expectation in summary.get("expectations") or ()
+        for place, one in enumerate(expectation["broken"])
+    ]
+    found.sort(key=lambda each: each[0])
+    return [(expectation, trial) for _, expectation, trial in found]
+
+
+@contextlib.contextmanager
+def _analysis() -> Iterator[Any]:
+    """Give a function that analyses a run, which starts Spark when it is first called."""
+    from analysis.engine.spark_session import spark_session
+    from analysis.pipeline import analyze
+
+    with contextlib.ExitStack() as stack:
+        sessions: list[Any] = []
+
+        def analysed(run: RunDirectory) -> Mapping[str, Any]:
+            if not sessions:
+                sessions.append(stack.enter_context(spark_session(optimize=False)))
+            return analyze(run, lambda standing: None, sessions[0])
+
+        yield analysed

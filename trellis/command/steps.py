@@ -1,0 +1,67 @@
+"""The steps of a run that several commands take: analysing it, and writing its report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trellis.command.exits import UserError, err, last_resort
+
+if TYPE_CHECKING:
+    from analysis.early_start import EarlySpark
+    from emulator.experiment.run.directory import RunDirectory
+    from trellis.command.terminal import Screen
+
+
+def new_screen() -> Screen:
+    """Return what shows the progress of the command."""
+    from trellis.command.terminal import Screen
+
+    return Screen(err)
+
+
+def given_command(directory: RunDirectory) -> str:
+    """Return the command by which a run was begun: that of its status, or this one."""
+    from emulator.experiment.run.runs import command_of
+
+    return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
+
+
+def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
+    """Make the tables and the summary of a run. Raises UserError if Spark fails."""
+    with screen.step("analyzing", 0) as step:
+        from analysis.engine.failures import SparkError, spark_in_words
+        from analysis.engine.jvm import JavaError
+        from analysis.engine.stages import Standing
+        from analysis.pipeline import analyze
+        from emulator.trials.sweep import alone
+
+        def tell(standing: Standing) -> None:
+            step.stage(standing.stage, standing.share, standing.left_s)
+
+        try:
+            with alone(directory), spark_in_words(directory):
+                analyze(directory, tell, early.session() if early else None)
+        except JavaError as error:
+            again = f"trellis analyze {shlex.quote(str(directory.path))}"
+            raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
+        except SparkError as error:
+            raise UserError(f"{error} ({last_resort(error)})") from None
+
+
+def report_run(directory: RunDirectory, screen: Screen, junit: Path | None = None) -> None:
+    """Write the report of an analysed run, and its outcome as JUnit XML. Raises UserError and OSError."""
+    with screen.step("writing the report", 0):
+        from analysis.charts.results import ResultsError
+        from analysis.report.junit import write_junit
+        from analysis.report.report import write_report
+        from emulator.experiment.run.summary_file import read_summary
+
+        try:
+            write_report(directory)
+            if junit is not None:
+                write_junit(read_summary(directory), junit)
+        except ResultsError as error:
+            raise UserError(str(error)) from None
