@@ -114,7 +114,7 @@ def test_a_damaged_summary_is_told_with_the_command_that_makes_it(
 def test_a_summary_that_lacks_what_a_report_tells_is_named(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr("trellis.command.cli._analyze", lambda *_: None)
+    monkeypatch.setattr("trellis.command.cli.analyze_run", lambda *_: None)
     trial = {"trial": "vitis-1", "state": "valid", "measures": {}}
     summary = {"valid": True, "reasons": [], "trials": [trial], "variants": [{}], "measures": {}}
     run.summary.write_text(json.dumps(summary))

@@ -157,7 +157,7 @@ LOSS = "peers, network.loss"
     [
         ({"peers, phases.settel": [[20, "1 s"]]}, [(7, "", '"phases.settel": there is no such key. Did')]),
         ({"peers, ": [[20, 1]]}, [(7, "", '"": there is no such key')]),
-        ({"peers, seed": [[20, 1]]}, [(7, "", '"seed": cannot be varied')]),
+        ({"peers, repeat": [[20, 1]]}, [(7, "", '"repeat": cannot be varied')]),
         ({"name.x, peers": [[1, 20]]}, [(7, "", '"name.x": cannot be varied')]),
         ({"system, system.name": [[{}, "x"]]}, [(7, "", '"system.name": is a part of "system"')]),
         ({"peers, peers": [[20, 30]]}, [(7, "", 'varies "peers" twice')]),

@@ -48,6 +48,24 @@ def test_a_valid_run_that_is_not_as_expected_ends_with_3_and_says_where(
     )
 
 
+def test_what_is_told_of_an_invariant_stands_for_a_value_everywhere(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = expecting(make_run(), BROKEN)
+    summary = json.loads(run.summary.read_text())
+    told = "there are 2 rings, of 6 and 6 peers (at 80 s, peers 0, 6)"
+    broken = [{"trial": "rvr.friends=4-1", "measured": None, "told": told}]
+    summary["expectations"][0] |= {"text": "ring_is_one_cycle", "measure": "", "unit": "", "broken": broken}
+    run.summary.write_text(json.dumps(summary))
+    assert say_summary(run) == 3
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"(rvr.friends=4-1: {told})")
+    write_report(run)
+    assert told in run.report.read_text()
+    write_junit(read_summary(run), tmp_path / "outcome.xml")
+    (failure,) = ElementTree.parse(tmp_path / "outcome.xml").iter("failure")
+    assert failure.get("message") == told
+
+
 def test_a_run_that_is_as_expected_ends_with_0(make_run: MakeRun) -> None:
     assert say_summary(expecting(make_run(), {})) == 0
 
