@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import small_trial
+from chord_world import ChordWorld
 from small_trial import make_plan
 from typer.testing import CliRunner
 
@@ -178,6 +179,14 @@ def test_a_partition_breaks_the_ring_and_the_times_before_it_do_not(tmp_path: Pa
     before, during = judge_invariants([record])
     assert before.holds and not during.holds
     assert "60 s: fault split begins" in during.broken[0].told
+
+
+def test_looking_for_parts_of_another_class_leaves_classes_as_they_are(tmp_path: Path) -> None:
+    """Compiled abstract classes share one cache of isinstance, which once made lookups no lookups."""
+    trial(tmp_path, {"every": "10 s"})
+    world = ChordWorld([16 * number for number in range(4)], 8)
+    world.run(5)
+    assert [peer for peer, _ in world.look_up(0, 40)] == [3]
 
 
 def test_the_first_broken_one_ends_the_trial_if_asked(tmp_path: Path) -> None:
