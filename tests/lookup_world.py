@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 from fake_environment import FakeEnvironment, Lockstep
 
@@ -54,9 +55,7 @@ class LookupWorld:
         """Look a key up. Returns (peer, hops) of each delivery within a few seconds."""
         for environment in self.world.environments.values():
             environment.delivered.clear()
-        service = self.world.protocols[peer]
-        assert isinstance(service, LookupService)
-        service.lookup(number, key)
+        cast("LookupService", self.world.protocols[peer]).lookup(number, key)
         self.run(8 * STEP)
         return [
             (other, lookup.hops)
