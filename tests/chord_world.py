@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fake_environment import Lockstep
+from lookup_world import LookupWorld
 
 from emulator.contract.identifiers import BITS, ClockwiseRing, hash_of_peer
 from emulator.contract.protocol import Contact, Environment, LookupService
 from emulator.protocols.overlays.chord import Chord, ChordParameters
 from emulator.protocols.overlays.lookups import Lookups
-
-STEP = 0.5
-"""The seconds of a step, after which all messages are handed over."""
 
 
 def parameters(**fields: Any) -> ChordParameters:
@@ -24,8 +20,8 @@ def parameters(**fields: Any) -> ChordParameters:
     )
 
 
-class ChordWorld:
-    """Peers with lookups over Chord. The bootstrap service knows all peers that are up."""
+class ChordWorld(LookupWorld):
+    """Peers with lookups over Chord."""
 
     def __init__(
         self,
@@ -35,38 +31,26 @@ class ChordWorld:
         started: int | None = None,
     ) -> None:
         """Peer n has the n-th identifier; the first `started` peers start, all unless it is given."""
-        self.identifiers = dict(enumerate(identifiers))
         self.space = ClockwiseRing(bits)
         self.settings = settings or parameters()
         self.chords: dict[int, Chord] = {}
-        self.draw = random.Random(len(identifiers))
-        self.world = Lockstep(self._make, range(len(identifiers)))
-        self.up: list[int] = []
-        self.join(range(len(identifiers) if started is None else started))
+        self._identifiers = identifiers
+        super().__init__(identifiers, self._make, len(identifiers) if started is None else started)
 
     def _make(self, environment: Environment) -> LookupService:
         chord = Chord(
             environment.channel("overlay"),
             self.settings,
             space=self.space,
-            identifier=self.identifiers[environment.peer],
+            identifier=self._identifiers[environment.peer],
         )
         self.chords[environment.peer] = chord
         return Lookups(environment, chord)
 
-    def join(self, peers: Iterable[int]) -> None:
-        """Start these peers one after the other, each through three of those that are up."""
-        for peer in peers:
-            known = self.draw.sample(self.up, min(3, len(self.up)))
-            self.world.protocols[peer].start(known)
-            self.up.append(peer)
-            self.world.exchange()
-
     def crash(self, peers: Iterable[int]) -> None:
         gone = [*peers]
-        self.world.crash(gone)
+        super().crash(gone)
         for peer in gone:
-            self.up.remove(peer)
             del self.chords[peer]
 
     def leave(self, peer: int) -> None:
@@ -74,16 +58,6 @@ class ChordWorld:
         self.world.protocols[peer].stop(graceful=True)
         self.world.exchange()
         self.crash([peer])
-
-    def run(self, seconds: float) -> None:
-        for _ in range(round(seconds / STEP)):
-            self.world.round(STEP)
-            for peer in self.up:
-                asked = self.world.environments[peer].asked_for_contacts
-                others = [other for other in self.up if other != peer]
-                while asked:
-                    asked.pop()(self.draw.sample(others, min(3, len(others))))
-            self.world.exchange()
 
     def ring(self) -> list[int]:
         """Return the peers that are up in the order of their identifiers."""
@@ -128,20 +102,6 @@ class ChordWorld:
         own = self.identifiers[peer]
         starts = [(own + (1 << exponent)) & self.space.mask for exponent in range(self.space.bits)]
         return [self.identifiers[self.successor(start)] for start in starts]
-
-    def look_up(self, peer: int, key: int, number: int = 0) -> list[tuple[int, int]]:
-        """Look a key up. Returns (peer, hops) of each delivery within a few seconds."""
-        for environment in self.world.environments.values():
-            environment.delivered.clear()
-        service = self.world.protocols[peer]
-        assert isinstance(service, LookupService)
-        service.lookup(number, key)
-        self.run(8 * STEP)
-        return [
-            (other, lookup.hops)
-            for other, environment in self.world.environments.items()
-            for lookup in environment.delivered
-        ]
 
 
 def numbers(contacts: Iterable[Contact]) -> list[int]:

@@ -378,6 +378,34 @@ def test_chord_is_judged_by_the_hops_to_the_predecessor_by_wrong_ends_and_by_tim
     assert verdict("C3", chord(model=churn, parameters=everything, measures={})).outcome == "not decided"
 
 
+def kademlia(**setting: Any) -> VariantResult:
+    measures = setting.pop("measures")
+    parameters = {"k": 20, "alpha": 3, "ends": "loose"} | setting.pop("parameters", {})
+    made = {"system": {"name": "kademlia", "parameters": parameters}, "peers": 1024, "network": CALM}
+    churn = {"model": {"kind": "static"}, "flash_crowd": None, "crash": None} | setting
+    return result(f"alpha={parameters['alpha']}", made | {"churn": churn}, measures, 1)
+
+
+def test_kademlia_is_judged_by_what_lookups_found_in_how_many_steps_and_how_soon() -> None:
+    for found, depth, expected in (
+        (1.0, 2.1, ["held", "held"]),
+        (0.99, 2.1, ["missed", "held"]),
+        (1.0, 10.5, ["held", "missed"]),
+    ):
+        measures = {"lookup_found_all": found, "lookup_depth": depth}
+        judged = verdict("X1", kademlia(measures=measures))
+        assert [number.outcome for number in judged.numbers] == expected
+    slow = kademlia(parameters={"alpha": 1}, measures={"lookup_took_ms": 3600.0})
+    for took, outcome in {1400.0: "held", 3700.0: "missed"}.items():
+        judged = verdict("X2", slow, kademlia(measures={"lookup_took_ms": took}))
+        assert [number.outcome for number in judged.numbers] == [outcome]
+    assert verdict("X2", slow).outcome == "not decided"
+    crash = {"at": 60.0, "share": 0.3}
+    for closest, outcome in {0.998: "held", 0.98: "missed"}.items():
+        judged = verdict("X3", kademlia(crash=crash, measures={"lookup_found_closest": closest}))
+        assert [number.outcome for number in judged.numbers] == [outcome]
+
+
 def test_penalty_and_success_have_their_limits() -> None:
     values = {1.35: "held", 1.2: "better", 1.45: "missed"}
     for penalty, expected in values.items():

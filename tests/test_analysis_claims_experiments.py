@@ -18,6 +18,7 @@ MEASURES = (
     *("server_copies_max", "server_copies_jain", "coverage", "coverage_sd", "last_hop", "filter_bytes_max"),
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
     *("lookup_hops", "lookup_success", "lookup_timeouts"),
+    *("lookup_found_all", "lookup_found_closest", "lookup_depth", "lookup_took_ms"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -66,6 +67,9 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("C1", "chord/hops.yaml", [], []),
         ("C2", "chord/failures.yaml", [], []),
         ("C3", "chord/churn.yaml", [], ["peers is 2,000, the paper's 1,000"]),
+        ("X1", "kademlia/lookups.yaml", [], []),
+        ("X2", "kademlia/lookups.yaml", [], []),
+        ("X3", "kademlia/failures.yaml", [], []),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

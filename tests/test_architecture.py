@@ -218,7 +218,7 @@ def test_only_the_registry_names_the_systems() -> None:
 
 
 OF_KINDS = {
-    *(f"analysis.measures.{name}" for name in ("by_topic", "by_content", "of_lookups")),
+    *(f"analysis.measures.{name}" for name in ("by_topic", "by_content", "of_kademlia", "of_lookups")),
     *(f"analysis.measures.{name}" for name in ("routing", "topology")),
     *(f"analysis.tables.{name}" for name in ("content", "installations", "lookups", "routing", "topology")),
 }

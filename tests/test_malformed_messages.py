@@ -28,6 +28,7 @@ from trellis.v1.chord import Forwarded
 from trellis.v1.cliques import CliqueJoin, CliqueReport
 from trellis.v1.content import Comparison
 from trellis.v1.filters import Filter, FilterUpdate, PlacedEvent, TreeEvent
+from trellis.v1.kademlia import Carry
 from trellis.v1.kyra import KyraDelivery, KyraEpoch, KyraEpochNews, KyraZoneEvent
 from trellis.v1.magnet import TreeSearch
 from trellis.v1.overlay import Contact, Goodbye, LookupRequest, Profile, ProfileExchange, Routed
@@ -45,6 +46,7 @@ TRIED: dict[str, dict[str, object]] = {
     "pastry": {},
     "oscar": {},
     "chord": {},
+    "kademlia": {},
     "small-world": {},
     "scribe-pastry": {},
     "magnet-oscar": {},
@@ -64,6 +66,7 @@ COUNTED: dict[str, set[str]] = {
     "pastry": {"Routed"},
     "oscar": {"LongLinkRequest", "Routed", "Stabilise"},
     "chord": {"Forwarded", "RingDeparture"},
+    "kademlia": {"Carry"},
     "small-world": GOSSIP,
     "scribe-pastry": {"Multicast", "RootReplica", "Routed"},
     "magnet-oscar": {"LongLinkRequest", "Multicast", "Routed", "Stabilise", "TreePath", "TreeSearch"},
@@ -191,6 +194,7 @@ MISFITS: list[tuple[str, Message, str]] = [
     ),
     ("oscar", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("chord", Forwarded(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
+    ("kademlia", Carry(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("small-world", Routed(1, Contact(1, 5), 1000, LookupRequest()), "it went too many hops"),
     ("magnet-oscar", TreeSearch(1, Contact(1, 5), 1000), "it went too many hops"),
 ]

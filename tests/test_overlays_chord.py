@@ -7,6 +7,7 @@ from chord_world import ChordWorld, numbers, parameters
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
+from lookup_world import Passes
 
 from emulator.contract.identifiers import ClockwiseRing
 from emulator.protocols.overlays.chord import Chord
@@ -290,19 +291,3 @@ def test_an_answer_that_leads_away_from_the_key_is_dropped_and_counted(reply: Ne
         "leads away" in words for words in peer.environment.dropped
     )
     assert peer.asked(FindSuccessor) == [2, 1]
-
-
-class Passes:
-    """An application that lets everything go on."""
-
-    def __init__(self) -> None:
-        self.delivered: list[tuple[int, int]] = []
-
-    def forward(self, key: int, message: object, next_hop: int, hops: int) -> bool:
-        return True
-
-    def deliver(self, key: int, message: object, origin: Contact, hops: int) -> None:
-        self.delivered.append((key, hops))
-
-    def neighbour_changed(self, contact: Contact, joined: bool) -> None:
-        pass

@@ -21,6 +21,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "quasar-small-world": {"period": "3 s", "freshness": "9 s"},
     "quasar-oscar": {"period": "3 s", "freshness": "9 s"},
     "quasar-chord": {"period": "3 s", "freshness": "9 s"},
+    "quasar-kademlia": {"period": "3 s", "freshness": "9 s"},
     "opt": {},
 }
 systems = pytest.mark.parametrize("system", PARAMETERS)

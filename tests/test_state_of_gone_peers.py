@@ -80,7 +80,7 @@ def world_of(system: dict[str, Any], folder: Path) -> VirtualWorld:
 
 @pytest.mark.parametrize(
     "system",
-    [{"name": "oscar"}, {"name": "chord"}, {"name": "scribe-pastry"}, OPT_FULL],
+    [{"name": "oscar"}, {"name": "chord"}, {"name": "kademlia"}, {"name": "scribe-pastry"}, OPT_FULL],
     ids=lambda system: system["name"],
 )
 def test_what_peers_keep_does_not_grow_with_those_that_are_gone(

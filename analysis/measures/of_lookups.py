@@ -11,7 +11,7 @@ from analysis.measures.distributions import rounded
 
 TIMEOUT = "hop_timeout"
 """The observation by which a peer tells that another one did not answer a message of an operation in time."""
-_TELLING = ("chord",)
+_TELLING = ("chord", "kademlia")
 """The systems whose peers tell of time-outs."""
 _HEADINGS = {"Lookups": ("lookup_", "delay_penalty")}
 _MEASURES = {

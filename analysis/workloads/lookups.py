@@ -14,6 +14,7 @@ from analysis.contract.measures import Tables
 from analysis.contract.tables import RunTables, SeriesPart, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.aggregates import mean_ms
+from analysis.measures.of_kademlia import KADEMLIA
 from analysis.measures.of_lookups import LOOKUPS as MEASURES
 from analysis.measures.of_lookups import TIMEOUTS
 from analysis.report.figures_by_variant import against
@@ -71,7 +72,7 @@ LOOKUPS: Final = WorkloadAnalysis(
             _lookups,
         ),
     ),
-    measures=(MEASURES, TIMEOUTS),
+    measures=(MEASURES, TIMEOUTS, KADEMLIA),
     series=SeriesPart(_happened, _counted, ("lookups",)),
     delays={"lookup": _delays},
     figures=(

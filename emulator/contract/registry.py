@@ -41,6 +41,7 @@ _OVERLAYS = {
     "pastry": "emulator.protocols.overlays.pastry.overlay:PASTRY",
     "oscar": "emulator.protocols.overlays.oscar.overlay:OSCAR",
     "chord": "emulator.protocols.overlays.chord.overlay:CHORD",
+    "kademlia": "emulator.protocols.overlays.kademlia.overlay:KADEMLIA",
     "small-world": "emulator.protocols.overlays.small_world.ring:SMALL_WORLD",
 }
 _OVER_ANY_OVERLAY = {

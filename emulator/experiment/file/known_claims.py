@@ -15,6 +15,7 @@ KNOWN_CLAIMS = (
     *("M1", "M2", "M3", "M4", "M5", "M6", "M7"),
     *("K1", "K2"),
     *("C1", "C2", "C3"),
+    *("X1", "X2", "X3"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""

@@ -12,17 +12,14 @@ from functools import partial
 from typing import Final
 
 from emulator.compact.number_sets import LARGEST
-from emulator.contract.protocol import Contact, Environment, Message, Timer
+from emulator.contract.protocol import Contact, Environment, Message
 from emulator.contract.recent import RecentNumbers
 from emulator.protocols.overlays.chord.find_successor import MOST_STEPS, Search, Searches
 from emulator.protocols.overlays.chord.parameters import ChordParameters
 from emulator.protocols.overlays.chord.state import RingState
+from emulator.protocols.overlays.held_messages import HeldMessages
 from trellis.v1.chord import Forwarded, Taken
 
-_HELD: Final = 256
-"""The most messages of its own that a joining peer keeps until it is on a ring."""
-_HOLD: Final = 30.0
-"""The most seconds for which a joining peer keeps a message."""
 _MEMORY: Final = 30.0
 """The least seconds for which a peer remembers the messages that ended here."""
 _SESSION: Final = 1 << 20
@@ -77,7 +74,7 @@ class Forwarding:
         self._silent = silent
         # A peer that comes back must not repeat the numbers of its last session.
         self._sequence = environment.session * _SESSION
-        self._held: dict[Timer, None] = {}
+        self._held = HeldMessages(environment)
         self._ended = RecentNumbers(environment, _MEMORY)
         environment.serve(Forwarded, self._on_forwarded)
 
@@ -88,18 +85,14 @@ class Forwarding:
         passage = _Passage(Forwarded(key, me, 0, message, self._sequence), message, me)
         if self._state.ready:
             self._begin(passage)
-        elif len(self._held) < _HELD:
-            hold = self._environment.set_timer(_HOLD, lambda: self._let_go(hold, passage))
-            self._held[hold] = None
+        else:
+            self._held.hold(partial(self._begin_if_ready, passage))
 
     def release(self) -> None:
         """Send what this peer kept while it was on no ring."""
-        for hold in self._held:
-            hold.hasten()
-        self._held.clear()
+        self._held.release()
 
-    def _let_go(self, hold: Timer, passage: _Passage) -> None:
-        self._held.pop(hold, None)
+    def _begin_if_ready(self, passage: _Passage) -> None:
         if self._state.ready:
             self._begin(passage)
 

@@ -1,0 +1,80 @@
+"""Joining: a peer pings its first contacts, looks its own identifier up and refreshes its buckets (2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from emulator.contract.protocol import Environment
+from emulator.protocols.overlays.kademlia.known_contacts import KnownContacts
+from emulator.protocols.overlays.kademlia.node_lookup import NodeLookup, NodeLookups
+from emulator.protocols.overlays.kademlia.parameters import KademliaParameters
+
+
+class Join:
+    """The part of one peer."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: KademliaParameters,
+        known: KnownContacts,
+        lookups: NodeLookups,
+        joined: Callable[[], None],
+    ) -> None:
+        """`joined` is called each time that this peer has found its place."""
+        self._environment = environment
+        self._timeout = parameters.join_timeout
+        self._known = known
+        self._lookups = lookups
+        self._joined = joined
+        self._under_way = False
+        self._pinging = False
+        """Whether first contacts were pinged and none has answered."""
+        self._waiting = 0
+        """The first contacts that were not silent so far."""
+        self.ready = False
+
+    def start(self, contacts: Sequence[int]) -> None:
+        """Join through these peers. Without any, this peer is the first one."""
+        if not contacts:
+            self._end()
+            return
+        self._under_way = self._pinging = True
+        self._waiting = len(contacts)
+        for peer in contacts:
+            self._known.ping(peer, self._answered, self._silent)
+
+    def again(self) -> None:
+        """Ask the bootstrap service for peers to join by, unless this peer is joining."""
+        if not self._under_way:
+            self._under_way = True
+            self._environment.find_contacts(self.start)
+
+    def _answered(self) -> None:
+        """Look this peer's own identifier up, with the first contact that is there."""
+        if self._pinging:
+            self._pinging = False
+            self._lookups.begin(NodeLookup(self._known.me.identifier, self._found, control=True))
+
+    def _silent(self) -> None:
+        self._waiting -= 1
+        if self._pinging and not self._waiting:
+            self._try_later()
+
+    def _found(self, lookup: NodeLookup) -> None:
+        if lookup.answers:
+            self._end()
+        else:
+            self._try_later()
+
+    def _try_later(self) -> None:
+        self._pinging = False
+        self._environment.set_timer(self._timeout, self._find_contacts)
+
+    def _find_contacts(self) -> None:
+        self._environment.find_contacts(self.start)
+
+    def _end(self) -> None:
+        self._under_way = False
+        self.ready = True
+        self._joined()
