@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.claims.papers import judge
 from analysis.contract.trials import TrialRecord
-from analysis.contract.workload_kinds import own
+from analysis.contract.workload_kinds import in_every_run
 from analysis.expectations import judge_expectations, judge_invariants
 from analysis.measures.measure_run import Measured, Values
 from analysis.measures.variant_results import variant_results
@@ -74,7 +74,7 @@ def summarize(
         ],
     }
     workloads = list(dict.fromkeys(record.serves for record in records))
-    if not set(workloads) <= set(own()):
+    if not set(workloads) <= set(in_every_run()):
         summary["workloads"] = workloads
     outcomes = [*judge_expectations(experiment, records, measured), *judge_invariants(records)]
     if outcomes:

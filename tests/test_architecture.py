@@ -52,7 +52,7 @@ FLOORS: list[set[str]] = [
     {"emulator.contract"},
     {"emulator.protocols.gossip", "emulator.churn", "emulator.network", "emulator.faults"},
     {"emulator.protocols.overlays", "emulator.workload"},
-    {"emulator.protocols.pubsub", "emulator.experiment.file"},
+    {"emulator.protocols.pubsub", "emulator.protocols.values", "emulator.experiment.file"},
     {"emulator.experiment.plan"},
     {"emulator.experiment.run"},
     {"emulator.layouts", "emulator.telemetry"},

@@ -41,6 +41,8 @@ class WorkloadAnalysis:
     sections: Sequence[Section] = ()
     setting: Sequence[SettingLine] = ()
     """The lines of "What was run"."""
+    in_every_run: bool = False
+    """Whether every run has its tables and columns, without rows where no trial is of the kind."""
 
 
 GENERIC = WorkloadAnalysis()

@@ -27,12 +27,15 @@ def own() -> list[str]:
     return [name for name in WORKLOADS if not WORKLOADS.package_of(name)]
 
 
-def kinds(names: Iterable[str] = ()) -> tuple[list[Kind], list[Trouble]]:
-    """Return all kinds of Trellis, then those of packages that are named; and reports of what cannot be used.
+def in_every_run() -> list[str]:
+    """Return those of Trellis' own whose tables every run has."""
+    return [kind.name for kind in named(own())[0] if kind.analysis.in_every_run]
 
-    The tables of Trellis' own kinds are there in every run, without rows where nothing is of the kind.
-    """
-    return named([*own(), *names])
+
+def kinds(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:
+    """Return the kinds whose tables every run has, then those that are named; and reports of what cannot be
+    used."""
+    return named([*in_every_run(), *names])
 
 
 def named(names: Iterable[str]) -> tuple[list[Kind], list[Trouble]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup
-from analysis.contract.workload_kinds import kinds
+from analysis.contract.workload_kinds import named, own
 from analysis.measures.every_trial import EVERY_TRIAL
 from analysis.measures.of_faults import RECOVERY
 from emulator.contract.gauges import Gauge
@@ -17,7 +17,7 @@ _BETTER: dict[str, Literal["lower", "higher"]] = {"lower": "lower", "higher": "h
 def own_groups() -> list[MeasureGroup]:
     """Return each group once: those of kinds of workload, those of every trial, and those of trials with
     faults."""
-    known, _ = kinds()
+    known, _ = named(own())
     of_kinds = [group for kind in known for group in kind.analysis.measures]
     return list(dict.fromkeys([*of_kinds, EVERY_TRIAL, RECOVERY]))
 

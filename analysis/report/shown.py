@@ -15,7 +15,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import FAILURES, Trouble, Unfit
-from analysis.contract.workload_kinds import Kind, named, own
+from analysis.contract.workload_kinds import Kind, in_every_run, named
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 
@@ -54,7 +54,7 @@ class Shown:
     def by(cls, results: Results) -> Shown:
         """Return all that is known for this run. What fails of a package is reported, and the rest
         is shown."""
-        known, troubles = named(results.summary.get("workloads") or own())
+        known, troubles = named(results.summary.get("workloads") or in_every_run())
         setting = list(dict.fromkeys(line for kind in known for line in kind.analysis.setting))
         shown = cls(setting, {}, troubles=troubles)
         shown._draw(results, _figures(known, troubles))

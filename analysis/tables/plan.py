@@ -11,12 +11,20 @@ from analysis.contract.trials import TrialRecord
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered
 from emulator.experiment.plan.tables import PEERS, SESSIONS
-from emulator.workload.table_schemas import LOOKUPS, PUBLICATIONS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import GETS, LOOKUPS, PUBLICATIONS, PUTS, SUBSCRIPTIONS
+
+
+def _with_key(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with keys of any length, as Spark reads them."""
+    return schema.set(schema.get_field_index("key"), pa.field("key", pa.binary()))
+
 
 _SCHEMAS = {
-    "lookups": LOOKUPS.set(LOOKUPS.get_field_index("key"), pa.field("key", pa.binary())),
+    "gets": _with_key(GETS),
+    "lookups": _with_key(LOOKUPS),
     "peers": PEERS,
     "publications": PUBLICATIONS,
+    "puts": _with_key(PUTS),
     "sessions": SESSIONS,
     "subscriptions": SUBSCRIPTIONS,
 }

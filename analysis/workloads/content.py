@@ -44,6 +44,7 @@ def _delays(tables: Tables) -> DataFrame:
 
 
 CONTENT: Final = WorkloadAnalysis(
+    in_every_run=True,
     interests=_interests,
     tables=(
         Table(

@@ -63,6 +63,7 @@ def _setting(experiment: Mapping[str, Any]) -> str:
 
 
 LOOKUPS: Final = WorkloadAnalysis(
+    in_every_run=True,
     tables=(
         Table(
             "lookups",

@@ -20,6 +20,7 @@ CLUSTERS: Final = Table(
     clusters,
 )
 TOPICS: Final = WorkloadAnalysis(
+    in_every_run=True,
     tables=(OVERHEAD_HISTOGRAM, CLUSTERS),
     measures=(EVENTS, BY_TOPIC),
     figures=EVENT_FIGURES,

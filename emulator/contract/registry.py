@@ -25,6 +25,7 @@ _WORKLOADS = {
     "topics": "emulator.workload.event_kind:TOPICS_KIND",
     "content": "emulator.workload.event_kind:CONTENT_KIND",
     "lookups": "emulator.workload.lookup_kind:LOOKUPS_KIND",
+    "values": "emulator.workload.value_kind:VALUES_KIND",
 }
 _WORKLOAD_KEYS = ("subscriptions", "publications", "changes", "roles", "clients")
 """Keys of `workload:` in an experiment file that a kind of workload may share, but not have as its name."""
@@ -36,6 +37,7 @@ _SYSTEMS = {
     "siena": "emulator.protocols.pubsub.siena.system:SIENA",
     "kyra": "emulator.protocols.pubsub.kyra.system:KYRA",
     "groups": "emulator.protocols.pubsub.groups.system:GROUPS",
+    "values-kademlia": "emulator.protocols.values.kademlia_store:KADEMLIA_STORE",
 }
 _OVERLAYS = {
     "pastry": "emulator.protocols.overlays.pastry.overlay:PASTRY",
@@ -47,10 +49,11 @@ _OVERLAYS = {
 _OVER_ANY_OVERLAY = {
     "scribe": "emulator.protocols.pubsub.scribe.scribe:over",
     "magnet": "emulator.protocols.pubsub.magnet.magnet:over",
+    "values": "emulator.protocols.values.replicated:over",
 }
 """Systems that run on any structured overlay: the function that makes the system over an `OverlayKind`.
 
-With an overlay `x` there is a system `scribe-x`.
+With an overlay `x` there is a system `scribe-x`. One that is in `_SYSTEMS` stands in its place.
 """
 _MEMBERSHIPS = {
     "random-graph": "emulator.protocols.overlays.random_graph.membership:RANDOM_GRAPH",
@@ -63,11 +66,19 @@ _OVER_ANY_MEMBERSHIP = {
 """
 OWN_WORKLOADS = (*_WORKLOADS, *_WORKLOAD_KEYS)
 """The names that no kind of workload of a package may have."""
-OWN_SYSTEMS = (
-    *_SYSTEMS,
-    *_OVERLAYS,
-    *(f"{name}-{overlay}" for overlay in _OVERLAYS for name in (*_OVER_ANY_OVERLAY, *_OVER_ANY_MEMBERSHIP)),
-    *(f"{name}-{membership}" for membership in _MEMBERSHIPS for name in _OVER_ANY_MEMBERSHIP),
+OWN_SYSTEMS = tuple(
+    dict.fromkeys(
+        (
+            *_SYSTEMS,
+            *_OVERLAYS,
+            *(
+                f"{name}-{overlay}"
+                for overlay in _OVERLAYS
+                for name in (*_OVER_ANY_OVERLAY, *_OVER_ANY_MEMBERSHIP)
+            ),
+            *(f"{name}-{membership}" for membership in _MEMBERSHIPS for name in _OVER_ANY_MEMBERSHIP),
+        )
+    )
 )
 """The names that no system of a package may have."""
 OWN_PARTS = (*OWN_SYSTEMS, *_MEMBERSHIPS)

@@ -25,6 +25,7 @@ from emulator.workload.correlated import CORRELATED
 from emulator.workload.edge_files import First
 from emulator.workload.social import Followers, Groups
 from emulator.workload.subscription_sources import ContentSource, Problems, TopicSource, sources_of_packages
+from emulator.workload.value_spec import Values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -228,6 +229,7 @@ class WorkloadSpec(_Model):
 
     subscriptions: Subscriptions | None = None
     lookups: Lookups | None = None
+    values: Values | None = None
     changes: Resubscribe = Field(default_factory=Resubscribe)
     publications: Publications | None = Field(default_factory=_publications)
     roles: Roles = Field(default_factory=Roles)
@@ -254,13 +256,14 @@ class WorkloadSpec(_Model):
 
     @model_serializer(mode="wrap")
     def _without_absent_kinds(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the keys of packages' kinds that are not there, so that what is installed changes
-        nothing."""
+        """Leave out the keys of kinds that are not there and came later than the format or with a package, so
+        that they change nothing."""
         told: dict[str, Any] = serialize(self)
         return {name: value for name, value in told.items() if name in _KEYS or value is not None}
 
 
-_KEYS = frozenset(WorkloadSpec.model_fields)
+_KEYS = frozenset(WorkloadSpec.model_fields) - {"values"}
+"""The keys that a workload is always written with."""
 
 
 def _kinds_of_packages() -> tuple[dict[str, type[BaseModel]], dict[str, str]]:

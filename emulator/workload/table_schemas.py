@@ -46,3 +46,23 @@ LOOKUPS = pa.schema(
         ("key", pa.binary(16)),
     ]
 )
+PUTS = pa.schema(
+    [
+        ("put", pa.int32()),
+        ("at_s", pa.float64()),
+        ("peer", pa.int32()),  # that puts it; up at that time
+        ("value", pa.int32()),  # the number of the value, from 0 on
+        ("key", pa.binary(16)),
+        ("version", pa.int32()),  # from 1 on
+        ("bytes", pa.int32()),
+    ]
+)
+GETS = pa.schema(
+    [
+        ("get", pa.int32()),
+        ("at_s", pa.float64()),
+        ("peer", pa.int32()),  # that asks; up at that time
+        ("value", pa.int32()),
+        ("key", pa.binary(16)),
+    ]
+)

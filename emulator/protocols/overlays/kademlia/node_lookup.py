@@ -10,7 +10,7 @@ from typing import Final
 from emulator.contract.protocol import Contact, Environment, Message
 from emulator.protocols.overlays.kademlia.known_contacts import KnownContacts
 from emulator.protocols.overlays.kademlia.parameters import KademliaParameters
-from trellis.v1.kademlia import FindNode, FoundNodes
+from trellis.v1.kademlia import FindNode, FindValue, FoundNodes, FoundValue
 
 _HEARD_OF: Final = 0
 _ASKED: Final = 1
@@ -47,6 +47,7 @@ class NodeLookup:
         "over",
         "requests",
         "under_way",
+        "value_found",
     )
 
     def __init__(
@@ -56,10 +57,16 @@ class NodeLookup:
         *,
         control: bool = False,
         for_application: bool = False,
+        value_found: Callable[[NodeLookup, Candidate, FoundValue], None] | None = None,
     ) -> None:
-        """`ended(lookup)` is called at its end. `control` says whether a join or an application needs it."""
+        """`ended(lookup)` is called at its end. `control` says whether a join or an application needs it.
+
+        With `value_found` it asks for the value of the key, and ends at the first peer that has it by a call
+        of `value_found(lookup, candidate, reply)` instead (FIND_VALUE).
+        """
         self.key = key
         self.ended = ended
+        self.value_found = value_found
         self.control = control
         self.for_application = for_application
         self.began = 0.0
@@ -89,6 +96,13 @@ class NodeLookup:
                 break
             found.append(candidate)
         return found
+
+    def closest_without_value(self) -> Candidate | None:
+        """Return the closest candidate that has answered without the value, None if there is none."""
+        for candidate in self._live():
+            if candidate.state == _ANSWERED:
+                return candidate
+        return None
 
     def closest_distance(self) -> int:
         """Return the distance of the closest candidate that has not failed; -1 if there is none."""
@@ -158,15 +172,23 @@ class NodeLookups:
 
     def _ask(self, lookup: NodeLookup, candidate: Candidate, retries: int) -> None:
         lookup.requests += 1
+        me = self._known.me.identifier
+        if lookup.value_found is None:
+            question: Message = FindNode(lookup.key, me, lookup.control)
+        else:
+            question = FindValue(lookup.key, me)
         self._environment.request(
             candidate.contact.peer,
-            FindNode(lookup.key, self._known.me.identifier, lookup.control),
+            question,
             self._timeout,
             partial(self._on_reply, lookup, candidate),
             partial(self._on_silence, lookup, candidate, retries),
         )
 
     def _on_reply(self, lookup: NodeLookup, candidate: Candidate, reply: Message) -> None:
+        if isinstance(reply, FoundValue) and lookup.value_found is not None and _is_of(lookup.key, reply):
+            self._on_value(lookup, candidate, reply)
+            return
         if not isinstance(reply, FoundNodes):
             self._environment.drop(type(reply), "it answers something else")
             self._on_failure(lookup, candidate)
@@ -181,6 +203,14 @@ class NodeLookups:
             if contact.peer != self._known.me.peer and self._known.may_be_asked(contact.peer):
                 lookup.add(contact, candidate.depth + 1)
         self._go_on(lookup)
+
+    def _on_value(self, lookup: NodeLookup, candidate: Candidate, reply: FoundValue) -> None:
+        self._known.hear(candidate.contact.peer, reply.identifier)
+        lookup.under_way -= 1
+        lookup.answers += 1
+        if not lookup.over and lookup.value_found is not None:
+            self._close(lookup)
+            lookup.value_found(lookup, candidate, reply)
 
     def _on_silence(self, lookup: NodeLookup, candidate: Candidate, retries: int) -> None:
         if retries and self._known.may_be_asked(candidate.contact.peer):
@@ -199,11 +229,23 @@ class NodeLookups:
             self._go_on(lookup)
 
     def _end(self, lookup: NodeLookup) -> None:
+        self._close(lookup)
+        lookup.ended(lookup)
+
+    def _close(self, lookup: NodeLookup) -> None:
         lookup.over = True
         self._known.table.bucket_of(lookup.key).looked_up = self._environment.now
-        lookup.ended(lookup)
 
     def _answer(self, sender: int, question: FindNode) -> FoundNodes:
         self._known.hear(sender, question.identifier)
-        nodes = self._known.closest(question.key, self._k, sender)
-        return FoundNodes(self._known.me.identifier, nodes, question.control)
+        return self.nodes_for(sender, question.key, question.control)
+
+    def nodes_for(self, sender: int, key: int, control: bool) -> FoundNodes:
+        """Return the answer to a peer that asks for the closest contacts to a key."""
+        nodes = self._known.closest(key, self._k, sender)
+        return FoundNodes(self._known.me.identifier, nodes, control)
+
+
+def _is_of(key: int, reply: FoundValue) -> bool:
+    """Return whether a reply has a value, which is that of the key."""
+    return reply.value is not None and reply.value.key == key
