@@ -36,7 +36,13 @@ LOOKUPS = {
     "workload": {"lookups": {"rate": 5}},
     "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
 }
-SETTINGS: dict[str, dict[str, Any]] = {"topics": TOPICS, "content": BY_CONTENT, "lookups": LOOKUPS}
+VALUES = LOOKUPS | {"workload": {"values": {"count": 20, "gets": 5, "updates": 1}}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "topics": TOPICS,
+    "content": BY_CONTENT,
+    "lookups": LOOKUPS,
+    "values": VALUES,
+}
 CHURN = {"churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5}}
 NETWORKS: list[dict[str, Any]] = [{}, {"network": {"jitter": "5 ms", "loss": 0.002}}]
 """The virtual clock passes rows of message pools on where the network neither delays nor loses at random."""

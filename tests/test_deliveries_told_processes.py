@@ -25,6 +25,7 @@ _OF_PARTS = {
     *("scribe-pastry", "scribe-small-world", "scribe-chord", "scribe-kademlia"),
     *("magnet-pastry", "magnet-small-world", "magnet-chord", "magnet-kademlia"),
     *("quasar-pastry", "quasar-oscar", "quasar-small-world", "quasar-chord", "quasar-kademlia"),
+    *("values-pastry", "values-oscar", "values-small-world"),
 }
 """Systems whose overlay and dissemination are those of others; `test_deliveries_told` has all of them."""
 SYSTEMS = [name for name in OWN_SYSTEMS if name not in _OF_PARTS]

@@ -51,6 +51,8 @@ TRIED: dict[str, dict[str, object]] = {
     "scribe-pastry": {},
     "magnet-oscar": {},
     "quasar-random-graph": {},
+    "values-chord": {},
+    "values-kademlia": {},
 }
 PEERS = 6
 GOSSIP = {"NewscastExchange", "ProfileExchange", "Routed", "TManExchange"}
@@ -71,6 +73,8 @@ COUNTED: dict[str, set[str]] = {
     "scribe-pastry": {"Multicast", "RootReplica", "Routed"},
     "magnet-oscar": {"LongLinkRequest", "Multicast", "Routed", "Stabilise", "TreePath", "TreeSearch"},
     "quasar-random-graph": {"NewscastExchange"},
+    "values-chord": {"Forwarded", "RepairCopy", "RingDeparture", "StoreCopy"},
+    "values-kademlia": {"Carry", "StoreValue"},
 }
 """The classes of which a message without parts, or with lists that do not fit, is dropped and counted."""
 

@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fake_environment import FakeEnvironment
+from noted_overlay import NotedOverlay
 from pydantic import BaseModel
 
-from emulator.contract.identifiers import RING
-from emulator.contract.protocol import Environment, Lookup, Message, Overlay
+from emulator.contract.protocol import Lookup
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.lookups import Lookups, lookups
 from emulator.protocols.overlays.small_world.ring import SMALL_WORLD
 from trellis.v1.overlay import Contact, LookupRequest
-
-
-class NotedOverlay(Overlay):
-    """Takes note of what it is asked."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment, RING, 5)
-        self.calls: list[tuple[object, ...]] = []
-
-    @property
-    def ready(self) -> bool:
-        return True
-
-    def route(self, key: int, message: Message) -> None:
-        self.calls.append(("route", key, message))
-
-    def next_hop(self, key: int) -> Contact | None:
-        return None
-
-    def neighbour_set(self, count: int) -> Sequence[Contact]:
-        return []
-
-    def sample(self, count: int) -> Sequence[int]:
-        return []
-
-    def start(self, contacts: Sequence[int]) -> None:
-        self.calls.append(("start", *contacts))
-
-    def stop(self, graceful: bool) -> None:
-        self.calls.append(("stop", graceful))
 
 
 class Peer:

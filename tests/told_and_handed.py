@@ -33,6 +33,7 @@ def check_tables(spark: SparkSession, run: RunDirectory, trials: list[WitnessedT
     nothing else."""
     build_tables(spark, run, [_record(trial) for trial in trials])
     deliveries, lookups = _rows(run, "deliveries"), _rows(run, "lookups")
+    completions = _rows(run, "completions")
     for trial in trials:
         name = trial.directory.path.name
         events = {
@@ -61,6 +62,13 @@ def check_tables(spark: SparkSession, run: RunDirectory, trials: list[WitnessedT
             for where, each in first.items()
             if each.what == "lookup"
         }, name
+        complete = Counter(
+            (row["operation"], row["number"], row["peer"], row["hops"])
+            for row in completions
+            if row["trial"] == name
+        )
+        handed = (each for each in trial.handed if each.what not in ("event", "lookup"))
+        assert complete == without_time(handed), name
 
 
 def _rows(run: RunDirectory, table: str) -> list[dict[str, Any]]:

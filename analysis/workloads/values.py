@@ -61,8 +61,9 @@ def _setting(experiment: Mapping[str, Any]) -> str:
     asked = part(part(experiment, "workload"), "values")
     if not asked:
         return ""
-    size = asked.get("bytes", "?")
-    long = f"{plain(size['least'])} to {plain(size['most'])}" if isinstance(size, dict) else plain(size)
+    size = part(asked, "bytes")
+    least, most = size.get("least", "?"), size.get("most", "?")
+    long = plain(least) if least == most else f"{plain(least)} to {plain(most)}"
     skew = asked.get("skew")
     by = f", by rank to the power of -{plain(skew)}" if skew else ""
     return (

@@ -141,6 +141,8 @@ class PlanTable:
     since_ever: bool = True
     """Whether all plans have the table; if not, plans of earlier versions may lack it and count as having no
     rows."""
+    in_every_plan: bool = False
+    """Whether plans of Trellis' other kinds of workload have the table too, without rows."""
 
 
 class Phases(Protocol):

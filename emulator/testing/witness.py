@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.protocol import (
     Application,
+    Completion,
     Component,
     Environment,
     Event,
@@ -35,7 +36,7 @@ class Handed(NamedTuple):
     """An outcome that an application was handed, and where."""
 
     what: str
-    """"event" or "lookup"."""
+    """"event", "lookup", or the name of an operation that is complete."""
     number: int
     peer: int
     hops: int
@@ -114,6 +115,8 @@ class WitnessEnvironment(Environment):
         own = isinstance(outcome, Event) and outcome.publisher == self.peer
         if not own and not isinstance(outcome, Installation):
             what = "event" if isinstance(outcome, Event) else "lookup"
+            if isinstance(outcome, Completion):
+                what = outcome.operation
             handed = Handed(what, outcome.number, self.peer, outcome.hops, self.now)
             self.ledger.write(json.dumps(handed) + "\n")
         self.inner.deliver(outcome)

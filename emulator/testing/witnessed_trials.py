@@ -37,6 +37,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "topics": TOPICS,
     "content": CONTENT,
     "lookups": {"lookups": {"rate": 12.0}},
+    "values": {"values": {"count": 20, "gets": 12.0, "updates": 0.5, "bytes": 64}},
 }
 DOMAINS = {"price": [0.0, 100.0], "size": [0.0, 100.0]}
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -46,6 +47,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "groups": {"attributes": DOMAINS},
 }
 """The parameters of systems that need some."""
+_HANDED = {"event": names.EVENT, "lookup": names.LOOKUP, "": names.NUMBER}
+"""What is handed over, and the attribute with its number; an operation of another kind names itself."""
 SLOW = {"kyra", "magnet-pastry"}
 """Systems that hardly deliver to peers that stay for 20 s, so that there would be nothing to compare."""
 
@@ -118,9 +121,13 @@ def told_by(spans: Iterable[Span]) -> list[Handed]:
     found = []
     for span in spans:
         marks = span.attributes
-        if marks.get(names.DELIVERED) and (names.EVENT in marks or names.LOOKUP in marks):
-            what, key = ("event", names.EVENT) if names.EVENT in marks else ("lookup", names.LOOKUP)
-            found.append(Handed(what, marks[key], marks[names.PEER], marks[names.HOPS], span.end))
+        if not marks.get(names.DELIVERED):
+            continue
+        for what, key in _HANDED.items():
+            if key in marks:
+                what = marks.get(names.OPERATION, what)
+                found.append(Handed(what, marks[key], marks[names.PEER], marks[names.HOPS], span.end))
+                break
     return found
 
 

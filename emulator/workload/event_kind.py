@@ -47,8 +47,8 @@ class EventsKind(WorkloadKind):
         from emulator.workload.table_schemas import PUBLICATIONS, SUBSCRIPTIONS
 
         return {
-            "subscriptions": PlanTable(SUBSCRIPTIONS, asks=False),
-            "publications": PlanTable(PUBLICATIONS, peer="publisher"),
+            "subscriptions": PlanTable(SUBSCRIPTIONS, asks=False, in_every_plan=True),
+            "publications": PlanTable(PUBLICATIONS, peer="publisher", in_every_plan=True),
         }
 
     def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:

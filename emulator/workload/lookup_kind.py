@@ -55,7 +55,7 @@ class LookupsKind(WorkloadKind):
     def tables(self) -> Mapping[str, PlanTable]:
         from emulator.workload.table_schemas import LOOKUPS
 
-        return {"lookups": PlanTable(LOOKUPS, since_ever=False)}
+        return {"lookups": PlanTable(LOOKUPS, since_ever=False, in_every_plan=True)}
 
     def draw(self, parameters: Lookups, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
         """Draw lookups as a Poisson process in the measure phase."""

@@ -19,7 +19,7 @@ from emulator.contract.workload import (
     WorkloadKind,
 )
 from emulator.workload.size import MOST_ROWS, more
-from emulator.workload.value_spec import Sizes, Values
+from emulator.workload.value_spec import Values
 
 MOST_BYTES = 16 * 2**30
 """The most bytes of all puts together, before any copies."""
@@ -70,7 +70,7 @@ class ValuesKind(WorkloadKind):
     def tables(self) -> Mapping[str, PlanTable]:
         from emulator.workload.table_schemas import GETS, PUTS
 
-        return {"puts": PlanTable(PUTS, since_ever=False), "gets": PlanTable(GETS, since_ever=False)}
+        return {"puts": PlanTable(PUTS), "gets": PlanTable(GETS)}
 
     def draw(self, parameters: Values, trial: Drawing) -> Mapping[str, Mapping[str, Any]]:
         """Draw a put of each value in the second half of the settle phase; gets and updates in the measure
@@ -121,9 +121,11 @@ class ValuesKind(WorkloadKind):
         ):
             if number > MOST_ROWS:
                 found.append((f"values.{key}", more(what, number, MOST_ROWS, "Lower it")))
-        size = parameters.bytes.most if isinstance(parameters.bytes, Sizes) else parameters.bytes
-        if puts * size > MOST_BYTES:
-            text = more("bytes of values", puts * size, MOST_BYTES, "Lower it, or count")
+        size = parameters.bytes
+        if size.least > size.most:
+            found.append(("values.bytes.least", f"is {size.least:,}, more than most ({size.most:,})"))
+        elif not found and puts * size.most > MOST_BYTES:
+            text = more("bytes of values", puts * size.most, MOST_BYTES, "Lower it, or count")
             found.append(("values.bytes", text))
         return found
 

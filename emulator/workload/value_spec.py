@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 LARGEST: int = 1_000_000
 """The most bytes of a value."""
@@ -16,13 +18,16 @@ class Sizes(_Model):
     """Sizes whose logarithm is uniform."""
 
     least: int = Field(ge=0, le=LARGEST, description="bytes of the smallest values")
-    most: int = Field(ge=1, le=LARGEST, description="bytes of the largest values")
+    most: int = Field(ge=0, le=LARGEST, description="bytes of the largest values")
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Sizes:
-        if self.least > self.most:
-            raise ValueError(f"least is {self.least}, more than most ({self.most})")
-        return self
+
+def _one_size(given: Any) -> Any:
+    """Accept a number for sizes that are all the same."""
+    if not isinstance(given, int):
+        return given
+    if not 0 <= given <= LARGEST:
+        raise ValueError(f"has to be from 0 to {LARGEST:,}")
+    return {"least": given, "most": given}
 
 
 class Values(_Model):
@@ -47,12 +52,7 @@ class Values(_Model):
         le=5,
         description="gets and updates choose the value of rank r at a rate proportional to r ** -skew",
     )
-    bytes: int | Sizes = Field(
-        1000, description="the size of each value's payload, or {least, most} with a uniform logarithm"
+    bytes: Annotated[Sizes, BeforeValidator(_one_size)] = Field(
+        Sizes(least=1000, most=1000),
+        description="the size of each value's payload, or {least, most} with a uniform logarithm",
     )
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Values:
-        if isinstance(self.bytes, int) and not 0 <= self.bytes <= LARGEST:
-            raise ValueError(f"bytes is {self.bytes}. Give 0 to {LARGEST:,}")
-        return self

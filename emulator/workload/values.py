@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from emulator.churn.sessions import Sessions
 from emulator.contract import identifiers
 from emulator.workload.presence import Presence
-from emulator.workload.value_spec import Sizes, Values
+from emulator.workload.value_spec import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,6 @@ def _ranked(values: Values, number: int, random: np.random.Generator) -> NDArray
 
 
 def _sizes(values: Values, number: int, random: np.random.Generator) -> NDArray[np.int32]:
-    if not isinstance(values.bytes, Sizes):
-        return np.full(number, values.bytes, dtype=np.int32)
     low, high = np.log1p(values.bytes.least), np.log1p(values.bytes.most)
     drawn = np.rint(np.expm1(random.uniform(low, high, size=number)))
     return np.clip(drawn, values.bytes.least, values.bytes.most).astype(np.int32)

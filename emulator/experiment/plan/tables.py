@@ -57,15 +57,13 @@ _LARGEST = 8 << 30
 
 
 def tables_of(kind: WorkloadKind | None = None) -> dict[str, PlanTable]:
-    """Return the tables of a plan that say what peers are asked for: those of Trellis' own kinds, and of this
-    one.
-
-    A plan has all of Trellis' own, which are empty where the workload is of another kind.
-    """
+    """Return the tables of a plan that say what peers are asked for: those of this kind, after those that
+    every plan has, which are empty where the workload is of another kind."""
     found: dict[str, PlanTable] = {}
     for name in WORKLOADS:
         if not WORKLOADS.package_of(name):
-            found |= WORKLOADS[name].tables()
+            own = WORKLOADS[name].tables()
+            found |= {table: about for table, about in own.items() if about.in_every_plan}
     return found if kind is None else found | dict(kind.tables())
 
 
