@@ -81,6 +81,7 @@ def test_the_longest_of_all_faults_counts_and_one_without_recovery_leaves_none(s
         ([fault("one", 20, 10), fault("two", 50, 10)], [("one", 20, 30, 50), ("two", 50, 60, 100)]),
         ([fault("split", 20, None)], []),
         ([fault("late", 95, 10)], []),
+        ([{"name": "gone", "at": "20 s", "crash": {"share": 0.3}}], [("gone", 20, 20, 100)]),
         ([fault("short", 20, 10), fault("long", 25, 20)], [("long", 25, 45, 100)]),
     ],
 )

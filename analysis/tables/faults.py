@@ -27,13 +27,13 @@ def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     """Return one row for each fault that ends while its trial is measured and no other one holds.
 
     The columns are trial, fault (its name), begins_s, ends_s, and quiet_until_s: when the next one begins, or
-    the measure phase is over.
+    the measure phase is over. A crash of peers that do not come back ends when it begins.
     """
     rows = []
     for record in records:
         every, measured_until = record.spec.faults, record.spec.phases.measure_end
         for fault in every:
-            end = fault.ends
+            end = fault.begins if fault.kind == "crash" and math.isinf(fault.ends) else fault.ends
             if any(other is not fault and other.begins <= end < other.ends for other in every):
                 continue
             later = [other.begins for other in every if other.begins > end]
