@@ -21,6 +21,8 @@ _LABEL_LENGTH = 13
 _LABEL_STEP = 14
 _SHOWN_AT_FIRST = 6
 _TABLE_ROWS = 12
+_MARK_LINES, _LETTER = 3, 5.5
+"""The lines of words of marks, the first of which is above the chart, and the width of a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,24 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A vertical line with a word, such as the start of a flash crowd; `at` is on the scale of the axis."""
+    """A vertical line with a word, such as the start of a flash crowd, or a band up to `until`.
+
+    Both numbers are on the scale of the axis."""
 
     at: float
     text: str
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMark:
+    """A mark, ready to draw: a line at `left`, and a band to `right` if it has a width."""
+
+    left: float
+    right: float
+    text: str
+    text_at: tuple[float, float] | None
+    """The middle of the word's foot, None if there is no room for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +133,7 @@ class LineChart:
     x_ticks: list[Tick]
     series: list[DrawnSeries]
     columns: list[Column]
-    marks: list[tuple[float, str]] = field(default_factory=list)
+    marks: list[DrawnMark] = field(default_factory=list)
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
 
@@ -171,8 +187,29 @@ def line_chart(
         _x_ticks(x_axis, xs if few else []),
         _spread(drawn),
         [_column(at, series, x_axis, y_axis, x, y, write_x) for at in _positions(series)],
-        [(x_axis.place(m.at), m.text) for m in marks if x_low <= m.at <= x_high],
+        _drawn_marks(marks, x_axis, x_low, x_high),
     )  # fmt: skip
+
+
+def _drawn_marks(marks: Sequence[Mark], axis: Axis, low: float, high: float) -> list[DrawnMark]:
+    """Place the marks that are on the axis. A word that would cover the one before it stands a line lower;
+    if all lines are full, only the pointer tells it."""
+    found: list[DrawnMark] = []
+    ends = [0.0] * _MARK_LINES
+    for mark in sorted(marks, key=lambda mark: mark.at):
+        until = mark.at if mark.until is None else mark.until
+        if until < low or mark.at > high:
+            continue
+        left, right = (axis.place(min(max(at, low), high)) for at in (mark.at, until))
+        half = _LETTER * len(mark.text) / 2
+        middle = min(max((left + right) / 2, axis.start + half), axis.end - half)
+        free = [line for line in range(_MARK_LINES) if ends[line] <= middle - half]
+        text_at = None
+        if free:
+            ends[free[0]] = middle + half + _LETTER
+            text_at = middle, float(_TOP - 6 + free[0] * 16)
+        found.append(DrawnMark(left, right, mark.text, text_at))
+    return found
 
 
 def _interval(point: Point) -> tuple[float, float]:

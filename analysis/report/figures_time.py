@@ -40,7 +40,7 @@ def curve(of: Curve) -> Figure:
                 if row.get(of.column) is not None
             ]
             lines.append(Series(label, points))
-        time, marks = Quantity("trial time", "s"), _moments(results.experiment)
+        time, marks = Quantity("trial time", "s"), _moments(results)
         return drawn(
             line_chart(of.name, of.title, of.about, time, of.y, lines, from_zero=of.from_zero, marks=marks)
         )
@@ -56,13 +56,29 @@ PEERS_UP = curve(
 )  # fmt: skip
 
 
-def _moments(experiment: Mapping[str, Any]) -> list[Mark]:
-    churn = experiment.get("churn") or {}
-    named = (("flash_crowd", "flash crowd"), ("crash", "crash"))
-    moments = [Mark(parse_duration(churn[key]["at"]), name) for key, name in named if churn.get(key)]
-    for fault in experiment.get("faults") or []:
-        begins = parse_duration(fault["at"])
-        moments.append(Mark(begins, fault["name"]))
-        if fault.get("for"):
-            moments.append(Mark(begins + parse_duration(fault["for"]), f"end of {fault['name']}"))
-    return moments
+def _moments(results: Results) -> list[Mark]:
+    """Return when what the experiment, or one of its variants, asks for begins: moments and bands."""
+    moments: dict[tuple[float, str], Mark] = {}
+    for churn in _given(results, "churn"):
+        for key, name in (("flash_crowd", "flash crowd"), ("crash", "crash")):
+            if churn.get(key):
+                _add(moments, name, churn[key])
+    for faults in _given(results, "faults"):
+        for fault in faults:
+            _add(moments, fault["name"], fault)
+    for attackers in _given(results, "attackers"):
+        _add(moments, "attackers", {"at": 0} | attackers)
+    return list(moments.values())
+
+
+def _given(results: Results, key: str) -> list[Any]:
+    """Return what the experiment has under a key, or each variant of its own, if that is anything."""
+    values = [results.experiment.get(key), *(variant["values"].get(key) for variant in results.variants)]
+    return [value for value in values if value]
+
+
+def _add(moments: dict[tuple[float, str], Mark], name: str, asked: Mapping[str, Any]) -> None:
+    begins = parse_duration(asked["at"])
+    lasts = asked.get("for") or asked.get("within")
+    until = None if lasts is None else begins + parse_duration(lasts)
+    moments[begins, name] = Mark(begins, name, until)

@@ -169,8 +169,35 @@ def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> 
         assert isinstance(chart, LineChart)
         assert [one.label for one in chart.series][:2] == ["vitis, friends 4", "vitis, friends 8"]
     peers = charts["time"][0]
-    assert isinstance(peers, LineChart) and [text for _, text in peers.marks] == ["flash crowd"]
+    assert isinstance(peers, LineChart) and [mark.text for mark in peers.marks] == ["flash crowd"]
     (cost,) = MAINTENANCE.draw(results)
     assert isinstance(cost, BarChart)
     assert list(cost.parts) == ["ProfileExchange", "Stay", "overlay: TManExchange", "overlay: ViewExchange"]
     assert len(cost.rows) == 6
+
+
+def test_faults_are_bands_over_time_whose_words_do_not_cover_each_other(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    plain = Shown.by(results).charts["time"][0]
+    assert isinstance(plain, LineChart)
+    low, high = (float(plain.columns[end].text.removesuffix("\N{NO-BREAK SPACE}s")) for end in (0, -1))
+    each = (high - low) / 20
+    results.experiment.pop("churn", None)
+    results.experiment["faults"] = [
+        {"name": f"split-number-{place}", "at": f"{low + place * each} s", "for": f"{each} s"}
+        for place in range(1, 6)
+    ] + [{"name": "beyond", "at": f"{high + 10} s"}]
+    results.variants[0]["values"]["faults"] = [{"name": "crashed", "at": f"{low + 15 * each} s"}]
+    chart = Shown.by(results).charts["time"][0]
+    assert isinstance(chart, LineChart)
+    marks = chart.marks
+    assert [mark.text for mark in marks] == [*(f"split-number-{n}" for n in range(1, 6)), "crashed"]
+    assert [mark.right > mark.left for mark in marks] == [True] * 5 + [False]
+    assert marks[0].right == pytest.approx(marks[1].left)
+    placed = [(mark.text_at, len(mark.text)) for mark in marks if mark.text_at is not None]
+    assert 1 < len(placed) < len(marks) + 1
+    lines = {top for (_, top), _ in placed}
+    assert len(lines) > 1
+    for line in lines:
+        spans = [(x - 2.75 * letters, x + 2.75 * letters) for (x, top), letters in placed if top == line]
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
