@@ -28,6 +28,7 @@ TOLD = pa.schema(
         ("start_s", pa.float64()),
         ("end_s", pa.float64()),
         ("taken_s", pa.float64()),
+        ("channel", pa.string()),
         ("identifier", pa.string()),
         ("space", pa.string()),
         ("away_s", pa.float64()),
@@ -95,8 +96,11 @@ def up(peer: int, start_s: float, end_s: float) -> dict[str, Any]:
     return {"peer": peer, "start_s": start_s, "end_s": end_s}
 
 
-def took(peer: int, taken_s: float, identifier: int, space: str = "ring") -> dict[str, Any]:
-    return {"peer": peer, "taken_s": taken_s, "identifier": f"{identifier:x}", "space": space}
+def took(
+    peer: int, taken_s: float, identifier: int, space: str = "ring", channel: str = "overlay"
+) -> dict[str, Any]:
+    told = {"peer": peer, "taken_s": taken_s, "channel": channel, "space": space}
+    return told | {"identifier": f"{identifier:x}"}
 
 
 def found(*rows: tuple[float, int, int | None, float | None], keys: list[bytes]) -> pa.Table:
@@ -210,3 +214,21 @@ def test_lookups_of_a_peer_whose_host_died_are_left_out() -> None:
     peers = [up(0, 1.0, 50.0), up(1, 1.0, 90.0), took(0, 1.0, 1 << 90), took(1, 1.0, 1001)]
     rows = judge(asked, told(*peers, away(0, 50.0, 90.0)), network()).to_pylist()
     assert [row["counted"] for row in rows] == [True, False]
+
+
+def test_a_peer_with_several_nodes_is_right_with_any_of_its_identifiers() -> None:
+    """Peer 1 is at 100 and, as another node, at 1000; peer 2 is at 900; a key belongs to its successor."""
+    peers = told(
+        *(up(peer, 1.0, 90.0) for peer in range(3)),
+        *(took(0, 1.0, 5000, "clockwise", f"node-{node}") for node in range(2)),
+        *(took(1, 1.0, 100, "clockwise", "node-0"), took(1, 1.0, 1000, "clockwise", "node-1")),
+        *(took(2, 1.0, 900, "clockwise", "node-0"), took(2, 1.0, 6000, "clockwise", "node-1")),
+    )
+    ends = [(50, 1), (950, 1), (950, 2), (800, 2), (800, 1), (5500, 2)]
+    asked = found(
+        *((50.0, number, end, 50.1) for number, (_, end) in enumerate(ends)),
+        keys=[encode(key) for key, _ in ends],
+    )
+    rows = judge(asked, peers, network()).to_pylist()
+    assert [row["closest"] for row in rows] == [1, 1, 1, 2, 2, 2]
+    assert [row["right"] for row in rows] == [True, True, False, True, False, True]

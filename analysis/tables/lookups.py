@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
 from analysis.tables.closest import Homes
-from analysis.tables.identifiers import homes
+from analysis.tables.identifiers import Home, homes
 from analysis.tables.roles import without_attackers
 from emulator.contract.identifiers import Ring, decode
 from emulator.network.build_network import build_network
@@ -28,6 +29,9 @@ ESTABLISHED_S = 10.0
 phase."""
 LATE_S = 5.0
 """The seconds before the trial's end after which a lookup that begins does not count."""
+
+_NODE = r"(^|/)node-\d+$"
+"""The end of the name of a virtual node's channel."""
 
 Tables = Mapping[str, DataFrame]
 Numbers = npt.NDArray[np.float64]
@@ -108,17 +112,18 @@ def _away(tables: Tables) -> DataFrame:
 def _of_overlay(tables: Tables) -> DataFrame:
     """Return the identifiers that peers took in the overlay that looked keys up.
 
-    Where peers are part of several overlays, it is the one on whose channel most messages of lookups ran.
+    Where peers are part of several overlays, it is the one on whose channel most messages of lookups ran. The
+    virtual nodes of a peer have a channel each, and are of one overlay.
     """
-    told = tables["identifiers"]
-    channels = told.groupBy("trial").agg(F.sort_array(F.collect_set("channel")).alias("channels"))
+    told = tables["identifiers"].withColumn("overlay", F.regexp_replace("channel", _NODE, ""))
+    channels = told.groupBy("trial").agg(F.sort_array(F.collect_set("overlay")).alias("channels"))
     several = {row.trial: row.channels for row in channels.where("size(channels) > 1").collect()}
     if several:
         ran = _messages_by_channel(tables, list(several))
         for trial, names in several.items():
             chosen = max(names, key=lambda name: ran.get((trial, name), 0))
-            told = told.where((F.col("trial") != trial) | (F.col("channel") == chosen))
-    return told.select("trial", "peer", F.col("at_s").alias("taken_s"), "identifier", "space")
+            told = told.where((F.col("trial") != trial) | (F.col("overlay") == chosen))
+    return told.select("trial", "peer", F.col("at_s").alias("taken_s"), "channel", "identifier", "space")
 
 
 def _messages_by_channel(tables: Tables, trials: list[str]) -> dict[tuple[str, str], int]:
@@ -167,14 +172,14 @@ def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
     bits = 8 * max(map(len, encoded))
     taken = _Taken(told)
     established = np.maximum(at_s - ESTABLISHED_S, found["join_end_s"].to_numpy())
-    places = Homes(homes(taken.rows, _rows(told, "start_s", "end_s")), taken.metric, bits)
+    places = Homes(taken.homes(_rows(told, "start_s", "end_s")), taken.metric, bits)
     best = places.closest(keys, established, np.where(np.isnan(delivered_s), at_s, delivered_s))
     origins, ends = found["origin"].to_pylist(), found["peer"].to_pylist()
     distance = places.space.distance
     right = []
     for end, at, home, key in zip(ends, delivered_s.tolist(), best, keys, strict=True):
-        here = None if end is None else taken.at(end, at)
-        right.append(here is not None and (home is None or distance(here, key) <= distance(home[0], key)))
+        here = [] if end is None else [distance(identifier, key) for identifier in taken.at(end, at)]
+        right.append(bool(here) and (home is None or min(here) <= distance(home[0], key)))
     late = at_s > found["trial_end_s"].to_numpy() - LATE_S
     spoilt = _spoilt(told, taken, bits, keys, (established, at_s), origins)
     direct_ms = [
@@ -216,7 +221,7 @@ def _spoilt(
         (peer, start_s, next((back_s for away_s, back_s in away.get(peer, ()) if away_s == end_s), end_s))
         for peer, start_s, end_s in _rows(told, "start_s", "end_s")
     ]
-    closest = Homes(homes(taken.rows, stayed), taken.metric, bits).closest(keys, established, at_s)
+    closest = Homes(taken.homes(stayed), taken.metric, bits).closest(keys, established, at_s)
 
     def is_spoilt(at: float, peer: int) -> bool:
         return any(away_s - LATE_S <= at < back_s for away_s, back_s in away.get(peer, ()))
@@ -236,14 +241,25 @@ class _Taken:
     def __init__(self, told: pa.Table) -> None:
         metrics = pc.unique(told["space"].drop_null()).to_pylist()
         self.metric = min(metrics, default=Ring.name)
-        rows = _rows(told, "taken_s", "identifier")
-        self.rows = sorted((peer, at_s, int(identifier, 16)) for peer, at_s, identifier in rows)
-        """The rows (peer, at_s, identifier) in order."""
+        self._rows: dict[str, list[tuple[int, float, int]]] = {}
+        """The rows (peer, at_s, identifier) in order, by channel: a virtual node has a channel of its own."""
+        for peer, at_s, channel, identifier in _rows(told, "taken_s", "channel", "identifier"):
+            self._rows.setdefault(channel, []).append((peer, at_s, int(identifier, 16)))
+        for rows in self._rows.values():
+            rows.sort()
 
-    def at(self, peer: int, at_s: float) -> int | None:
-        """Return the identifier that the peer had then, or None if it had told none."""
-        last = bisect_right(self.rows, (peer, at_s, math.inf)) - 1
-        return self.rows[last][2] if last >= 0 and self.rows[last][0] == peer else None
+    def homes(self, sessions: Sequence[tuple[int, float, float]]) -> Iterator[Home]:
+        """Yield where peers were in these sessions (peer, start_s, end_s)."""
+        return chain.from_iterable(homes(rows, sessions) for rows in self._rows.values())
+
+    def at(self, peer: int, at_s: float) -> list[int]:
+        """Return the identifiers that the peer had then; none if it had told none."""
+        found = []
+        for rows in self._rows.values():
+            last = bisect_right(rows, (peer, at_s, math.inf)) - 1
+            if last >= 0 and rows[last][0] == peer:
+                found.append(rows[last][2])
+        return found
 
 
 def _rows(told: pa.Table, *columns: str) -> list[tuple[Any, ...]]:

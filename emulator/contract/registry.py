@@ -37,8 +37,10 @@ _SYSTEMS = {
     "siena": "emulator.protocols.pubsub.siena.system:SIENA",
     "kyra": "emulator.protocols.pubsub.kyra.system:KYRA",
     "groups": "emulator.protocols.pubsub.groups.system:GROUPS",
+    "chord": "emulator.protocols.overlays.chord.virtual_nodes:CHORD_LOOKUPS",
     "values-kademlia": "emulator.protocols.values.kademlia_store:KADEMLIA_STORE",
 }
+"""Systems by name. One with the name of an overlay, or of a system over one, stands in its place."""
 _OVERLAYS = {
     "pastry": "emulator.protocols.overlays.pastry.overlay:PASTRY",
     "oscar": "emulator.protocols.overlays.oscar.overlay:OSCAR",
@@ -53,7 +55,7 @@ _OVER_ANY_OVERLAY = {
 }
 """Systems that run on any structured overlay: the function that makes the system over an `OverlayKind`.
 
-With an overlay `x` there is a system `scribe-x`. One that is in `_SYSTEMS` stands in its place.
+With an overlay `x` there is a system `scribe-x`.
 """
 _MEMBERSHIPS = {
     "random-graph": "emulator.protocols.overlays.random_graph.membership:RANDOM_GRAPH",
@@ -256,7 +258,7 @@ def _systems() -> dict[str, _Entry[System]]:
     }
     for overlay in OVERLAYS:
         package = OVERLAYS.package_of(overlay)
-        found[overlay] = _Entry(partial(_over, _LOOKUPS, overlay), package)
+        found.setdefault(overlay, _Entry(partial(_over, _LOOKUPS, overlay), package))
         for name, place in (_OVER_ANY_OVERLAY | _OVER_ANY_MEMBERSHIP).items():
             found.setdefault(f"{name}-{overlay}", _Entry(partial(_over, place, overlay), package))
     for membership in MEMBERSHIPS:

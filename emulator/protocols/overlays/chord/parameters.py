@@ -63,3 +63,11 @@ class ChordParameters(BaseModel):
     join_timeout: Duration = Field(
         1.0, gt=0, description="time after which a peer that found no ring asks again for contacts"
     )
+
+
+class ChordLookupParameters(ChordParameters):
+    """The parameters of the system that looks keys up in Chord."""
+
+    virtual_nodes: int = Field(
+        1, ge=1, le=64, description="nodes of the ring that each peer is, each with an identifier of its own"
+    )
