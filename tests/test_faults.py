@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.files.damage import DamagedFile
-from emulator.runtime.plan_script import faults_hit
+from emulator.runtime.plan_script import faults_hit, network_faults
 from emulator.telemetry import names
 from trellis.v1.pubsub import Pull
 
@@ -115,6 +117,78 @@ def test_worse_links_lose_their_share(diary: type[Diary], tmp_path: Path) -> Non
     assert all_to_all(diary, tmp_path, asked)[0] == expected(
         asked, lambda sender, receiver: sender or receiver
     )
+
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "no bandwidth": {},
+    "fifo": {"bandwidth": {"up": "10 Mbit/s", "down": "10 Mbit/s", "queue": "1 s"}},
+    "fair": {"bandwidth": {"up": "10 Mbit/s", "down": "10 Mbit/s", "queue": "1 s", "discipline": "fair"}},
+    "in order": {"order": "kept", "jitter": "5 ms"},
+}
+
+
+def received(diary: type[Diary], second: int) -> Counter[tuple[int, int]]:
+    """Return how often peers received the messages that were sent in a second, by sender and receiver."""
+    return Counter(
+        (sender, peer.peer)
+        for peer in diary.lives
+        for _, sender, message in peer.received
+        if isinstance(message, Pull) and message.event == second
+    )
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_doubled_messages_arrive_twice(diary: type[Diary], tmp_path: Path, network: dict[str, Any]) -> None:
+    asked = diary_spec(4, network=network, faults=[fault(links={"number": 1, "duplicate": 1.0})])
+    (hit,) = faults_hit(asked, draw_plan(asked))
+    _, outcome = all_to_all(diary, tmp_path, asked)
+    for second in range(1, 8):
+        for (sender, receiver), copies in received(diary, second).items():
+            assert copies == (2 if 2 <= second < 5 and {sender, receiver} & set(hit) else 1)
+    told = Counter(span.attributes.get(names.OBSERVED) for span in outcome.spans)
+    assert told["fault split duplicates"] == 3 * 6
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_damaged_messages_are_refused_and_counted(
+    diary: type[Diary], tmp_path: Path, network: dict[str, Any]
+) -> None:
+    asked = diary_spec(4, network=network, faults=[fault(links={"number": 1, "corrupt": 1.0})])
+    came, outcome = all_to_all(diary, tmp_path, asked)
+    assert came == expected(asked, lambda sender, receiver: sender or receiver)
+    ((text, count),) = outcome.fidelity.dropped.items()
+    assert "dropped Pull: it was damaged on its way" in text and count == 3 * 6
+    told = Counter(span.attributes.get(names.OBSERVED) for span in outcome.spans)
+    assert told["fault split corrupts"] == 3 * 6
+    assert outcome.fidelity.valid
+
+
+def test_each_copy_of_a_doubled_message_has_a_delay_of_its_own(diary: type[Diary], tmp_path: Path) -> None:
+    network = {"jitter": "50 ms"}
+    asked = diary_spec(4, network=network, faults=[fault(links={"number": 1, "duplicate": 1.0})])
+    all_to_all(diary, tmp_path, asked)
+    times: dict[tuple[int, int, int], set[float]] = {}
+    for peer in diary.lives:
+        for at, sender, message in peer.received:
+            if isinstance(message, Pull):
+                times.setdefault((message.event, sender, peer.peer), set()).add(at)
+    assert sorted(map(len, times.values())) == [1] * (4 * 3 * 7 - 18) + [2] * 18
+
+
+def test_shares_of_doubled_and_damaged_messages_are_as_asked() -> None:
+    asked = spec(fault(links={"share": 0.5, "duplicate": 0.3, "corrupt": 0.2, "delay": "7 ms"}), peers=10)
+    faults = network_faults(asked, draw_plan(asked))
+    assert faults is not None
+    (hit,) = faults_hit(asked, draw_plan(asked))
+    one, random = min(hit), Random(3)
+    fates = [
+        faults.becomes(one, other, 3.0, random) for other in range(10) for _ in range(3000) if other != one
+    ]
+    assert sum(fate.twice_by == "split" for fate in fates) / len(fates) == pytest.approx(0.3, abs=0.01)
+    assert sum(fate.damaged_by == "split" for fate in fates) / len(fates) == pytest.approx(0.2, abs=0.01)
+    assert {fate.later for fate in fates} == {0.007}
+    assert not any(fate.stopped_by for fate in fates)
+    assert faults.becomes(one, (one + 1) % 10, 5.0, random).observed() == []
 
 
 def test_faults_are_drawn_from_the_seed_by_their_name() -> None:

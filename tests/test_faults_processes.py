@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ SPEC: dict[str, Any] = {
         {"name": "gone", "at": "6 s", "for": "3 s", "crash": {"peers": [4, 5]}},
         {"name": "no-tracker", "at": "8 s", "for": "2.5 s", "bootstrap": "away"},
         {"name": "fast", "at": "5 s", "for": "4 s", "clock": {"peers": [6], "drift": "100 %"}},
+        {"name": "noise", "at": "4 s", "links": {"peers": [8, 9, 10, 11], "duplicate": 0.5, "corrupt": 0.3}},
     ],
     # The tests' machine may be busy.
     "fidelity": {
@@ -87,3 +88,9 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
         if span.name == "join"
     }
     assert {peer: round(joins[peer, 1]) for peer in (4, 5)} == {4: 11, 5: 11}
+    for outcome in (virtual, real):
+        observed = Counter(span.attributes.get(names.OBSERVED) for span in outcome.spans)
+        assert observed["fault noise duplicates"] > 50 and observed["fault noise corrupts"] > 30
+        refused = {text for text in outcome.fidelity.dropped if "it was damaged on its way" in text}
+        counts = [outcome.fidelity.dropped[text] for text in refused]
+        assert 0.8 * observed["fault noise corrupts"] < sum(counts) < 2 * observed["fault noise corrupts"]

@@ -44,6 +44,7 @@ MODULES = (
     "emulator.contract.value_service",
     "emulator.runtime.script_actor",
     "emulator.runtime.peer_channels",
+    "emulator.runtime.damaged",
     "emulator.runtime.pending_requests",
     "emulator.runtime.virtual.event_queue",
     "emulator.runtime.virtual.life",

@@ -39,6 +39,15 @@ class Links(Group):
 
     delay: Duration = Field(0.0, ge=0, le=3600, description="time that each message takes in addition")
     loss: Share = Field(0.0, ge=0, le=1, description="share of messages that vanish in addition")
+    duplicate: Share = Field(
+        0.0, ge=0, le=1, description="share of messages that arrive twice, each copy with a delay of its own"
+    )
+    corrupt: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of messages that arrive damaged, so that they are refused",
+    )
     bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
         None, description="rates of the links of these peers instead of their own"
     )
@@ -65,6 +74,11 @@ class Links(Group):
             return [(given[0], f"`between` says already who {who} are. Leave out one of both")]
         problem = unknown_region(self.between, crowd)
         return [("between", problem)] if problem else []
+
+    @property
+    def of_messages(self) -> bool:
+        """Whether it does something to messages on their way, beside what the rates of links do."""
+        return bool(self.delay or self.loss or self.duplicate or self.corrupt)
 
     @property
     def rates(self) -> list[str]:

@@ -8,12 +8,38 @@ from typing import Final
 
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
 
-SILENCE: Final = -1.0
-"""Stands for the delay of a message that vanishes."""
-TOLD: Final = -2.0
-"""Stands for the delay of a message that vanishes, and whose sender learns that nobody was reached."""
 FAULT: Final = "fault"
-"""The first word of the observations that tell of stopped messages; the second is the fault's name."""
+"""The first word of the observations that tell of messages which faults hit; the second is the fault's
+name."""
+
+
+class Fate:
+    """What becomes of a message that is sent while faults hold."""
+
+    __slots__ = ("damaged_by", "later", "stopped_by", "told", "twice_by")
+
+    def __init__(self) -> None:
+        self.later = 0.0
+        """The seconds that it takes in addition."""
+        self.stopped_by = ""
+        """The fault that makes it vanish; empty for none, as in the following."""
+        self.told = False
+        """Whether the sender of a message that vanishes learns that nobody was reached."""
+        self.twice_by = ""
+        """The fault by which it arrives twice."""
+        self.damaged_by = ""
+        """The fault by which it arrives damaged, so that its receiver refuses it."""
+
+    def observed(self) -> list[str]:
+        """Return the names of the sender's observations about it."""
+        if self.stopped_by:
+            return [f"{FAULT} {self.stopped_by}"]
+        twice = [f"{FAULT} {self.twice_by} duplicates"] if self.twice_by else []
+        return [*twice, f"{FAULT} {self.damaged_by} corrupts"] if self.damaged_by else twice
+
+
+UNHARMED: Final = Fate()
+"""What becomes of a message that no fault hits."""
 
 
 class _Fault:
@@ -31,20 +57,27 @@ class _Fault:
         for peer in hit:
             self._hit[peer] = 2 if between is not None and region[peer] == between[1] else 1
 
-    def becomes(self, sender: int, receiver: int, random: Random) -> float:
-        """Return the seconds that the message takes in addition, or `SILENCE` or `TOLD`."""
+    def bear_on(self, fate: Fate, sender: int, receiver: int, random: Random) -> bool:
+        """Have the fault change what becomes of a message. Returns whether it hits the message."""
         out, into = self._hit[sender], self._hit[receiver]
         partition, links = self._partition, self._links
-        if partition is not None and out != into:
-            if partition.way == "both" or (partition.way == "out") == bool(out):
-                return TOLD if partition.senders == "told" else SILENCE
-        elif links is not None and (out or into):
-            if self._between is not None and (out == into or not out or not into):
-                return 0.0
-            if links.loss and random.random() < links.loss:
-                return SILENCE
-            return links.delay
-        return 0.0
+        if partition is not None:
+            if out == into or not (partition.way == "both" or (partition.way == "out") == bool(out)):
+                return False
+            fate.stopped_by, fate.told = self.name, partition.senders == "told"
+            return True
+        if links is None or not (out or into):
+            return False
+        if self._between is not None and (out == into or not out or not into):
+            return False
+        if links.loss and random.random() < links.loss:
+            fate.stopped_by = self.name
+        fate.later += links.delay
+        if links.duplicate and random.random() < links.duplicate:
+            fate.twice_by = self.name
+        if links.corrupt and random.random() < links.corrupt:
+            fate.damaged_by = self.name
+        return True
 
 
 class NetworkFaults:
@@ -58,20 +91,18 @@ class NetworkFaults:
         self._first = min((fault.begins for fault in self._faults), default=0.0)
         self._last = max((fault.ends for fault in self._faults), default=0.0)
 
-    def becomes(self, sender: int, receiver: int, at: float, random: Random) -> tuple[float, str]:
-        """Return what becomes of a message that is sent at trial time `at` (s), and the fault that stops it.
-
-        That is the seconds that it takes in addition, or `SILENCE` or `TOLD`.
-        """
-        later = 0.0
+    def becomes(self, sender: int, receiver: int, at: float, random: Random) -> Fate:
+        """Return what becomes of a message that is sent at trial time `at` (s)."""
+        fate = UNHARMED
         if self._first <= at < self._last:
             for fault in self._faults:
                 if fault.begins <= at < fault.ends:
-                    more = fault.becomes(sender, receiver, random)
-                    if more < 0.0:
-                        return more, fault.name
-                    later += more
-        return later, ""
+                    mine = Fate() if fate is UNHARMED else fate
+                    if fault.bear_on(mine, sender, receiver, random):
+                        fate = mine
+                    if fate.stopped_by:
+                        break
+        return fate
 
 
 def faults_of(

@@ -130,8 +130,10 @@ class FaultSpec(_Window):
         wrong = [] if group is None else group.group_problems(crowd, "its peers", others)
         found = [(f"{kind}.{key}", text) for key, text in wrong]
         links = self.links
-        if links is not None and not (links.delay or links.loss or links.rates):
-            text = "none of `delay`, `loss` and `bandwidth` is given, so nothing happens"
+        if links is not None and not (links.of_messages or links.rates):
+            text = (
+                "none of `delay`, `loss`, `duplicate`, `corrupt` and `bandwidth` is given, so nothing happens"
+            )
             found.append(("links.delay", text))
         if links is not None and links.between is not None and links.rates:
             text = "rates are of peers' links, not of the ways between regions. Give `region` for `between`"

@@ -14,16 +14,18 @@ from typing import Final
 
 from emulator.contract.mistakes import handled
 from emulator.contract.protocol import Installation, Outcome
-from emulator.faults.network_faults import FAULT, TOLD, NetworkFaults
+from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
+from emulator.runtime.damaged import refuse
 from emulator.runtime.peer_channels import Channel, NoHandler
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
+from emulator.runtime.realtime.fault_line import FaultLine
 from emulator.runtime.realtime.link_line import LinkLine
 from emulator.runtime.realtime.probes import Probes
 from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
@@ -67,7 +69,6 @@ class Host(SessionHost):
         self.index = index
         self.host_of = host_of
         self.network = network
-        self.faults = faults
         self.busy = busy
         self.clock = clock
         self.recorder = recorder
@@ -92,6 +93,7 @@ class Host(SessionHost):
         by as much."""
         self._in_kernel = in_kernel
         self._line = LinkLine(network, self.agenda)
+        self._faults = FaultLine(faults, network, random)
         self._waiting = 0
         """The messages on the agenda that are on their way."""
         self._random = random
@@ -131,9 +133,11 @@ class Host(SessionHost):
         if leaves is None:
             channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
             return
-        later = self._meet_faults(channel, peer, message, request, entered)
-        delay = None if later is None else self.network.delay(sender, peer, self._random)
-        if later is None or delay is None:
+        fate = self._faults.meet(channel, peer, message, entered)
+        if fate.told:
+            self._tell_unreachable(channel, peer, request, entered)
+        delay = None if fate.stopped_by else self.network.delay(sender, peer, self._random)
+        if delay is None:
             self._line.go(sender, peer, leaves, message, None)
             return
         if self._waiting >= _WAITING_LIMIT:
@@ -144,7 +148,8 @@ class Host(SessionHost):
             parcel = self._parcel = Parcel(message)
         sent_ns = int(entered * 1e9)
         passage = Passage(sender, peer, parcel, channel.name, request, sent_ns, sent_ns, context)
-        self._line.go(sender, peer, leaves, message, partial(self._go, passage, later + delay))
+        going = self._faults.going(self._go, passage, fate, delay)
+        self._line.go(sender, peer, leaves, message, going)
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)
@@ -177,20 +182,6 @@ class Host(SessionHost):
             if passage.parcel is not None:
                 self.given_up += 1
                 self._report_unreachable(passage)
-
-    def _meet_faults(
-        self, channel: Channel, peer: int, message: Message, request: int, at: float
-    ) -> float | None:
-        """Return how many seconds a message takes longer because of faults, None if one stops it."""
-        if self.faults is None:
-            return 0.0
-        later, fault = self.faults.becomes(channel.peer, peer, at, self._random)
-        if later >= 0.0:
-            return later
-        channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
-        if later == TOLD:
-            self._tell_unreachable(channel, peer, request, at)
-        return None
 
     def _tell_unreachable(self, channel: Channel, peer: int, request: int, at: float) -> None:
         """Tell the sender of a message that was sent at `at` that nobody is reached, after the time-out."""
@@ -286,6 +277,7 @@ class Host(SessionHost):
             envelope.sent_ns,
             envelope.due_ns,
             read_context(envelope),
+            damaged=envelope.damaged,
         )
         if envelope.bounced:
             self._report_unreachable(passage)
@@ -315,6 +307,9 @@ class Host(SessionHost):
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:
         if session.waiting is not None:
             session.waiting.append(partial(self._go_on, self._handle, session, message, passage, 0.0))
+            return
+        if passage.damaged:
+            refuse(session, passage.channel, type(message))
             return
         sent_in = passage.context
         if sent_in is None:

@@ -43,6 +43,7 @@ class Passage:
         "bounced",
         "channel",
         "context",
+        "damaged",
         "due_ns",
         "parcel",
         "receiver",
@@ -62,6 +63,7 @@ class Passage:
         due_ns: int,
         context: TraceContext | None,
         bounced: bool = False,
+        damaged: bool = False,
     ) -> None:
         self.sender = sender
         self.receiver = receiver
@@ -78,6 +80,23 @@ class Passage:
         """The operation at the sender, None outside of any operation."""
         self.bounced = bounced
         """Whether the message is on its way back to the sender, because the receiver was down."""
+        self.damaged = damaged
+        """Whether a fault damages the message on its way, so that its receiver refuses it."""
+
+    def again(self) -> Passage:
+        """Return another copy of the message."""
+        return Passage(
+            self.sender,
+            self.receiver,
+            self.parcel,
+            self.channel,
+            self.request,
+            self.sent_ns,
+            self.due_ns,
+            self.context,
+            self.bounced,
+            self.damaged,
+        )
 
     def encode(self, system: str, now: float) -> None:
         """Encode the message now. Raises what a field raises, with a note of the sender, this system and the
@@ -103,6 +122,7 @@ class Passage:
             bounced=self.bounced,
             channel=self.channel,
             request=self.request,
+            damaged=self.damaged,
         )
         context = self.context
         if context is not None:

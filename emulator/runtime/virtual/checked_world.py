@@ -72,8 +72,10 @@ class CheckedWorld(VirtualWorld):
         before = self._order
         self._look_at_size(message, channel)
         super().transmit(channel, peer, message, request)
-        if self._order != before:  # the network has not lost it
-            self._sent[self._order] = fingerprint(message), self._known[channel.peer]
+        for order in range(
+            before + 1, self._order + 1
+        ):  # none if the network has lost it, two of a doubled one
+            self._sent[order] = fingerprint(message), self._known[channel.peer]
 
     def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
         self.transmit(channel, peer, pool.view(row), 0)
@@ -96,6 +98,10 @@ class CheckedWorld(VirtualWorld):
                 f"from peer {channel.peer}, sent at {arrival.sent:.3f} s, to peer {arrival.receiver}",
             )
         super()._arrive(arrival)
+
+    def _refuse(self, arrival: Arrival) -> None:
+        del self._sent[arrival.order]
+        super()._refuse(arrival)
 
     def _look_at_size(self, message: Message, channel: Channel) -> None:
         """Compare what a message says of its size with what it has: the first hundred of a class, and one of

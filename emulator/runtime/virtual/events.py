@@ -35,6 +35,30 @@ class Arrival(Entry):
         self.sent = sent
         self.context = context
 
+    def again(self, at: float, order: int) -> Arrival:
+        """Return the event that another copy of the message arrives."""
+        return Arrival(
+            at, order, self.receiver, self.message, self.channel, self.request, self.sent, self.context
+        )
+
+
+class Spoilt(Arrival):
+    """The event that a message arrives damaged."""
+
+    __slots__ = ()
+
+    def __init__(self, sound: Arrival) -> None:
+        super().__init__(
+            sound.at,
+            sound.order,
+            sound.receiver,
+            sound.message,
+            sound.channel,
+            sound.request,
+            sound.sent,
+            sound.context,
+        )
+
 
 class Reach(Entry):
     """The event that the last bit of a message reaches its receiver's down link."""
@@ -65,11 +89,13 @@ class Handled(Entry):
 class Flight:
     """A message in its sender's shared up link, with the time (ns) of its way after that."""
 
-    __slots__ = ("arrival", "way_ns")
+    __slots__ = ("arrival", "twin", "way_ns")
 
-    def __init__(self, arrival: Arrival, way_ns: int) -> None:
+    def __init__(self, arrival: Arrival, way_ns: int, twin: Arrival | None) -> None:
         self.arrival = arrival
         self.way_ns = way_ns
+        self.twin = twin
+        """The second copy that arrives, if a fault doubles the message."""
 
 
 class Departure(Entry):

@@ -13,16 +13,17 @@ from mypy_extensions import mypyc_attr
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
-from emulator.faults.network_faults import FAULT, TOLD
+from emulator.faults.network_faults import UNHARMED
 from emulator.messages.message import Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
 from emulator.network.shared_links import NEVER
+from emulator.runtime.damaged import refuse
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import network_faults
 from emulator.runtime.virtual.event_queue import EventQueue
-from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Handled, Reach
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Handled, Reach, Spoilt
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.paused_peers import PausingQueue
 from emulator.telemetry.context import TraceContext
@@ -91,12 +92,13 @@ class LinkedWorld(LifeHost):
             if shared.limits(2 * sender) and not shared.fits(2 * sender, leaves, size):
                 channel.record(UP_LINK_DROP, size, peer, "bytes")
                 return
-        later = 0.0
+        fate = UNHARMED
         if self._faults is not None:
-            later, fault = self._faults.becomes(sender, peer, now, self._network_random)
-            if later < 0.0:
-                channel.record(f"{FAULT} {fault}", message.byte_size(), peer, "bytes")
-                if later == TOLD:
+            fate = self._faults.becomes(sender, peer, now, self._network_random)
+            for observation in fate.observed():
+                channel.record(observation, message.byte_size(), peer, "bytes")
+            if fate.stopped_by:
+                if fate.told:
                     self._tell_unreachable(channel, peer, request, now, context)
                 self._pass_up_link(sender, peer, leaves, size, None)
                 return
@@ -105,23 +107,66 @@ class LinkedWorld(LifeHost):
             self._pass_up_link(sender, peer, leaves, size, None)
             return
         self._order += 1
-        arrival = Arrival(now + delay + later, self._order, peer, message, channel, request, now, context)
+        at, way = now + delay + fate.later, delay + fate.later
+        arrival = Arrival(at, self._order, peer, message, channel, request, now, context)
+        twin = None
+        if fate is not UNHARMED:
+            if fate.damaged_by:
+                arrival = Spoilt(arrival)
+            if fate.twice_by:
+                twin = self._twin_of(arrival, fate.later)
         if shared is not None:
-            flight = Flight(arrival, round((delay + later) * NANOSECONDS))
+            flight = Flight(arrival, round(way * NANOSECONDS), twin)
             self._pass_up_link(sender, peer, leaves, size, flight)
             return
-        kept = self._kept
+        self._go(arrival, way, leaves)
+        if twin is not None:
+            self._go(twin, twin.at - now, leaves)
+
+    def _twin_of(self, arrival: Arrival, later: float) -> Arrival | None:
+        """Return the second copy of a message that arrives twice; None if that is lost."""
+        sender, peer, now = arrival.channel.peer, arrival.receiver, arrival.sent
+        delay = self._network.delay(sender, peer, self._network_random)
+        if delay is None:
+            return None
+        self._order += 1
+        twin = arrival.again(now + delay + later, self._order)
+        return Spoilt(twin) if isinstance(arrival, Spoilt) else twin
+
+    def _go(self, arrival: Arrival, way: float, leaves: int) -> None:
+        """Send a message on its way, which takes so many seconds; `leaves` is when it left its up link."""
+        links, kept, now = self._links, self._kept, self.time
+        sender, peer = arrival.channel.peer, arrival.receiver
         if links is None:
             if kept is not None:
                 due = kept.arrival(sender, peer, round(arrival.at * NANOSECONDS), round(now * NANOSECONDS))
                 arrival.at = max(due / NANOSECONDS, now)
-            self._queue.push(arrival)
+            self._put(arrival)
             return
-        reaches = leaves + links.instant(round((delay + later) * NANOSECONDS))
+        reaches = leaves + links.instant(round(way * NANOSECONDS))
         if kept is not None:
             reaches = kept.arrival(sender, peer, reaches, links.instant(round(now * NANOSECONDS)))
         arrival.at = links.nanoseconds(reaches) / NANOSECONDS
-        self._queue.push(Reach(arrival, reaches) if links.limits_down(peer) else arrival)
+        if links.limits_down(peer):
+            self._queue.push(Reach(arrival, reaches))
+        else:
+            self._put(arrival)
+
+    def _put(self, arrival: Arrival) -> None:
+        """Have a message arrive at its time, or be refused then if it is damaged."""
+        if isinstance(arrival, Spoilt):
+            refusal = VirtualTimer(partial(self._refuse, arrival), arrival.context, None)
+            self._queue.push(Call(arrival.at, arrival.order, refusal))
+        else:
+            self._queue.push(arrival)
+
+    def _refuse(self, arrival: Arrival) -> None:
+        """Have the receiver drop a damaged message, if it is there."""
+        life = self._lives[arrival.receiver]
+        if life is None:
+            self._bounce(arrival)
+        else:
+            refuse(life, arrival.channel.name, type(arrival.message))
 
     def _wait_turn(self, arrival: Arrival, busy: BusyPeers) -> None:
         """Have a message wait until its receiver, which is busy with others, has handled it."""
@@ -157,7 +202,7 @@ class LinkedWorld(LifeHost):
             arrives = links.receive(arrival.receiver, reach.instant, size)
             if arrives != DROPPED:
                 arrival.at = links.nanoseconds(arrives) / NANOSECONDS
-                self._queue.push(arrival)
+                self._put(arrival)
                 return
         elif shared is not None:
             link = 2 * arrival.receiver + 1
@@ -206,9 +251,16 @@ class LinkedWorld(LifeHost):
 
     def _cross(self, flight: Flight, leaves: int) -> None:
         """Send a message that has left its sender's shared up link on its way."""
-        arrival, shared, kept = flight.arrival, self._shared, self._kept
+        arrival, twin = flight.arrival, flight.twin
+        self._cross_by(arrival, flight.way_ns, leaves)
+        if twin is not None:
+            self._cross_by(twin, round((twin.at - twin.sent) * NANOSECONDS), leaves)
+
+    def _cross_by(self, arrival: Arrival, way_ns: int, leaves: int) -> None:
+        """Send one copy of a message on its way, which takes so many nanoseconds."""
+        shared, kept = self._shared, self._kept
         assert shared is not None
-        reaches = leaves + shared.instant(flight.way_ns)
+        reaches = leaves + shared.instant(way_ns)
         if kept is not None:
             reaches = kept.arrival(arrival.channel.peer, arrival.receiver, reaches, leaves)
         arrival.at = shared.nanoseconds(reaches) / NANOSECONDS
@@ -222,7 +274,7 @@ class LinkedWorld(LifeHost):
     def _arrive_later(self, arrival: Arrival) -> None:
         """Have a message arrive at its time, or now if that was rounded to before now."""
         arrival.at = max(arrival.at, self.time)
-        self._queue.push(arrival)
+        self._put(arrival)
 
     def _tell_unreachable(
         self, channel: Channel, peer: int, request: int, sent: float, context: TraceContext | None

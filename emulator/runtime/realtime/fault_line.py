@@ -1,0 +1,54 @@
+"""What faults of the network do to messages that a host's peers send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from emulator.faults.network_faults import UNHARMED, Fate, NetworkFaults
+from emulator.messages.message import Message
+from emulator.network.peer_network import Network
+from emulator.runtime.peer_channels import Channel
+from emulator.runtime.realtime.link_line import Going
+from emulator.runtime.realtime.sent_message import Passage
+
+Go = Callable[[Passage, float, float], None]
+"""A function that sends a message which has left its up link on its way: the message, the seconds of the way,
+and the trial time at which it left."""
+
+
+class FaultLine:
+    """The faults of the network, if a trial has any."""
+
+    def __init__(self, faults: NetworkFaults | None, network: Network, random: Random) -> None:
+        self._faults = faults
+        self._network = network
+        self._random = random
+
+    def meet(self, channel: Channel, peer: int, message: Message, at: float) -> Fate:
+        """Return what becomes of a message to `peer`, which was sent at `at`, and record it."""
+        if self._faults is None:
+            return UNHARMED
+        fate = self._faults.becomes(channel.peer, peer, at, self._random)
+        for observation in fate.observed():
+            channel.record(observation, message.byte_size(), peer, "bytes")
+        return fate
+
+    def going(self, go: Go, passage: Passage, fate: Fate, delay: float) -> Going:
+        """Return the function that sends the message, and its second copy if there is one, on their ways."""
+        going = partial(go, passage, delay + fate.later)
+        if fate is UNHARMED:
+            return going
+        passage.damaged = bool(fate.damaged_by)
+        if not fate.twice_by:
+            return going
+        again = self._network.delay(passage.sender, passage.receiver, self._random)
+        if again is None:
+            return going
+        return partial(_go_both, going, partial(go, passage.again(), again + fate.later))
+
+
+def _go_both(one: Going, other: Going, leaves: float) -> None:
+    one(leaves)
+    other(leaves)
