@@ -58,6 +58,7 @@ MODULES = (
     "emulator.network.access_links",
     "emulator.network.busy_peers",
     "emulator.network.pair_order",
+    "emulator.network.placed_loss",
     "emulator.network.shared_links",
     "emulator.network.peer_network",
     "emulator.telemetry.context",

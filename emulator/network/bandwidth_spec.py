@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.files.quantities import Duration, Rate
+from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
 from emulator.network.peer_classes import PeerClass, class_problems, draw_classes
 from emulator.network.shared_links import RateChange, SharedLinks
@@ -26,6 +26,10 @@ class _Rates(BaseModel):
 class LinkClass(PeerClass, _Rates):
     """A class of peers that have links of the same rates."""
 
+    loss: Share = Field(
+        0.0, ge=0, lt=1, description="share of the messages that vanish on such a link, in each direction"
+    )
+
 
 class Bandwidth(_Rates):
     """The links of all peers, or of classes of peers."""
@@ -41,6 +45,10 @@ class Bandwidth(_Rates):
         each: Sequence[_Rates] = self.classes or [self]
         queue_ns = round(self.queue * NANOSECONDS)
         return [LinkRates(some.up or 0, some.down or 0, queue_ns) for some in each]
+
+    def losses(self, classes: Sequence[int]) -> list[float]:
+        """Return the share that vanishes on the link of each peer, by its class (an index)."""
+        return [self.classes[index].loss if self.classes else 0.0 for index in classes]
 
     def draw(self, peers: int, random: np.random.Generator) -> list[int]:
         """Return the index of each peer's class."""
@@ -74,8 +82,9 @@ class Bandwidth(_Rates):
                 if getattr(self, key) is not None
             ]
             problems += class_problems(self.classes, peers)
-            if all(each.up is None and each.down is None for each in self.classes):
-                problems.append(("classes", "no class has `up` or `down`, so nothing is limited. Give one"))
+            if not any(each.up or each.down or each.loss for each in self.classes):
+                text = "no class has `up`, `down` or `loss`, so nothing is limited. Give one"
+                problems.append(("classes", text))
         elif self.up is None and self.down is None:
             problems.append(
                 ("up", "neither `up` nor `down` is given, so nothing is limited. Give one, such as 20 Mbit/s")

@@ -14,6 +14,7 @@ from emulator.network.access_links import AccessLinks
 from emulator.network.jitters import HALF_NORMAL_DEVIATION
 from emulator.network.model import Jitter, JitterModel, Loss, LossModel
 from emulator.network.pair_order import PairOrder
+from emulator.network.placed_loss import placed_loss
 from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
 
@@ -29,6 +30,7 @@ class Network:
     __slots__ = (
         "_delays",
         "_lost_share",
+        "_placed",
         "_places",
         "_row_starts",
         "_sigma",
@@ -71,10 +73,14 @@ class Network:
         self._lost_share: float = 0.0 if isinstance(loss, LossModel) else loss
         self.unreachable_after = spec.unreachable_after
         self._sigma: float = 0.0 if isinstance(jitter, JitterModel) else jitter / HALF_NORMAL_DEVIATION
-        self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss)
+        bandwidth = spec.bandwidth
+        on_links = [] if bandwidth is None else bandwidth.losses(link_classes)
+        links = on_links or [0.0] * len(self.locations)
+        self._placed = placed_loss(links, self.locations, spec.latency.losses())
+        """The loss by where peers are, None if the experiment asks for none."""
+        self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss or self._placed)
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
-        bandwidth = spec.bandwidth
         self.access: AccessLinks | None = None
         """The links of the peers, None if they have no limit, or are `shared`."""
         self.shared: SharedLinks | None = None
@@ -127,6 +133,8 @@ class Network:
             except Exception as error:
                 error.add_note(f"{type(self.loss).__name__}, the model of loss, was asked")
                 raise
+        if self._placed is not None and self._placed.hits(sender, receiver, random):
+            return None
         base = self.one_way(sender, receiver)
         if self.jitter is not None:
             try:

@@ -30,6 +30,15 @@ class Region(BaseModel):
     share: Share = Field(gt=0, le=1, description="share of the peers")
 
 
+class LossBetween(BaseModel):
+    """The loss between two regions, or within one that is named twice."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    between: list[str] = Field(min_length=2, max_length=2)
+    share: Share = Field(ge=0, lt=1, description="share of the messages that vanish, in each direction")
+
+
 class Regions(LatencyModel):
     """RTTs between named regions and within them, from the experiment or from the table of a cloud."""
 
@@ -40,6 +49,16 @@ class Regions(LatencyModel):
         default_factory=dict,
         description="region -> region -> RTT, each pair once, also of a region to itself",
     )
+
+    loss: list[LossBetween] = Field(
+        default_factory=list, max_length=10_000, description="the loss between pairs of regions, each once"
+    )
+
+    def losses(self) -> dict[tuple[int, int], float]:
+        """Return the share of messages that vanish between two rows of the matrix, for each pair that was
+        given."""
+        names = {name: row for row, name in enumerate(self.region_names)}
+        return {(names[one], names[other]): each.share for each in self.loss for one, other in [each.between]}
 
     def host_count(self) -> int:
         """Return the number of regions: all peers of a region stand at one place."""
@@ -95,7 +114,22 @@ class Regions(LatencyModel):
                     problems.append((f"regions.{index}.share", f"{text}, or remove the region"))
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.append(("regions", f'the name "{name}" is there twice. Rename one'))
+        problems += self._loss_problems()
         return problems + (self._rtt_problems() if self.table is None else self._table_problems())
+
+    def _loss_problems(self) -> Problems:
+        problems, seen = list[tuple[str, str]](), set[frozenset[str]]()
+        for index, each in enumerate(self.loss):
+            key = f"loss.{index}.between"
+            problems += [
+                (key, f'there is no region "{name}". There are {", ".join(self.region_names)}')
+                for name in dict.fromkeys(each.between)
+                if name not in self.region_names
+            ]
+            if frozenset(each.between) in seen:
+                problems.append((key, f"{' and '.join(each.between)} are there twice. Write the pair once"))
+            seen.add(frozenset(each.between))
+        return problems
 
     def _table_problems(self) -> Problems:
         known = CLOUD_TABLES[str(self.table)].names

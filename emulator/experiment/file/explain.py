@@ -62,13 +62,15 @@ def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | N
 
 def _key(error: ErrorDetails, values: Any) -> Key:
     """Return where the error is, without the tags that pydantic adds for a chosen kind."""
-    here, key = values, []
+    here, key, tagged = values, [], False
     for part in error["loc"]:
-        if isinstance(here, dict) and part not in here and part == here.get("kind"):
+        if isinstance(here, dict) and not tagged and part == here.get("kind"):
+            tagged = True  # the tag comes first, also before a key of the same name
             continue
         if part in ("[key]", PLAIN) or (isinstance(part, str) and isinstance(here, str | int | float)):
             continue
         key.append(part)
+        tagged = False
         inside = (isinstance(here, dict) and part in here) or (
             isinstance(here, list) and isinstance(part, int)
         )
