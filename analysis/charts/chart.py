@@ -21,7 +21,7 @@ _LABEL_LENGTH = 13
 _LABEL_STEP = 14
 _SHOWN_AT_FIRST = 6
 _TABLE_ROWS = 12
-_MARK_LINES, _LETTER = 3, 5.5
+_MARK_LINES, _LETTER = 3, 6.5
 """The lines of words of marks, the first of which is above the chart, and the width of a letter."""
 
 

@@ -108,6 +108,10 @@ class Results:
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
 
+    def has(self, table: str) -> bool:
+        """Return whether the run has a table, which only some runs have."""
+        return (self.run.tables / table).is_dir()
+
     def rows(self, table: str, trial: str) -> list[dict[str, Any]]:
         """Return the rows of a small table of one trial, read once; see `table`."""
         if (table, trial) not in self._rows:

@@ -40,7 +40,7 @@ def curve(of: Curve) -> Figure:
                 if row.get(of.column) is not None
             ]
             lines.append(Series(label, points))
-        time, marks = Quantity("trial time", "s"), _moments(results)
+        time, marks = Quantity("trial time", "s"), moments(results)
         return drawn(
             line_chart(of.name, of.title, of.about, time, of.y, lines, from_zero=of.from_zero, marks=marks)
         )
@@ -56,7 +56,7 @@ PEERS_UP = curve(
 )  # fmt: skip
 
 
-def _moments(results: Results) -> list[Mark]:
+def moments(results: Results) -> list[Mark]:
     """Return when what the experiment, or one of its variants, asks for begins: moments and bands."""
     moments: dict[tuple[float, str], Mark] = {}
     for churn in _given(results, "churn"):

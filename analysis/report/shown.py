@@ -16,8 +16,10 @@ from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section,
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import FAILURES, Trouble, Unfit
 from analysis.contract.workload_kinds import Kind, in_every_run, named
+from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
+from analysis.report.what_faults_did import DISRUPTIONS
 
 T = TypeVar("T", Figure, Section)
 _CHARTS = (LineChart, BarChart)
@@ -123,6 +125,7 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
     troubles += refused
     found = [
         Brought(PEERS_UP, "peers that are up"),
+        Brought(DISRUPTIONS, "messages that did not arrive as sent"),
         *(
             Brought(figure, f'a figure of the workload "{kind.name}"', kind.package)
             for kind in known
@@ -137,7 +140,8 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
 def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Section]]:
     of_packages, refused = brought("sections", Section)
     troubles += refused
-    found = [
+    found = [Brought(BY_REGION, "what is told of regions")]
+    found += [
         Brought(section, f'a section of the workload "{kind.name}"', kind.package)
         for kind in known
         for section in kind.analysis.sections

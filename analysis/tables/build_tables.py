@@ -125,6 +125,7 @@ completions  The table has one row for each time that a protocol reported the ou
              not measured), trace, span (of `hops`)
 links        The table has one row for each link of an overlay that was reported.
              peer, channel, neighbour, kind, at_s, moment ("start", "end")
+regions, disruptions  Only some runs have these; `analysis.tables.regions` and `disruptions` describe them.
 losses       The table has one row for each piece of telemetry that could not be read.
              file, offset (bytes), lost_bytes, reason
 points       The table has one row for each data point of each metric.
@@ -171,6 +172,7 @@ from analysis.engine.stages import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
 from analysis.tables.completions import COMPLETIONS, completions
+from analysis.tables.disruptions import disruptions, may_be_disrupted
 from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
 from analysis.tables.observations import (
@@ -186,6 +188,7 @@ from analysis.tables.offered import of_kinds
 from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.plan import read_plan
 from analysis.tables.reconciliation import Found
+from analysis.tables.regions import have_regions, regions
 from analysis.tables.roles import attackers, roles
 from analysis.tables.sessions import sessions
 from analysis.tables.telemetry import corrected_spans, read_noted
@@ -275,6 +278,10 @@ def _write(
             making.make(table, those)
         else:
             making.write_nothing(table.item.name, table.item.schema)
+    if have_regions(records):
+        write("regions", lambda: regions(spark, records, making), "region", "outcome")
+    if may_be_disrupted(records):
+        write("disruptions", lambda: disruptions(making), "cause", "start_s")
 
 
 def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]) -> None:

@@ -17,6 +17,7 @@ from analysis.charts.numerals import estimate, number, quantity
 from analysis.charts.results import Results, variant_labels
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.shown import Shown
+from analysis.report.what_faults_did import _with_zeros
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
@@ -199,5 +200,16 @@ def test_faults_are_bands_over_time_whose_words_do_not_cover_each_other(make_run
     lines = {top for (_, top), _ in placed}
     assert len(lines) > 1
     for line in lines:
-        spans = [(x - 2.75 * letters, x + 2.75 * letters) for (x, top), letters in placed if top == line]
+        spans = [(x - 3.25 * letters, x + 3.25 * letters) for (x, top), letters in placed if top == line]
         assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+def test_rates_of_hit_messages_are_zero_where_none_was_hit() -> None:
+    points = _with_zeros({10.0: 4.0, 20.0: 2.0}, 5.0)
+    assert [(point.x, point.y) for point in points] == [
+        (7.5, 0.0),
+        (12.5, 4.0),
+        (17.5, 0.0),
+        (22.5, 2.0),
+        (27.5, 0.0),
+    ]

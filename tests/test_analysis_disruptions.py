@@ -1,0 +1,121 @@
+"""What faults and links did to messages in time, and what each region got, from tables made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis.contract.trials import TrialRecord
+from analysis.tables.disruptions import disruptions, may_be_disrupted
+from analysis.tables.regions import have_regions, regions
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.directory import RunDirectory
+
+REGIONS = {
+    "kind": "regions",
+    "regions": [{"name": "eu", "share": 0.5}, {"name": "us", "share": 0.5}],
+    "rtt": {"eu": {"eu": "10 ms", "us": "80 ms"}, "us": {"us": "12 ms"}},
+}
+
+
+def record(path: Path, network: dict[str, Any], **fields: Any) -> TrialRecord:
+    spec = TrialSpec.model_validate(
+        {"system": {"name": "chord"}, "peers": 6, "network": network, "workload": {"lookups": {"rate": 1.0}}}
+        | fields
+    )
+    directory = RunDirectory(path / "run").trial("t")
+    if not directory.plan.exists():
+        draw_plan(spec).write(directory.plan)
+    return TrialRecord("t", "v", {}, spec, directory, {}, {})
+
+
+def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> DataFrame:
+    return spark.createDataFrame([("t", *row) for row in rows], f"trial string, {columns}")
+
+
+def test_messages_that_were_hit_are_counted_by_cause_and_interval(spark: SparkSession) -> None:
+    observed = [
+        (1.0, "fault split", 100.0, "bytes"),
+        (4.9, "fault split", 50.0, "bytes"),
+        (5.0, "fault split", 7.0, "bytes"),
+        (11.0, "fault split duplicates", 9.0, "bytes"),
+        (6.0, "up link drop", 20.0, "bytes"),
+        (6.1, "down link drop", 30.0, "bytes"),
+        (6.2, "processing drop", 40.0, "bytes"),
+        (2.0, "fault stopped begins", 4.0, "s"),  # tells of a pause, not of a message
+        (2.0, "lookup_found", 4.0, ""),
+    ]
+    tables = {
+        "observations": table(spark, observed, "at_s double, name string, value double, unit string"),
+        "trials": table(spark, [(5.0,)], "interval_s double"),
+    }
+    rows = {tuple(row)[1:] for row in disruptions(tables).collect()}
+    assert rows == {
+        ("fault split", 0.0, 5.0, 2, 150),
+        ("fault split", 5.0, 10.0, 1, 7),
+        ("fault split duplicates", 10.0, 15.0, 1, 9),
+        ("up link drop", 5.0, 10.0, 1, 20),
+        ("down link drop", 5.0, 10.0, 1, 30),
+        ("processing drop", 5.0, 10.0, 1, 40),
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, False),
+        ({"network": {"bandwidth": {"up": "1 Mbit/s"}}}, True),
+        ({"faults": [{"name": "split", "at": "1 s", "partition": {"share": 0.5}}]}, True),
+        ({"processing": {"message": "1 ms"}}, True),
+    ],
+)
+def test_only_some_trials_can_have_such_messages(
+    tmp_path: Path, asked: dict[str, Any], expected: bool
+) -> None:
+    given = {"network": {}} | asked
+    assert may_be_disrupted([record(tmp_path, **given)]) is expected
+
+
+def test_outcomes_belong_to_the_region_of_who_was_to_get_them(tmp_path: Path, spark: SparkSession) -> None:
+    of = record(tmp_path, {"latency": REGIONS})
+    assert have_regions([of])
+    assert not have_regions([record(tmp_path / "other", {})])
+    home = {row["peer"]: row["region"] for row in draw_plan(of.spec).peers.to_pylist()}
+    eu, us = ([peer for peer in home if home[peer] == name] for name in ("eu", "us"))
+    assert len(eu) == len(us) == 3
+    deliveries = [
+        (eu[0], True, True, 10.0),
+        (eu[1], True, True, 30.0),
+        (eu[2], True, False, None),
+        (eu[2], False, True, 99.0),
+        (us[0], True, True, 50.0),
+    ]
+    lookups = [(eu[0], True, True, 4.0), (us[0], True, False, 900.0), (us[1], False, True, 8.0)]
+    gets = [
+        (us[0], True, 2.0, 1, 7.0),
+        (us[1], True, 0.0, 1, 3.0),
+        (us[2], True, None, 1, None),
+        (us[2], True, 1.0, None, 5.0),
+    ]
+    tables = {
+        "deliveries": table(
+            spark, deliveries, "peer int, expected boolean, delivered boolean, delay_ms double"
+        ),
+        "lookups": table(spark, lookups, "origin int, counted boolean, right boolean, delay_ms double"),
+        "gets": table(spark, gets, "peer int, counted boolean, version double, newest int, delay_ms double"),
+    }
+    rows = {
+        (row.region, row.outcome): (row.peers, row.asked, row.done, row.share, row.delay_ms)
+        for row in regions(spark, [of], tables).collect()
+    }
+    assert rows == {
+        ("eu", "deliveries"): (3, 3, 2, pytest.approx(2 / 3), 20.0),
+        ("us", "deliveries"): (3, 1, 1, 1.0, 50.0),
+        ("eu", "lookups"): (3, 1, 1, 1.0, 4.0),
+        ("us", "lookups"): (3, 1, 0, 0.0, None),
+        ("us", "gets"): (3, 3, 1, pytest.approx(1 / 3), 7.0),
+    }
