@@ -26,6 +26,7 @@ from emulator.experiment.file.spec import SystemSpec, TrialSpec
 from emulator.files.damage import DamagedFile
 from emulator.protocols.gossip import view_invariant
 from emulator.protocols.overlays.chord import ring_invariant
+from emulator.protocols.overlays.chord.virtual_nodes import VirtualNodes
 from emulator.protocols.pubsub.scribe import tree_invariant
 from trellis.command.cli import app
 
@@ -40,7 +41,7 @@ class Peers(PeersUp):
         self._down = down or {}
 
     def parts(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-        return iter(self._parts.items())
+        return iter(()) if kind is VirtualNodes else iter(self._parts.items())
 
     def down_for(self, peer: int) -> float:
         return 0.0 if peer in self._parts else self._down.get(peer, math.inf)
@@ -53,6 +54,7 @@ def chord(successors: Mapping[int, list[int]], joining: tuple[int, ...] = ()) ->
         Peers(
             {
                 peer: SimpleNamespace(
+                    environment=SimpleNamespace(peer=peer),
                     ready=peer not in joining,
                     identifier=16 * peer,
                     space=space,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from fake_environment import FakeEnvironment
 from lookup_world import LookupWorld
 
 from emulator.contract.identifiers import ClockwiseRing, hash_of
-from emulator.contract.protocol import Message
+from emulator.contract.invariants import PeersUp
+from emulator.contract.protocol import Component, Message
 from emulator.contract.registry import SYSTEMS
 from emulator.protocols.overlays.chord.node_environment import NodeHub
+from emulator.protocols.overlays.chord.ring_invariant import broken
+from emulator.protocols.overlays.chord.successor_list import SuccessorList
 from trellis.v1.chord import Alive, CheckPredecessor, NodeMessage, NodeReply, NodeRequest, Notify
 from trellis.v1.overlay import Goodbye
 
@@ -162,3 +166,32 @@ def test_what_no_node_can_mean_is_dropped(message: NodeMessage) -> None:
     assert not tested.environment.outbox
     assert any("NodeMessage" in told for told in tested.environment.dropped)
     assert any("NodeRequest" in told for told in tested.environment.dropped)
+
+
+class Up(PeersUp):
+    """The peers of a world, as a trial's watch gives them."""
+
+    def __init__(self, world: NodesWorld) -> None:
+        self.world = world
+
+    @property
+    def now(self) -> float:
+        return 0.0
+
+    def parts(self, kind: type[Component]) -> Iterator[tuple[int, Any]]:
+        for peer in self.world.up:
+            if type(self.world.world.protocols[peer]) is kind:
+                yield peer, self.world.world.protocols[peer]
+
+    def down_for(self, peer: int) -> float:
+        return 0.0
+
+
+def test_the_invariant_of_the_ring_looks_at_all_nodes() -> None:
+    world = NodesWorld(6, 3)
+    assert broken(Up(world)) is None
+    nodes: Any = world.world.protocols[4]
+    state = nodes.nodes[2].state
+    state.successors = SuccessorList(state.me, RING.mask, 4)
+    found = broken(Up(world))
+    assert found is not None and list(found.peers) == [4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.churn.model import ChurnModel
 from emulator.churn.sessions import Sessions, fit_to_trial
@@ -43,9 +44,17 @@ def draw_flash_crowd(
     return Sessions(numbers, start, np.full(crowd.peers, trial_end))
 
 
-def cut_by_crash(sessions: Sessions, crash: Crash, random: np.random.Generator) -> Sessions:
-    """Return the sessions without what comes after the crash for those peers that it hits."""
+def cut_by_crash(
+    sessions: Sessions,
+    crash: Crash,
+    random: np.random.Generator,
+    among: NDArray[np.bool_] | None = None,
+) -> Sessions:
+    """Return the sessions without what comes after the crash for those peers that it hits: a share of those
+    that are up, and that `among` marks."""
     up = sessions.peer[(sessions.start < crash.at) & (sessions.end > crash.at)]
+    if among is not None:
+        up = up[among[up]]
     hit = random.choice(up, size=round(crash.share * len(up)), replace=False)
     ends = np.isin(sessions.peer, hit)
     end = np.where(ends, np.minimum(sessions.end, crash.at), sessions.end)

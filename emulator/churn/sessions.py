@@ -44,3 +44,23 @@ def fit_to_trial(
     start[early] = random.random(int(early.sum())) * np.minimum(join, end[early])
     kept = (start >= 0) & (end - start >= SHORTEST)
     return Sessions(peer[kept], start[kept], end[kept])
+
+
+def joined(one: Sessions, other: Sessions) -> Sessions:
+    """Return the sessions of both, where all peers of the other have higher numbers."""
+    return Sessions(
+        np.concatenate([one.peer, other.peer]),
+        np.concatenate([one.start, other.start]),
+        np.concatenate([one.end, other.end]),
+    )
+
+
+def either(marked: NDArray[np.bool_], one: Sessions, other: Sessions) -> Sessions:
+    """Return the sessions of the peers that are marked from `one`, and those of all others from `other`."""
+    parts = [(one, marked[one.peer]), (other, ~marked[other.peer])]
+    peer, start, end = (
+        np.concatenate([getattr(sessions, name)[kept] for sessions, kept in parts])
+        for name in ("peer", "start", "end")
+    )
+    order = np.lexsort((start, peer))
+    return Sessions(peer[order], start[order], end[order])

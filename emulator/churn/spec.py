@@ -10,6 +10,7 @@ from emulator.churn.model import ChurnModel
 from emulator.churn.models import Pareto, Poisson, Skype, Static, TraceFile
 from emulator.contract.package_models import kinds_of_packages
 from emulator.files.quantities import Duration, Share
+from emulator.files.region_names import RegionNames
 
 
 class _Model(BaseModel):
@@ -39,6 +40,7 @@ class Crash(_Model):
 
     at: Duration = Field(gt=0, description="trial time")
     share: Share = Field(gt=0, le=1)
+    region: RegionNames | None = Field(None, description="the regions whose peers they are; all if left out")
 
 
 class ChurnSpec(_Model):
@@ -47,6 +49,9 @@ class ChurnSpec(_Model):
     model: Model = Field(default_factory=Static)
     graceful: Share = Field(
         0.0, ge=0, le=1, description="share of leaves that are announced; the rest are crashes"
+    )
+    region: RegionNames | None = Field(
+        None, description="the regions whose peers come and go; all others join once and stay"
     )
     flash_crowd: FlashCrowd | None = None
     crash: Crash | None = None

@@ -225,6 +225,10 @@ class Drawing(Trial, Protocol):
         """Return the stream of this name for scalar draws, which belongs to this kind and to the trial's
         seed."""
 
+    def among(self, regions: Sequence[str] | None) -> Any:
+        """Return for each peer whether it is in one of these regions of the latency, as a boolean array;
+        None, which stands for all peers, for None."""
+
     def somebody_up(self, at: float, random: Any, what: str) -> int:
         """Return a random peer that is up at this time. Raises ValueError, naming `what`, if no
         peer is up."""

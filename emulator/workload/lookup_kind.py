@@ -63,7 +63,8 @@ class LookupsKind(WorkloadKind):
 
         phases = trial.phases
         window = phases.measure_start, phases.measure_end
-        drawn = draw_lookups(parameters, window, trial.peers, trial.sessions, trial.random("lookups"))
+        random, among = trial.random("lookups"), trial.among(parameters.region)
+        drawn = draw_lookups(parameters, window, trial.peers, trial.sessions, random, among)
         columns = {"lookup": range(len(drawn.at)), "at_s": drawn.at, "peer": drawn.peer, "key": drawn.key}
         return {"lookups": columns}
 

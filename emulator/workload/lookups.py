@@ -31,8 +31,10 @@ def draw_lookups(
     peers: int,
     sessions: Sessions,
     random: np.random.Generator,
+    among: NDArray[np.bool_] | None = None,
 ) -> DrawnLookups:
-    """Draw a Poisson process in `window`, each lookup at a random peer that is up then.
+    """Draw a Poisson process in `window`, each lookup at a random peer that is up then, of those that `among`
+    marks.
 
     Keys are uniform or skewed, or the hashed identifiers of random peers that are up then, including the one
     that asks: in overlays that give their peers other identifiers these are keys like any other. Raises
@@ -41,7 +43,7 @@ def draw_lookups(
     begin, end = window
     at = np.sort(random.uniform(begin, end, size=random.poisson(lookups.rate * (end - begin))))
     presence = Presence(sessions, peers)
-    peer = np.array([presence.draw(time, random, "a lookup") for time in at], dtype=np.int32)
+    peer = np.array([presence.draw(time, random, "a lookup", among) for time in at], dtype=np.int32)
     if lookups.keys == "peers":
         keys = [identifiers.hash_of_peer(presence.draw(time, random, "a lookup")) for time in at]
         return DrawnLookups(at, peer, [identifiers.encode(key) for key in keys])

@@ -78,15 +78,15 @@ def draw_participants(
     trial_end: float,
     of_roles: np.random.Generator,
     of_clients: np.random.Generator,
+    region: NDArray[np.str_],
 ) -> Participants:
     """Draw roles by lot, and clients that come and go by a renewal process, which is in equilibrium from the
-    start."""
-    role = np.full(peers, "peer" if clients is None else "server", dtype=object)
-    shuffled, first = of_roles.permutation(peers), 0
-    for name, number in roles.numbers(peers).items():
-        role[shuffled[first : first + number]] = name
-        first += number
-    role = role.astype(str)
+    start.
+
+    `region` has that of each peer; it is empty where there are none. Raises ValueError if a role needs more
+    peers of its regions than there are without a role.
+    """
+    role = _roles(roles, "peer" if clients is None else "server", peers, of_roles, region)
     if clients is None:
         return Participants(1, False, role, sessions, None)
     each = clients.per_peer
@@ -105,6 +105,27 @@ def draw_participants(
     visits = _sorted(Sessions(peer, start, np.minimum(end, trial_end)))
     row, start, end = overlaps((of_servers.peer, of_servers.start, of_servers.end), visits)
     return Participants(each, True, role, Sessions(of_servers.peer[row], start, end), visits)
+
+
+def _roles(
+    roles: Roles, others: str, peers: int, random: np.random.Generator, region: NDArray[np.str_]
+) -> NDArray[np.str_]:
+    """Give peers of a random order their roles: first the roles that only some regions have."""
+    role = np.full(peers, "", dtype=object)
+    shuffled = random.permutation(peers)
+    numbers = roles.numbers(peers)
+    regions = {str(name): those for name, those in roles.regions.items()}
+    for name in sorted(numbers, key=lambda name: name not in regions):
+        of_regions = regions.get(name)
+        free = shuffled[role[shuffled] == ""]
+        if of_regions is not None:
+            free = free[np.isin(region[free], of_regions)]
+        if len(free) < numbers[name]:
+            text = f"{numbers[name]} peers, but {', '.join(of_regions or ())} has {len(free)} for them"
+            raise ValueError(f"workload.roles.{name}: {text}. Lower it")
+        role[free[: numbers[name]]] = name
+    role[role == ""] = others
+    return role.astype(str)
 
 
 def _sorted(sessions: Sessions) -> Sessions:

@@ -20,6 +20,7 @@ from emulator.contract.packages import BadPackage
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import WorkloadKind
 from emulator.files.quantities import Duration, Share
+from emulator.files.region_names import RegionNames
 from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
 from emulator.workload.edge_files import First
@@ -141,6 +142,7 @@ class Lookups(_Model):
         description="uniform in the identifier space, or hashed identifiers of random peers that are up, or "
         "with a uniform logarithm, as skewed identifiers of OSCAR are",
     )
+    region: RegionNames | None = Field(None, description="the regions whose peers ask; all if left out")
 
 
 class Resubscribe(_Model):
@@ -183,6 +185,10 @@ class Publications(_Model):
     payload_bytes: int = Field(256, ge=0, le=1_000_000)
 
 
+ROLES = ("publisher", "subscriber", "relay")
+"""The roles that an experiment gives numbers of peers."""
+
+
 class Roles(_Model):
     """The number of peers that do less than subscribe and publish: a share of all if it is below 1, else a
     count.
@@ -193,8 +199,11 @@ class Roles(_Model):
     publisher: Share = Field(0.0, ge=0, le=200_000, description="publish and do not subscribe")
     subscriber: Share = Field(0.0, ge=0, le=200_000, description="subscribe and do not publish")
     relay: Share = Field(0.0, ge=0, le=200_000, description="do neither")
+    regions: dict[Literal["publisher", "subscriber", "relay"], RegionNames] = Field(
+        default_factory=dict, description="role -> the regions whose peers have it; all if left out"
+    )
 
-    @field_validator("*")
+    @field_validator("publisher", "subscriber", "relay")
     @classmethod
     def _share_or_number(cls, value: float) -> float:
         if value > 1 and not value.is_integer():
@@ -203,7 +212,7 @@ class Roles(_Model):
 
     def numbers(self, peers: int) -> dict[str, int]:
         """Return how many of `peers` peers have each of these roles."""
-        given = {name: getattr(self, name) for name in type(self).model_fields}
+        given = {name: getattr(self, name) for name in ROLES}
         return {name: round(value * peers) if value < 1 else int(value) for name, value in given.items()}
 
 

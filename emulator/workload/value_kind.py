@@ -82,7 +82,8 @@ class ValuesKind(WorkloadKind):
         before = phases.measure_start - phases.settle / 2, phases.measure_start
         keys = draw_keys(parameters.count, trial.random("keys"))
         puts = draw_puts(parameters, before, window, trial.peers, trial.sessions, trial.random("puts"))
-        gets = draw_gets(parameters, window, trial.peers, trial.sessions, trial.random("gets"))
+        among = trial.among(parameters.region)
+        gets = draw_gets(parameters, window, trial.peers, trial.sessions, trial.random("gets"), among)
         return {
             "puts": {
                 "put": range(len(puts.at)),

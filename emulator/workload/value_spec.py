@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from emulator.files.region_names import RegionNames
+
 LARGEST: int = 1_000_000
 """The most bytes of a value."""
 
@@ -51,6 +53,9 @@ class Values(_Model):
         ge=0,
         le=5,
         description="gets and updates choose the value of rank r at a rate proportional to r ** -skew",
+    )
+    region: RegionNames | None = Field(
+        None, description="the regions whose peers get values; all peers put them. All if left out"
     )
     bytes: Annotated[Sizes, BeforeValidator(_one_size)] = Field(
         Sizes(least=1000, most=1000),

@@ -73,11 +73,16 @@ def draw_gets(
     peers: int,
     sessions: Sessions,
     random: np.random.Generator,
+    among: NDArray[np.bool_] | None = None,
 ) -> DrawnGets:
-    """Draw a Poisson process in `window`, each get at a random peer that is up then. Raises ValueError if
-    none is."""
+    """Draw a Poisson process in `window`, each get at a random peer that is up then, of those that `among`
+    marks.
+
+    Raises ValueError if none is.
+    """
     at = _poisson(values.gets, window, random)
-    return DrawnGets(at, _peers(at, "a get", peers, sessions, random), _ranked(values, len(at), random))
+    peer = _peers(at, "a get", peers, sessions, random, among)
+    return DrawnGets(at, peer, _ranked(values, len(at), random))
 
 
 def _poisson(rate: float, window: tuple[float, float], random: np.random.Generator) -> NDArray[np.float64]:
@@ -98,7 +103,12 @@ def _sizes(values: Values, number: int, random: np.random.Generator) -> NDArray[
 
 
 def _peers(
-    at: NDArray[np.float64], what: str, peers: int, sessions: Sessions, random: np.random.Generator
+    at: NDArray[np.float64],
+    what: str,
+    peers: int,
+    sessions: Sessions,
+    random: np.random.Generator,
+    among: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
     presence = Presence(sessions, peers)
-    return np.array([presence.draw(time, random, what) for time in at], dtype=np.int32)
+    return np.array([presence.draw(time, random, what, among) for time in at], dtype=np.int32)

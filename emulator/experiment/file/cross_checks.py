@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
-from emulator.faults.groups import Crowd
+from emulator.faults.groups import Crowd, unknown_region
 from emulator.faults.spec import FaultSpec
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
@@ -57,6 +57,9 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     if spec.processing is not None:
         problems += [(f"processing.{key}", problem) for key, problem in spec.processing.problems(spec.peers)]
     crowd_of_all = _crowd(spec)
+    for key, regions in _regions_named(spec):
+        if problem := unknown_region(regions, crowd_of_all):
+            problems.append((key, problem))
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
         found = fault.problems(crowd_of_all, spec.phases.end)
@@ -71,6 +74,20 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         churn = spec.churn.model.problems(max(base, 1), spec.phases.end)
         problems += [(f"churn.model.{key}", problem) for key, problem in churn]
     return problems
+
+
+def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
+    """Return the key and the names of each part that names regions, but for faults and attackers."""
+    churn, workload = spec.churn, spec.workload
+    crash = None if churn.crash is None else churn.crash.region
+    named: list[tuple[str, list[str] | None]] = [
+        ("churn.region", churn.region),
+        ("churn.crash.region", crash),
+    ]
+    named += [(f"workload.roles.regions.{role}", names) for role, names in workload.roles.regions.items()]
+    for key, asked in (("lookups", workload.lookups), ("values", workload.values)):
+        named.append((f"workload.{key}.region", None if asked is None else asked.region))
+    return [(key, regions) for key, regions in named if regions is not None]
 
 
 def _crowd(spec: TrialSpec) -> Crowd:

@@ -11,13 +11,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from emulator.churn.draw_sessions import cut_by_crash, draw_flash_crowd, draw_sessions
-from emulator.churn.sessions import Sessions
+from emulator.churn.models import Static
+from emulator.churn.sessions import Sessions, either, joined
 from emulator.contract.identifiers import encode
 from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
+from emulator.experiment.plan.in_regions import in_regions
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, PROCESSING, REGION, SESSIONS, Plan
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
@@ -39,16 +41,16 @@ def draw_plan(spec: TrialSpec) -> Plan:
     problems = check_plan_inputs(spec)
     if problems:
         raise Undrawable(list(problems))
-    with drawn_from("churn.model"):
-        sessions, base = _sessions(spec)
     with drawn_from("network.latency"):
         location = draw_locations(spec.network, spec.peers, spec.seed)
+    with drawn_from("churn.model"):
+        sessions, base = _sessions(spec, location)
     names = np.array(spec.network.latency.region_names, dtype=str)
     region = names[location] if len(names) else names
     graceful = _random(spec, "graceful").random(len(sessions.end)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
-    who = _participants(spec, sessions)
+    who = _participants(spec, sessions, region)
     attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"))
     if spec.attackers is not None and spec.attackers.identities is not None:
         location = at_one_place(location, attackers, spec.attackers.identities)
@@ -62,7 +64,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
         sessions, graceful = crash(sessions, graceful, spec.faults, hit)
         sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
-        who = _participants(spec, sessions)
+        who = _participants(spec, sessions, region)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)
     bandwidth = spec.network.bandwidth
@@ -99,7 +101,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     return plan
 
 
-def _participants(spec: TrialSpec, sessions: Sessions) -> Participants:
+def _participants(spec: TrialSpec, sessions: Sessions, region: NDArray[np.str_]) -> Participants:
     """Draw who does what; the roles do not depend on the sessions."""
     with drawn_from("workload.roles"):
         return draw_participants(
@@ -110,6 +112,7 @@ def _participants(spec: TrialSpec, sessions: Sessions) -> Participants:
             spec.phases.end,
             _random(spec, "roles"),
             _random(spec, "clients"),
+            region,
         )
 
 
@@ -145,25 +148,25 @@ def _table(schema: pa.Schema, *columns: NDArray[Any] | list[Any]) -> pa.Table:
     )
 
 
-def _sessions(spec: TrialSpec) -> tuple[Sessions, int]:
+def _sessions(spec: TrialSpec, location: NDArray[np.int32]) -> tuple[Sessions, int]:
     """Return all sessions, and the number of peers that are not the flash crowd."""
-    sessions, base = _sessions_without_crash(spec)
+    sessions, base = _sessions_without_crash(spec, location)
     crash = spec.churn.crash
-    return sessions if crash is None else cut_by_crash(sessions, crash, _random(spec, "crash")), base
+    if crash is None:
+        return sessions, base
+    among = None if crash.region is None else in_regions(spec, location, crash.region)
+    return cut_by_crash(sessions, crash, _random(spec, "crash"), among), base
 
 
-def _sessions_without_crash(spec: TrialSpec) -> tuple[Sessions, int]:
+def _sessions_without_crash(spec: TrialSpec, location: NDArray[np.int32]) -> tuple[Sessions, int]:
     phases, crowd = spec.phases, spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
     sessions = draw_sessions(spec.churn.model, base, phases.join, phases.end, _random(spec, "sessions"))
+    if spec.churn.region is not None:
+        staying = draw_sessions(Static(), base, phases.join, phases.end, _random(spec, "sessions"))
+        goes = in_regions(spec, location, spec.churn.region)
+        sessions = either(goes, sessions, staying)
     if crowd is None:
         return sessions, base
     late = draw_flash_crowd(crowd, base, phases.end, _random(spec, "flash-crowd"))
-    return (
-        Sessions(
-            np.concatenate([sessions.peer, late.peer]),
-            np.concatenate([sessions.start, late.start]),
-            np.concatenate([sessions.end, late.end]),
-        ),
-        base,
-    )
+    return joined(sessions, late), base

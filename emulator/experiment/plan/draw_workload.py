@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import Any
@@ -18,6 +18,7 @@ from emulator.contract.random_streams import generator, stream
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.experiment.file.spec import Phases, TrialSpec
+from emulator.experiment.plan.in_regions import in_regions
 from emulator.files.input_facts import Facts
 from emulator.files.trace_error import TraceError
 from emulator.network.build_network import build_network
@@ -71,6 +72,10 @@ class TrialDrawing:
     def stream(self, name: str) -> Random:
         """Return the kind's stream of this name for scalar draws."""
         return stream(self._spec.seed, *self._names, name)
+
+    def among(self, regions: Sequence[str] | None) -> NDArray[np.bool_] | None:
+        """Return which peers are in these regions; None for None, which stands for all."""
+        return None if regions is None else in_regions(self._spec, self._location, regions)
 
     def somebody_up(self, at: float, random: np.random.Generator, what: str) -> int:
         """Return a random peer that is up then."""

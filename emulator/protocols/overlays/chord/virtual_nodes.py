@@ -23,30 +23,30 @@ class VirtualNodes(LookupService):
     def __init__(self, environment: Environment, parameters: ChordLookupParameters) -> None:
         super().__init__(environment)
         self._hub = NodeHub(environment, parameters.virtual_nodes)
-        self._nodes = [Chord(node, parameters) for node in self._hub.nodes]
-        for node in self._nodes:
+        self.nodes = [Chord(node, parameters) for node in self._hub.nodes]
+        for node in self.nodes:
             node.carry(self, LookupRequest)
 
     def start(self, contacts: Sequence[int]) -> None:
         """Join with all nodes by the first nodes of these peers, or by this peer's own if there are none."""
-        first, *others = self._nodes
+        first, *others = self.nodes
         known = self._hub.nodes[0].first_nodes(contacts)
         first.start(known)
         for node in others:
             node.start(known or [self._hub.nodes[0].peer])
 
     def stop(self, graceful: bool) -> None:
-        for node in self._nodes:
+        for node in self.nodes:
             node.stop(graceful)
 
     def on_unreachable(self, peer: int) -> None:
         for place in range(self._hub.count):
-            for node in self._nodes:
+            for node in self.nodes:
                 node.on_unreachable(peer * self._hub.count + place)
 
     def gauges(self) -> dict[str, float]:
         total: dict[str, float] = {}
-        for node in self._nodes:
+        for node in self.nodes:
             for name, value in node.gauges().items():
                 total[name] = total.get(name, 0.0) + value
         return total
@@ -54,7 +54,7 @@ class VirtualNodes(LookupService):
     def neighbours(self) -> Mapping[str, Sequence[int]]:
         """Return the peers of the nodes' neighbours by kind, of all nodes together and without this peer."""
         found: dict[str, dict[int, None]] = {}
-        for node in self._nodes:
+        for node in self.nodes:
             for kind, nodes in node.neighbours().items():
                 peers = (other // self._hub.count for other in nodes)
                 of_kind = found.setdefault(f"{kind} of a node", {})
@@ -62,7 +62,7 @@ class VirtualNodes(LookupService):
         return {kind: [*peers] for kind, peers in found.items()}
 
     def lookup(self, number: int, key: int) -> None:
-        nearest = min(self._nodes, key=lambda node: node.space.way(node.identifier, key))
+        nearest = min(self.nodes, key=lambda node: node.space.way(node.identifier, key))
         nearest.route(key, LookupRequest(number))
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
