@@ -41,7 +41,7 @@ demo: environment
 # source. More processes than cores: some tests wait for programs that they have started.
 ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_delays.py \
     tests/test_network_netem_kernel.py tests/test_network_netem_peers.py)
-FROM_SOURCE := tests/test_gossip_*.py tests/test_messages*.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py
+FROM_SOURCE := tests/test_gossip_*.py tests/test_messages*.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py tests/test_values_*.py
 
 test: environment lint
 	$(BIN)/pytest -n 4 $(addprefix --ignore=,$(ALONE))

@@ -11,7 +11,16 @@ from emulator.contract.identifiers import RING, ClockwiseRing, IdentifierSpace, 
 from emulator.contract.outcomes import Completion
 from emulator.contract.value_service import GET, PUT, SERVED
 from emulator.protocols.values.own_requests import OwnRequests
-from trellis.v1.values import CopyOffer, GetRequest, HeldVersion, Inventory, PutRequest, RepairCopy, StoreCopy
+from trellis.v1.values import (
+    CopyOffer,
+    GetRequest,
+    HeldVersion,
+    Inventory,
+    PutRequest,
+    RepairCopy,
+    StoreCopy,
+    StoredValue,
+)
 
 KEYS = [hash_of(f"value {number}") for number in range(12)]
 OVER: dict[str, IdentifierSpace] = {"values-chord": ClockwiseRing(128), "values-pastry": RING}
@@ -69,6 +78,16 @@ def test_a_holder_on_the_way_answers_unless_the_root_alone_may() -> None:
         ]
         assert served == [other if on_the_way else root]
         assert (got.hops == 0) is on_the_way
+
+
+def test_a_peer_that_need_not_hold_its_copy_does_not_answer() -> None:
+    world = ValuesWorld("values-pastry", 20, replicas=3)
+    world.put(0, KEYS[0], version=2)
+    far = world.closest(KEYS[0], 20, RING.distance)[-1]
+    store = world.store(far)
+    store._copies.keep(StoredValue(KEYS[0], 1, b"old"), 0.0)  # type: ignore[attr-defined]
+    (got,) = world.get(far, KEYS[0])
+    assert got.value == 2.0
 
 
 @pytest.mark.parametrize("system", OVER)

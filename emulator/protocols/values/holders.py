@@ -26,6 +26,10 @@ class Holders:
         """Return the peers that are to hold the value, this one perhaps among them; the root is the first."""
         return self._closest(key)[: self._replicas]
 
+    def includes_me(self, key: int) -> bool:
+        """Return whether this peer is to hold the value."""
+        return any(contact.peer == self._peer for contact in self.of(key))
+
     def others(self, key: int) -> list[int]:
         """Return the holders but for this peer, the closest to the key first."""
         return [contact.peer for contact in self.of(key) if contact.peer != self._peer]

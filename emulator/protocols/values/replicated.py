@@ -103,11 +103,14 @@ class ReplicatedValues(ValueService):
         self._gets.ask(number, key, GetRequest(number, self.environment.peer, key))
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
-        """End a get at the first holder that it comes to; let all other messages go on."""
+        """End a get at the first holder that it comes to; let all other messages go on.
+
+        Who need not hold its copy any more gets no updates, and does not answer.
+        """
         if not isinstance(message, GetRequest) or not self._on_the_way:
             return True
         copy = self._copies.get(message.key)
-        if copy is None:
+        if copy is None or not self._holders.includes_me(message.key):
             return True
         self._answer(message, copy.value, hops)
         return False
