@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analysis.contract.trials import TrialRecord
 from analysis.tables.disruptions import disruptions, may_be_disrupted
+from analysis.tables.link_load import have_bandwidth, link_load
 from analysis.tables.regions import have_regions, regions
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 
 REGIONS = {
     "kind": "regions",
@@ -118,4 +120,30 @@ def test_outcomes_belong_to_the_region_of_who_was_to_get_them(tmp_path: Path, sp
         ("eu", "lookups"): (3, 1, 1, 1.0, 4.0),
         ("us", "lookups"): (3, 1, 0, 0.0, None),
         ("us", "gets"): (3, 3, 1, pytest.approx(1 / 3), 7.0),
+    }
+
+
+def test_links_are_loaded_by_what_peers_send(tmp_path: Path, spark: SparkSession) -> None:
+    classes = [{"name": "home", "share": 0.5, "up": "1 Mbit/s"}, {"name": "fibre", "share": 0.5}]
+    of = record(tmp_path, {"bandwidth": {"classes": classes}, "overhead": 20})
+    assert have_bandwidth([of]) and not have_bandwidth([record(tmp_path / "other", {})])
+    kind = {row["peer"]: row["link_class"] for row in draw_plan(of.spec).peers.to_pylist()}
+    home, fibre = ([peer for peer in kind if kind[peer] == index] for index in (0, 1))
+    counters = [
+        (home[0], "Ping", 100, 98_000),
+        (home[0], "Pong", 100, 148_000),
+        (home[1], "Ping", 100, 123_000),
+        (fibre[0], "Ping", 7, 700),
+    ]
+    observed = [(home[0], UP_LINK_DROP), (home[0], UP_LINK_DROP), (fibre[1], DOWN_LINK_DROP), (home[2], "x")]
+    tables = {
+        "counters": table(spark, counters, "peer int, message string, messages bigint, bytes bigint"),
+        "observations": table(spark, observed, "peer int, name string"),
+        "traffic": table(spark, [(peer, 10.0) for peer in kind], "peer int, up_s double"),
+    }
+    rows = {row["class"]: tuple(row)[2:] for row in link_load(spark, [of], tables).collect()}
+    # 250,000 bytes in 10 s are a fifth of 1 Mbit/s, 125,000 a tenth; the third peer sends nothing known.
+    assert rows == {
+        "home": (3, 1_000_000, pytest.approx(0.15), pytest.approx(0.2), 2, 0),
+        "fibre": (3, None, None, None, 0, 1),
     }

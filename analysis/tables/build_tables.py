@@ -125,7 +125,7 @@ completions  The table has one row for each time that a protocol reported the ou
              not measured), trace, span (of `hops`)
 links        The table has one row for each link of an overlay that was reported.
              peer, channel, neighbour, kind, at_s, moment ("start", "end")
-regions, disruptions  Only some runs have these; `analysis.tables.regions` and `disruptions` describe them.
+regions, link_load, disruptions  Only some runs have these; the modules of their names describe them.
 losses       The table has one row for each piece of telemetry that could not be read.
              file, offset (bytes), lost_bytes, reason
 points       The table has one row for each data point of each metric.
@@ -175,6 +175,7 @@ from analysis.tables.completions import COMPLETIONS, completions
 from analysis.tables.disruptions import disruptions, may_be_disrupted
 from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
+from analysis.tables.link_load import have_bandwidth, link_load
 from analysis.tables.observations import (
     GAUGES,
     OBSERVATIONS,
@@ -280,6 +281,8 @@ def _write(
             making.write_nothing(table.item.name, table.item.schema)
     if have_regions(records):
         write("regions", lambda: regions(spark, records, making), "region", "outcome")
+    if have_bandwidth(records):
+        write("link_load", lambda: link_load(spark, records, making), "class")
     if may_be_disrupted(records):
         write("disruptions", lambda: disruptions(making), "cause", "start_s")
 
