@@ -23,13 +23,15 @@ def parameters(**fields: Any) -> KademliaParameters:
 class KademliaWorld(LookupWorld):
     """Peers with lookups over Kademlia."""
 
-    def __init__(self, identifiers: Sequence[int], bits: int = BITS, **fields: Any) -> None:
-        """Peer n has the n-th identifier; all start, one after the other."""
+    def __init__(
+        self, identifiers: Sequence[int], bits: int = BITS, started: int | None = None, **fields: Any
+    ) -> None:
+        """Peer n has the n-th identifier; the first `started` start, all unless it is given."""
         self.space = Xor(bits)
         self.settings = parameters(**fields)
         self.peers: dict[int, Kademlia] = {}
         self._identifiers = identifiers
-        super().__init__(identifiers, self._make, len(identifiers))
+        super().__init__(identifiers, self._make, len(identifiers) if started is None else started)
 
     def _make(self, environment: Environment) -> LookupService:
         kademlia = Kademlia(

@@ -224,3 +224,28 @@ def test_a_peer_that_has_not_joined_refuses_and_the_next_closest_gets_the_messag
     assert peer.asked(Carry) == [48, 40]
     peer.kademlia._join.ready = False
     assert peer.ask(Carry(1, Contact(4, 4), 3, LookupRequest(1), 7, True, 4), 4) == Carried(0, True)
+
+
+def test_a_peer_that_joined_by_one_that_knew_nobody_finds_the_others_soon() -> None:
+    """The last peer joins by a contact that is joining itself, so that it finds nobody else at first."""
+    world = KademliaWorld([hash_of_peer(peer) for peer in range(12)], started=10)
+    world.world.protocols[10].start([3])
+    world.world.protocols[11].start([10])
+    world.up += [10, 11]
+    world.world.exchange()
+    world.run(20)
+    assert len(world.peers[11].known.table) >= 4
+    assert sum(world.peers[peer].known.table.get(11) is not None for peer in range(10)) >= 4
+    key = hash_of_peer(11)
+    assert world.found(0, key)[0] == 11
+
+
+def test_a_peer_with_few_others_stops_looking_for_more() -> None:
+    world = KademliaWorld([hash_of_peer(peer) for peer in range(3)], k=20)
+    world.run(20)
+    world.world.sent.clear()
+    sent = 0
+    for _ in range(40):
+        world.run(0.5)
+        sent += sum(isinstance(message, FindNode) for _, _, message in world.world.sent)
+    assert sent == 0

@@ -65,10 +65,10 @@ class Constant(LatencyModel):
 
 
 class MatrixFile(LatencyModel):
-    """Measured latencies: p2psim's matrix (RTT in microseconds) or topology (one-way ms) format,
-    or PlanetLab's (RTT in ms)."""
+    """Latencies from a file: p2psim's matrix (RTT in microseconds) or topology (one-way ms) format,
+    PlanetLab's (RTT in ms), a line for each pair (RTT in ms), or a graph in GML or GraphML (one-way ms)."""
 
-    kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab"]
+    kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab", "pairs", "graph"]
     file: Path
     unit: Literal["us", "ms", "s"] | None = Field(
         None, description="of the values; left out: us in p2psim-matrix, ms in the others"

@@ -1,11 +1,13 @@
-"""Measured latencies from files: p2psim's matrix (RTT in us) and topology (one-way ms), PlanetLab's (RTT).
+"""Measured latencies from files: p2psim's matrix (RTT in us) and topology (one-way ms), PlanetLab's (RTT),
+pairs (RTT) and graphs (one-way ms).
 
-`matrix_text` and `topology_text` read what a file says; here it becomes a matrix of RTTs without gaps.
-Whatever is filled in, averaged or left out is counted and told.
+`matrix_text`, `topology_text`, `pairs_text` and `graph_text` read what a file says; here it becomes a matrix
+of RTTs without gaps. Whatever is filled in, averaged or left out is counted and told.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol as Interface
@@ -15,14 +17,22 @@ from numpy.typing import NDArray
 
 from emulator.files.input_facts import Facts, counted, told
 from emulator.files.trace_error import TraceError
+from emulator.network.graph_text import count_graph, read_graph
 from emulator.network.matrix_text import ASYMMETRY_ADVICE, Table, count_rows, read_table
+from emulator.network.pairs_text import read_pairs
 from emulator.network.statistics import describe_rtt, milliseconds
 from emulator.network.topology_text import count_nodes, read_topology
 
 _ASYMMETRY = 1e-3
 _LONGEST_RTT = 3600.0
 _IN_A_SECOND = {"us": 1e6, "ms": 1e3, "s": 1.0}
-DEFAULT_UNITS = {"p2psim-matrix": "us", "p2psim-topology": "ms", "planetlab": "ms"}
+DEFAULT_UNITS = {
+    "p2psim-matrix": "us",
+    "p2psim-topology": "ms",
+    "planetlab": "ms",
+    "pairs": "ms",
+    "graph": "ms",
+}
 """The unit of each format, unless the experiment says another."""
 
 
@@ -33,7 +43,7 @@ class MatrixSource(Interface):
 
     @property
     def kind(self) -> str:
-        """The format: "p2psim-matrix", "p2psim-topology" or "planetlab"."""
+        """The format: "p2psim-matrix", "p2psim-topology", "planetlab", "pairs" or "graph"."""
         ...
 
     @property
@@ -81,9 +91,13 @@ def load_rtt(source: MatrixSource) -> MeasuredRtt:
     """Read the file. Raises TraceError if it is missing, ragged, not numeric or negative, and for zeros, gaps
     and asymmetry that the experiment refuses."""
     unit = source.unit or DEFAULT_UNITS[source.kind]
-    topology, scale = source.kind == "p2psim-topology", _IN_A_SECOND[unit]
+    topology, scale = source.kind in ("p2psim-topology", "graph"), _IN_A_SECOND[unit]
     longest = _LONGEST_RTT * scale
-    if topology:
+    if source.kind == "graph":
+        table = read_graph(source.file, scale, longest / 2)
+    elif source.kind == "pairs":
+        table = read_pairs(source.file, longest)
+    elif topology:
         allowed = source.asymmetry not in (None, "refuse")
         table = read_topology(source.file, unit, longest / 2, allowed)
     else:
@@ -103,6 +117,10 @@ def count_hosts(source: MatrixSource) -> int:
     """Count the hosts in the file. Raises TraceError for a bad file, or one of fewer than 2."""
     if source.kind == "p2psim-topology":
         return count_nodes(source.file)
+    if source.kind == "graph":
+        return count_graph(source.file)
+    if source.kind == "pairs":
+        return len(read_pairs(source.file, math.inf).values)
     return count_rows(source.file)
 
 

@@ -23,7 +23,8 @@ ASYMMETRY_ADVICE = (
     "these are one-way delays, from the first host to the second"
 )
 MOST_HOSTS = 20_000
-_MISSING = frozenset(("", "*", "-", "?", "nan", "na", "n/a", "null", "none"))
+MISSING = frozenset(("", "*", "-", "?", "nan", "na", "n/a", "null", "none"))
+"""The words that stand for no measurement."""
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
@@ -206,7 +207,7 @@ class _Reader:
         return np.array([self._number(word, column, line) for column, word in enumerate(words, 1)])
 
     def _number(self, word: str, column: int, line: int) -> float:
-        if word.lower() in _MISSING:
+        if word.lower() in MISSING:
             return np.nan
         if _DECIMAL_COMMA.fullmatch(word) and self._separator != ",":
             self._commas += 1
@@ -232,7 +233,7 @@ class _Reader:
 
 def _is_name(word: str) -> bool:
     """Return whether a word names a host: it has a letter or is an address, and is no number."""
-    if word.lower() in _MISSING or word.lower().lstrip("+-") in ("inf", "infinity"):
+    if word.lower() in MISSING or word.lower().lstrip("+-") in ("inf", "infinity"):
         return False
     if any(form.fullmatch(word) for form in (_PLAIN, _DECIMAL_COMMA, _WITH_UNIT)):
         return False

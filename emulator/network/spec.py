@@ -22,7 +22,10 @@ class _Model(BaseModel):
 
 OWN_JITTERS = ("half-normal", "normal", "pareto", "quantiles")
 OWN_LOSSES = ("bursts",)
-OWN_KINDS = ("king", "constant", "regions", "p2psim-matrix", "p2psim-topology", "planetlab")
+OWN_KINDS = (
+    *("king", "constant", "regions"),
+    *("p2psim-matrix", "p2psim-topology", "planetlab", "pairs", "graph"),
+)
 
 
 def _kind(value: Any) -> Any:

@@ -57,7 +57,7 @@ class Kademlia(Overlay):
         me = Contact(environment.peer, self.identifier)
         self.known = KnownContacts(environment, parameters, me, self.space, self._changed)
         self.lookups = NodeLookups(environment, parameters, self.known, self._silent)
-        self._join = Join(environment, parameters, self.known, self.lookups, self._joined)
+        self._join = Join(environment, parameters, self.known, self.lookups, self._joined, self._grown)
         self._refresh = Refresh(environment, parameters, self.known, self.lookups)
         self._carrying = Carrying(
             environment,
@@ -118,6 +118,9 @@ class Kademlia(Overlay):
     def _joined(self) -> None:
         self._carrying.release()
         self._refresh.refresh(self._started)
+
+    def _grown(self) -> None:
+        self._refresh.refresh(self.environment.now)
 
     def _silent(self, peer: int) -> None:
         self.environment.record(TIMED_OUT, 1.0, peer)
