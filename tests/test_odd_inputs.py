@@ -124,7 +124,7 @@ def test_ends_of_lines_of_old_macs_are_refused_in_a_trace(tmp_path: Path) -> Non
         (
             "network: {bandwidth: {classes: [{name: a, share: 1}]}}",
             "network.bandwidth.classes",
-            "no class has `up` or `down`",
+            "no class has `up`, `down` or `loss`",
         ),
         (
             "network: {bandwidth: {classes: [{name: Home DSL, share: 1}]}}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.overlays.chord.overlay import Chord
@@ -20,7 +21,7 @@ def broken(up: PeersUp) -> Broken | None:
     return found and Broken([*dict.fromkeys(of_peer[node] for node in found.peers)], found.text)
 
 
-def _nodes(up: PeersUp) -> Iterator[tuple[int, Chord]]:
+def _nodes(up: PeersUp) -> Iterator[tuple[int, Any]]:
     """Yield the nodes of the ring with their peers."""
     yield from up.parts(Chord)
     for peer, several in up.parts(VirtualNodes):
@@ -28,7 +29,7 @@ def _nodes(up: PeersUp) -> Iterator[tuple[int, Chord]]:
             yield peer, node
 
 
-def _broken(joined: dict[int, Chord]) -> Broken | None:
+def _broken(joined: dict[int, Any]) -> Broken | None:
     """Return which of these nodes, by their numbers, form no ring."""
     after: dict[int, int] = {}
     for peer, overlay in joined.items():
