@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
 from analysis.tables.lookups import judge
 from emulator.contract.identifiers import SPACES, encode, hash_of_peer
-from emulator.network.build_network import network_of
+from emulator.network.peer_network import Network
 from emulator.network.spec import NetworkSpec
 
 BITS = 8
@@ -126,7 +127,7 @@ def found(*rows: tuple[float, int, int | None, float | None], keys: list[bytes])
 
 def network() -> Any:
     rtt = np.array([[0, 80, 60], [80, 0, 20], [60, 20, 0]], np.float32) / 1000
-    return network_of(rtt, 0.001, [2, 1, 0], NetworkSpec())
+    return Network([array("f", row.tobytes()) for row in rtt / 2], [2, 1, 0], NetworkSpec())
 
 
 def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +90,26 @@ def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
     assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
     assert part.one_way(3, 2) == 3.0
     assert {row.location for row in assignment.rows} == {0, 2}
+
+
+def test_a_host_has_what_is_lost_and_what_later_delays_are() -> None:
+    rows = [array("f", [0.5, 1.0]), array("f", [1.0, 0.5])]
+    lost = [array("d", [0.0, 0.25]), array("d", [0.75, 0.1])]
+    later = [(20.0, [array("f", [0.5, 2.0]), array("f", [3.0, 0.5])])]
+    whole = Network(rows, [1, 0], NetworkSpec(), lost=lost, later=later)
+    assignment = control_pb2.Assignment()
+    put_network(assignment, whole, whole.locations, [0])
+    part = network_in(
+        control_pb2.Assignment.FromString(assignment.SerializeToString()), trial_spec("vitis", 2, 90.0)
+    )
+    random = Random(7)
+    share = sum(part.delay(0, 1, random) is None for _ in range(4000)) / 4000
+    assert abs(share - 0.75) < 0.03
+    assert part.one_way(0, 1) == 1.0
+    part.turn(20.0)
+    assert part.one_way(0, 1) == 3.0
+    part.turn(19.9)
+    assert part.one_way(0, 1) == 1.0
 
 
 def test_a_host_knows_how_the_rates_of_links_change() -> None:

@@ -99,7 +99,36 @@ def test_edges_of_gml_have_latencies_and_the_shortest_path_counts(tmp_path: Path
     text = "; ".join(told)
     assert "4 edges; the shortest paths count" in text
     assert "1 edge of a node to itself not used" in text
-    assert "packet_loss, host_bandwidth_up not used" in text
+    assert "1 edge with packet_loss: what a path's edges lose is lost" in text
+    assert "host_bandwidth_up not used" in text
+
+
+def test_what_the_edges_of_the_shortest_path_lose_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "lossy.gml"
+    lossy = SHADOW.replace('"60000 us"', '"60000 us" packet_loss 0.5').replace(
+        '"200 ms"', '"200 ms" packet_loss 0.3'
+    )
+    file.write_text(lossy)
+    lost = MatrixFile(kind="graph", file=file).losses()
+    assert lost is not None
+    # The way from eu to asia has 100 ms over us and 200 ms straight, so it loses what both of its edges lose.
+    assert lost.round(6).tolist() == [[0, 0.1, 0.55], [0.1, 0, 0.5], [0.55, 0.5, 0]]
+    file.write_text(SHADOW.replace('latency "40 ms" packet_loss 0.1', 'latency "150 ms"'))
+    lost = MatrixFile(kind="graph", file=file).losses()
+    assert lost is not None and not lost.any()
+
+
+def test_places_of_graphs_and_pairs_can_be_regions_by_their_names(tmp_path: Path) -> None:
+    file = tmp_path / "network"
+    file.write_text(SHADOW.replace('label "asia"', 'label "us"'))
+    graph = MatrixFile(kind="graph", file=file, regions="Label")
+    assert graph.region_names == ["eu", "us", "us"]
+    assert graph.region_counts(8) == [2, 2, 2]
+    assert MatrixFile(kind="graph", file=file).region_names == []
+    with pytest.raises(TraceError, match=":3: the node has no 'country', which `regions` asks for"):
+        _ = MatrixFile(kind="graph", file=file, regions="country").region_names
+    file.write_text("london,new-york,70.5\nlondon,tokyo,200\ntokyo,new-york,150\n")
+    assert MatrixFile(kind="pairs", file=file, regions="name").region_names == ["london", "new-york", "tokyo"]
 
 
 def test_a_graph_without_latencies_has_those_of_fibres_between_its_places(tmp_path: Path) -> None:
@@ -139,8 +168,12 @@ def test_shortest_paths_are_those_that_trying_all_finds(edges: list[float]) -> N
             for way in product(range(5), repeat=length):
                 stops = [a, *way, b]
                 best[a, b] = min(best[a, b], sum(delays[x, y] for x, y in pairwise(stops)))
-    _shorten(delays)
+    # Where each unit of delay is survived by half of the messages, so is each unit of the shortest path.
+    arrives = np.where(np.isfinite(delays), 0.5**delays, 1.0)
+    _shorten(delays, arrives)
     assert delays.tolist() == best.tolist()
+    there = np.isfinite(best)
+    assert arrives[there] == pytest.approx(0.5 ** best[there])
 
 
 @pytest.mark.parametrize(
@@ -166,6 +199,11 @@ def test_shortest_paths_are_those_that_trying_all_finds(edges: list[float]) -> N
             "graph",
             SHADOW.replace("source 1 target 2", "source 1 target 7"),
             ":8: an edge to '7', which is no node",
+        ),
+        (
+            "graph",
+            SHADOW.replace("loss 0.1", "loss 1"),
+            ":7: the packet_loss '1' is no share from 0 to below 1",
         ),
         ("graph", SHADOW.replace("id 2", "id 1"), ":5: the node '1' is there twice"),
         (

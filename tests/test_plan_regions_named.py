@@ -123,3 +123,55 @@ def test_regions_that_are_not_there_are_refused(tmp_path: Path, text: str, told:
     file.write_text(text)
     (found,) = problems(file)
     assert found.startswith(told)
+
+
+def test_classes_of_links_and_of_slowness_may_be_those_of_regions_and_roles() -> None:
+    links = [
+        {"name": "far", "region": ["asia"], "up": "1 Mbit/s"},
+        {"name": "home", "share": 0.25, "up": "10 Mbit/s"},
+        {"name": "office", "share": 0.75, "up": "1 Gbit/s"},
+    ]
+    slow = [
+        {"name": "publishers", "role": "publisher", "message": "1 ms"},
+        {"name": "us", "region": "us", "message": "2 ms"},
+        {"name": "others", "share": 1, "message": "0 s"},
+    ]
+    plan, region = drawn(
+        network={"latency": LATENCY, "bandwidth": {"classes": links}},
+        processing={"classes": slow},
+        workload=TOPICS | {"roles": {"publisher": 12}, "publications": {"publisher": "any"}},
+    )
+    rows = plan.peers.to_pylist()
+    assert {row["peer"] for row in rows if row["link_class"] == 0} == {
+        peer for peer, name in region.items() if name == "asia"
+    }
+    assert Counter(row["link_class"] for row in rows) == {0: 12, 1: 12, 2: 36}
+    for row in rows:
+        expected = 0 if row["role"] == "publisher" else 1 if region[row["peer"]] == "us" else 2
+        assert row["processing_class"] == expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        ("[{name: a, share: 1, region: eu}]", "give share and region to one class each"),
+        ("[{name: a}]", "give share, role or region, to say whose it is"),
+        ("[{name: a, region: mars}, {name: b, share: 1}]", 'there is no region "mars". There are: eu, us'),
+        ("[{name: a, role: king}, {name: b, share: 1}]", 'no peer has the role "king". There are: peer'),
+        ("[{name: a, region: eu}, {name: b, share: 0.5}]", "the shares add up to 0.5. Make them 1"),
+        ("[{name: a, region: eu}]", "the peers of other roles and regions have no class. Add one with"),
+    ],
+)
+def test_classes_that_cannot_be_are_refused(tmp_path: Path, classes: str, told: str) -> None:
+    file = tmp_path / "experiment.yaml"
+    rates = classes.replace("{name", "{up: 1 Mbit/s, name")
+    file.write_text(
+        "name: classes\nsystem: {name: vitis}\npeers: 20\n"
+        "workload: {subscriptions: {kind: random, topics: 10, per_peer: 2, buckets: 1}}\nnetwork:\n"
+        "  latency:\n    kind: regions\n    regions: [{name: eu, share: 0.5}, {name: us, share: 0.5}]\n"
+        "    rtt: {eu: {eu: 10 ms, us: 80 ms}, us: {us: 12 ms}}\n"
+        f"  bandwidth: {{classes: {rates}}}\n"
+    )
+    (found,) = problems(file)
+    assert found.startswith("experiment.yaml:10: network.bandwidth.classes")
+    assert told in found

@@ -182,10 +182,12 @@ def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
         right.append(bool(here) and (home is None or min(here) <= distance(home[0], key)))
     late = at_s > found["trial_end_s"].to_numpy() - LATE_S
     spoilt = _spoilt(told, taken, bits, keys, (established, at_s), origins)
-    direct_ms = [
-        None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
-        for origin, end in zip(origins, ends, strict=True)
-    ]
+    direct_ms = []
+    for origin, end, at in zip(origins, ends, at_s.tolist(), strict=True):
+        network.turn(at)
+        direct_ms.append(
+            None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
+        )
     columns = {name: found[name] for name in found.column_names if name in _SCHEMA.names} | {
         "counted": pa.array(~(late | spoilt)),
         "delivered": pc.is_valid(found["peer"]),

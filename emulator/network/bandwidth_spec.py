@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
-from emulator.network.peer_classes import PeerClass, class_problems, draw_classes
+from emulator.network.peer_classes import PeerClass, Population, class_problems
 from emulator.network.shared_links import RateChange, SharedLinks
-
-if TYPE_CHECKING:
-    import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
 
 
 class _Rates(BaseModel):
@@ -50,10 +47,6 @@ class Bandwidth(_Rates):
         """Return the share that vanishes on the link of each peer, by its class (an index)."""
         return [self.classes[index].loss if self.classes else 0.0 for index in classes]
 
-    def draw(self, peers: int, random: np.random.Generator) -> list[int]:
-        """Return the index of each peer's class."""
-        return draw_classes(self.classes, peers, random)
-
     def links(self, classes: Sequence[int], overhead: int) -> AccessLinks:
         """Return the links of peers of these classes (indices), in order of arrival and of constant rates; a
         message has `overhead` bytes beside its own."""
@@ -72,7 +65,7 @@ class Bandwidth(_Rates):
             return [""] if getattr(self, way) is None else []
         return [each.name for each in self.classes if getattr(each, way) is None]
 
-    def problems(self, peers: int) -> list[tuple[str, str]]:
+    def problems(self, crowd: Population) -> list[tuple[str, str]]:
         """Return the key below `network.bandwidth` and the problem of each combination that cannot be."""
         problems = []
         if self.classes:
@@ -81,7 +74,7 @@ class Bandwidth(_Rates):
                 for key in ("up", "down")
                 if getattr(self, key) is not None
             ]
-            problems += class_problems(self.classes, peers)
+            problems += class_problems(self.classes, crowd)
             if not any(each.up or each.down or each.loss for each in self.classes):
                 text = "no class has `up`, `down` or `loss`, so nothing is limited. Give one"
                 problems.append(("classes", text))

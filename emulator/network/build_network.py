@@ -49,11 +49,23 @@ def build_network(
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
-    rtt = checked_matrix(spec.latency, seed)
-    if spec.latency.zeros_are_one_place:
+    rows = _delays(spec.latency, spec, seed)
+    if len(locations) and not 0 <= min(locations) <= max(locations) < len(rows):
+        raise ValueError(f"a peer's location is not one of the {len(rows)} hosts of the matrix")
+    losses = spec.latency.losses()
+    lost = [] if losses is None or not losses.any() else [array("d", row.tobytes()) for row in losses]
+    later = [(each.at, _delays(each.latency, spec, seed)) for each in spec.later]
+    return Network(rows, locations, spec, link_classes, seed, changes, lost, later)
+
+
+def _delays(latency: LatencyModel, spec: NetworkSpec, seed: int) -> list[array[float]]:
+    """Return the one-way delays (s) of a model, a row from each place."""
+    rtt = checked_matrix(latency, seed)
+    if latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
-    same_host_rtt = spec.latency.rtt_at_one_place(spec.same_host_rtt)
-    return network_of(rtt, same_host_rtt, locations, spec, link_classes, seed, changes)
+    one_way = rtt / np.float32(2)
+    np.fill_diagonal(one_way, latency.rtt_at_one_place(spec.same_host_rtt) / 2)
+    return [array("f", row.tobytes()) for row in one_way]
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
@@ -69,24 +81,3 @@ def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
     if not np.isfinite(off).all() or (off < 0).any():
         raise ValueError(f"{these} made an RTT that is below 0, or no number")
     return rtt
-
-
-def network_of(
-    rtt: NDArray[np.float32],
-    same_host_rtt: float | NDArray[np.float32],
-    locations: Sequence[int],
-    spec: NetworkSpec,
-    link_classes: Sequence[int] = (),
-    seed: int = 0,
-    changes: Sequence[RateChange] = (),
-) -> Network:
-    """Return the network of a matrix in seconds, whose diagonal does not count: `same_host_rtt` has it.
-
-    Raises ValueError for a location that the matrix does not have.
-    """
-    one_way = rtt / np.float32(2)
-    np.fill_diagonal(one_way, same_host_rtt / 2)
-    if len(locations) and not 0 <= min(locations) <= max(locations) < len(one_way):
-        raise ValueError(f"a peer's location is not one of the {len(one_way)} hosts of the matrix")
-    rows = [array("f", row.tobytes()) for row in one_way]
-    return Network(rows, locations, spec, link_classes, seed, changes)

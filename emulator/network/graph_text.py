@@ -1,7 +1,8 @@
 """Reads topologies with edges: GML (Shadow's networks, Internet Topology Zoo) and GraphML.
 
-The delay between two nodes is that of the shortest path. An edge has a latency, or its nodes have
-coordinates: then it takes as long as light in a fibre takes for the great circle between them.
+The delay between two nodes is that of the shortest path, and what that path's edges lose is lost. An edge has
+a latency, or its nodes have coordinates: then it takes as long as light in a fibre takes for the great circle
+between them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _FIBRE_KM_S: Final = 200_000.0
 """The speed of light in a fibre."""
 _EARTH_KM: Final = 6371.0
 _TOKEN: Final = re.compile(r'"([^"]*)"|([\[\]])|([^\s\[\]"]+)')
-_UNUSED: Final = ("packet_loss", "bandwidth", "host_bandwidth_up", "host_bandwidth_down", "jitter")
+_UNUSED: Final = ("bandwidth", "host_bandwidth_up", "host_bandwidth_down", "jitter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,51 @@ def read_graph(file: Path, in_unit: float, longest: float) -> Table:
 
     `longest` is half an hour in the unit. Raises TraceError.
     """
-    text = _text(file)
-    nodes, edges, directed = _xml(file, text) if text.lstrip().startswith("<") else _gml(file, text)
-    return _Graph(file, in_unit, longest).table(nodes, edges, directed)
+    return _Graph(file, in_unit, longest).table(*_read(file))
 
 
 def count_graph(file: Path) -> int:
     """Return the number of nodes that the table of the file has. Raises TraceError for a bad file."""
-    return len(read_graph(file, 1e3, math.inf).values)
+    nodes, edges, _ = _read(file)
+    return len(_placed(file, nodes, edges))
+
+
+def names_in_graph(file: Path, attribute: str) -> list[str]:
+    """Return what each node of the table has as this attribute.
+
+    Raises TraceError for a bad file, or a node without the attribute.
+    """
+    nodes, edges, _ = _read(file)
+    names = []
+    for node in _placed(file, nodes, edges):
+        name = node.get(attribute.lower())
+        if not name:
+            others = ", ".join(sorted(node.values))
+            text = f"the node has no {shown(attribute)}, which `regions` asks for. It has {others}"
+            raise TraceError(file, node.line, text)
+        names.append(name)
+    return names
+
+
+def _read(file: Path) -> tuple[list[_Record], list[_Record], bool]:
+    """Return the nodes and edges of a file, and whether edges have a direction."""
+    text = _text(file)
+    return _xml(file, text) if text.lstrip().startswith("<") else _gml(file, text)
+
+
+def _has_latencies(edges: list[_Record]) -> bool:
+    return any(edge.get("latency") is not None for edge in edges)
+
+
+def _placed(file: Path, nodes: list[_Record], edges: list[_Record]) -> list[_Record]:
+    """Return the nodes at which peers can stand: all, or those with coordinates where no edge has a
+    latency."""
+    by_latency = _has_latencies(edges)
+    placed = nodes if by_latency else [node for node in nodes if _place(node) is not None]
+    if not 2 <= len(placed) <= MOST_NODES:
+        what = "nodes" if by_latency else "nodes with a Latitude and a Longitude (no edge has a latency)"
+        raise TraceError(file, 0, f"has {len(placed):,} {what}; a topology needs 2 to {MOST_NODES:,}")
+    return placed
 
 
 def _text(file: Path) -> str:
@@ -75,12 +113,7 @@ class _Graph:
         self._longest = longest
 
     def table(self, nodes: list[_Record], edges: list[_Record], directed: bool) -> Table:
-        by_latency = any(edge.get("latency") is not None for edge in edges)
-        placed = nodes if by_latency else [node for node in nodes if _place(node) is not None]
-        if not 2 <= len(placed) <= MOST_NODES:
-            what = "nodes" if by_latency else "nodes with a Latitude and a Longitude (no edge has a latency)"
-            text = f"has {len(placed):,} {what}; a topology needs 2 to {MOST_NODES:,}"
-            raise TraceError(self._file, 0, text)
+        by_latency, placed = _has_latencies(edges), _placed(self._file, nodes, edges)
         number: dict[str, int] = {}
         for index, node in enumerate(placed):
             if number.setdefault(node.get("id") or "", index) != index:
@@ -89,6 +122,7 @@ class _Graph:
                 )
         known = {node.get("id") for node in nodes}
         delays = np.full((len(placed),) * 2, np.inf)
+        arrives = np.ones((len(placed),) * 2)
         loops = 0
         for edge in edges:
             ends = [edge.get("source"), edge.get("target")]
@@ -103,20 +137,20 @@ class _Graph:
                 loops += 1
                 continue
             delay = self._latency(edge) if by_latency else self._distance(placed[i], placed[j])
-            delays[i, j] = min(delays[i, j], delay)
-            if not directed:
-                delays[j, i] = min(delays[j, i], delay)
+            kept = 1.0 - self._loss(edge)
+            for one, other in ((i, j),) if directed else ((i, j), (j, i)):
+                if delay < delays[one, other]:
+                    delays[one, other], arrives[one, other] = delay, kept
         np.fill_diagonal(delays, 0.0)
-        _shorten(delays)
+        _shorten(delays, arrives)
         apart = np.argwhere(~np.isfinite(delays))
         if len(apart):
             names = [shown(placed[int(k)].get("label") or placed[int(k)].get("id") or "") for k in apart[0]]
             raise TraceError(
                 self._file, 0, f"no path leads from {names[0]} to {names[1]}. Remove one of them"
             )
-        return Table(
-            delays, [node.line for node in placed], self._said(nodes, placed, edges, loops, by_latency), ()
-        )
+        said = self._said(nodes, placed, edges, loops, by_latency)
+        return Table(delays, [node.line for node in placed], said, (), 1.0 - arrives)
 
     def _said(
         self, nodes: list[_Record], placed: list[_Record], edges: list[_Record], loops: int, by_latency: bool
@@ -125,13 +159,17 @@ class _Graph:
         left = len(nodes) - len(placed)
         fibre = f"light in a fibre, {_FIBRE_KM_S:,.0f} km/s, along great circles"
         own = f"{counted(loops, 'edge')} of a node to itself not used: see `same_host_rtt`"
+        lossy = sum(self._loss(edge) > 0 for edge in edges)
         return told(
             (
                 f"{counted(len(edges), 'edge')}; the shortest paths count",
                 None if by_latency else f"no edge has a latency: delays are those of {fibre}",
                 f"{counted(left, 'node')} without coordinates left out" if left else None,
                 own if loops else None,
-                f"{unused} not used: see `network.loss` and `network.bandwidth`" if unused else None,
+                f"{counted(lossy, 'edge')} with packet_loss: what a path's edges lose is lost"
+                if lossy
+                else None,
+                f"{unused} not used: see `network.jitter` and `network.bandwidth`" if unused else None,
             )
         )
 
@@ -152,6 +190,20 @@ class _Graph:
             text = f"the latency {shown(given)} is below 0, or more than half an hour"
             raise TraceError(self._file, edge.line, f"{text}. If it has another unit, say so by `unit`")
         return delay
+
+    def _loss(self, edge: _Record) -> float:
+        """Return the share of messages that an edge loses, 0 if it says nothing of it."""
+        given = edge.get("packet_loss")
+        if given is None:
+            return 0.0
+        try:
+            share = float(given)
+        except ValueError:
+            share = math.nan
+        if not 0 <= share < 1:
+            text = f"the packet_loss {shown(given)} is no share from 0 to below 1, such as 0.01"
+            raise TraceError(self._file, edge.line, text)
+        return share
 
     def _distance(self, one: _Record, other: _Record) -> float:
         here, there = _place(one), _place(other)
@@ -175,10 +227,16 @@ def _great_circle(one: tuple[float, float], other: tuple[float, float]) -> float
     return 2 * _EARTH_KM * math.asin(min(1.0, math.sqrt(half)))
 
 
-def _shorten(delays: NDArray[np.float64]) -> None:
-    """Replace the delays of edges by those of shortest paths, in place (Floyd, CACM 5(6), 1962)."""
+def _shorten(delays: NDArray[np.float64], arrives: NDArray[np.float64]) -> None:
+    """Replace the delays of edges, and the shares that arrive over them, by those of shortest paths, in place
+    (Floyd, CACM 5(6), 1962)."""
+    lossy = bool((arrives < 1).any())
     for via in range(len(delays)):
-        np.minimum(delays, delays[:, via, None] + delays[None, via, :], out=delays)
+        over = delays[:, via, None] + delays[None, via, :]
+        if lossy:
+            shorter = over < delays
+            arrives[shorter] = (arrives[:, via, None] * arrives[None, via, :])[shorter]
+        np.minimum(delays, over, out=delays)
 
 
 def _gml(file: Path, text: str) -> tuple[list[_Record], list[_Record], bool]:

@@ -10,7 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from emulator.contract.random_streams import generator
 from emulator.files.input_facts import Facts
 from emulator.files.quantities import Duration
-from emulator.network.model import LatencyModel
+from emulator.network.model import LatencyModel, Problems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,13 @@ class MatrixFile(LatencyModel):
         description="two directions that differ are an error (left out: this), get their mean, or are "
         "one-way delays, from the host of the line to that of the column",
     )
+    regions: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="what names the region of a place: in a graph an attribute of its nodes, such as "
+        "country_code, in pairs `name`, the host's; left out: the places are no regions",
+    )
 
     def host_count(self) -> int:
         """Return the number of hosts in the file. Raises TraceError for a bad file."""
@@ -100,6 +107,38 @@ class MatrixFile(LatencyModel):
         from emulator.network.matrix_files import load_rtt
 
         return load_rtt(self).rtt
+
+    def losses(self) -> NDArray[np.float64] | None:
+        """Return what the edges of a graph's paths lose. Raises TraceError for a bad file."""
+        from emulator.network.matrix_files import load_rtt
+
+        return load_rtt(self).lost if self.kind == "graph" else None
+
+    @property
+    def region_names(self) -> list[str]:
+        """The region of each place, if the experiment says what names it. Raises TraceError for a bad file.
+
+        Several places may be in one region.
+        """
+        from emulator.network.graph_text import names_in_graph
+        from emulator.network.pairs_text import names_in_pairs
+
+        if self.regions is None or self.kind not in ("graph", "pairs"):
+            return []
+        return names_in_pairs(self.file) if self.kind == "pairs" else names_in_graph(self.file, self.regions)
+
+    def region_counts(self, peers: int) -> list[int]:
+        """Return for each place the fewest of so many peers, spread evenly, that stand there in any draw."""
+        names = self.region_names
+        return [peers // len(names)] * len(names) if names else []
+
+    def problems(self, peers: int) -> Problems:
+        """Return what is wrong with what names the regions."""
+        if self.regions is None or self.kind == "graph" or (self.kind, self.regions) == ("pairs", "name"):
+            return []
+        if self.kind == "pairs":
+            return [("regions", "must be `name` in pairs, whose hosts have names and nothing else")]
+        return [("regions", f"is for graphs and pairs: a file of kind {self.kind} has no names")]
 
     def facts(self, seed: int) -> Facts:
         """Return what the file has, and what was filled in, averaged and left out. Raises TraceError."""

@@ -85,6 +85,8 @@ class MeasuredRtt:
     """The number of pairs without a measurement, which got the shortest two-hop path."""
     facts: Facts
     """The facts about what was read, filled in, averaged and left out."""
+    lost: NDArray[np.float64] | None = None
+    """The share of messages that vanish from host to host, None if the format says nothing of it."""
 
 
 def load_rtt(source: MatrixSource) -> MeasuredRtt:
@@ -110,7 +112,8 @@ def load_rtt(source: MatrixSource) -> MeasuredRtt:
     what = "one-way delays" if topology or source.asymmetry == "one-way" else "RTTs"
     default = "" if source.unit else f", as {source.kind} has them unless `unit` says otherwise"
     head = Facts((f"{source.file.name} ({source.kind}): {what} in {unit}{default}",))
-    return MeasuredRtt(rtt.astype(np.float32), filled, head + describe_rtt(rtt) + notes.facts())
+    facts = head + describe_rtt(rtt) + notes.facts()
+    return MeasuredRtt(rtt.astype(np.float32), filled, facts, table.lost)
 
 
 def count_hosts(source: MatrixSource) -> int:

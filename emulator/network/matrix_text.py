@@ -42,6 +42,8 @@ class Table:
     """The line of each row in the file."""
     said: tuple[str, ...]
     warnings: tuple[str, ...]
+    lost: NDArray[np.float64] | None = None
+    """The share of messages that vanish from row to row, None if the format says nothing of it."""
 
 
 def read_table(file: Path, longest: float) -> Table:

@@ -7,7 +7,7 @@ Packages outside of this repository add models by entry points of the groups `tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -66,10 +66,13 @@ class LatencyModel(BaseModel):
         """Return how many of so many peers are in each of these regions."""
         return ()
 
-    def losses(self) -> Mapping[tuple[int, int], float]:
-        """Return the share of messages that vanish between two places (rows of the matrix), in either
-        direction; nothing vanishes between pairs that are left out. It reads no file."""
-        return {}
+    def losses(self) -> NDArray[np.float64] | None:
+        """Return the share of messages that vanish from place to place (rows of the matrix), on the diagonal
+        between the peers of one place; None if nothing vanishes.
+
+        Raises TraceError for a bad file.
+        """
+        return None
 
     def problems(self, peers: int) -> Problems:
         """Return what is wrong with parameters each of which is possible by itself."""

@@ -34,6 +34,14 @@ def read_pairs(file: Path, longest: float) -> Table:
     return reader.table()
 
 
+def names_in_pairs(file: Path) -> list[str]:
+    """Return the names of the hosts, in the order of the table's rows. Raises TraceError."""
+    reader = _Reader(file, math.inf)
+    for line, text in numbered_lines(file):
+        reader.take(line, text)
+    return reader.names()
+
+
 class _Reader:
     def __init__(self, file: Path, longest: float) -> None:
         self._file = file
@@ -66,6 +74,10 @@ class _Reader:
         else:
             total, count = self._sums.get(pair, (0.0, 0))
             self._sums[pair] = total + self._number(words[value], line), count + 1
+
+    def names(self) -> list[str]:
+        enough(len(self._hosts), self._file, _FORM)
+        return list(self._hosts)
 
     def table(self) -> Table:
         hosts = enough(len(self._hosts), self._file, _FORM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from random import Random
 
@@ -18,16 +19,21 @@ from emulator.network.placed_loss import placed_loss
 from emulator.network.shared_links import RateChange, SharedLinks
 from emulator.network.spec import NetworkSpec
 
+Rows = Sequence["array[float]"] | Mapping[int, "array[float]"]
+"""Numbers from each place, or from some places, to all places of the latency matrix."""
+
 
 class Network:
     """One-way delays between peers that stand at the places of a latency matrix.
 
     `rows[location][location]` is a one-way delay in seconds, `locations[peer]` is a peer's row. Several peers
     may stand at one place; the diagonal holds the delay between them. Memory grows with the places, not with
-    the peers; a sender needs only the rows of its own peers.
+    the peers; a sender needs only the rows of its own peers. `later` has the rows that count from later times
+    of the trial on.
     """
 
     __slots__ = (
+        "_begun",
         "_delays",
         "_lost_share",
         "_placed",
@@ -38,9 +44,11 @@ class Network:
         "earliest",
         "is_plain",
         "jitter",
+        "later",
         "link_classes",
         "locations",
         "loss",
+        "lost",
         "order",
         "rows",
         "shared",
@@ -49,19 +57,27 @@ class Network:
 
     def __init__(
         self,
-        rows: Sequence[array[float]] | Mapping[int, array[float]],
+        rows: Rows,
         locations: Sequence[int],
         spec: NetworkSpec,
         link_classes: Sequence[int] = (),
         seed: int = 0,
         changes: Sequence[RateChange] = (),
+        lost: Rows = (),
+        later: Sequence[tuple[float, Rows]] = (),
     ) -> None:
         """`link_classes` has the index of each peer's class of links, where links have a bandwidth, and
         `changes` what happens to their rates.
 
-        Bursts of loss are drawn from the trial's `seed`.
+        `lost` has the share of messages that vanish between places, as `rows` has delays, or nothing. `later`
+        has the times (s of the trial, rising) from which on other delays count. Bursts of loss are drawn from
+        the trial's `seed`.
         """
         self.rows = rows
+        self.lost = lost
+        self.later = later
+        self._begun = 0
+        """The number of the times in `later` that have come."""
         self.locations = list(locations)
         jitter, loss = spec.jitter, spec.loss
         self.jitter = _begun_jitter(jitter) if isinstance(jitter, JitterModel) else None
@@ -76,7 +92,7 @@ class Network:
         bandwidth = spec.bandwidth
         on_links = [] if bandwidth is None else bandwidth.losses(link_classes)
         links = on_links or [0.0] * len(self.locations)
-        self._placed = placed_loss(links, self.locations, spec.latency.losses())
+        self._placed = placed_loss(links, self.locations, lost)
         """The loss by where peers are, None if the experiment asks for none."""
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss or self._placed)
         """Whether each message takes just the delay of its pair and none is lost."""
@@ -92,10 +108,10 @@ class Network:
         self.order = PairOrder() if spec.order == "kept" else None
         """The order of each pair's messages, None if they may overtake each other."""
         self._places = vec[i64](self.locations)
-        self._delays = vec[float](capacity=sum(len(row) for row in self._known_rows().values()))
+        self._delays = vec[float]()
         self._row_starts = vec[i64]()
         """The index in `_delays` at which the row of a location begins; -1 for rows that are not there."""
-        self._pack()
+        self._pack(rows)
 
     def one_way(self, sender: int, receiver: int) -> float:
         """Return the seconds from peer to peer: half of the pair's RTT, without jitter."""
@@ -104,9 +120,18 @@ class Network:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
 
-    def _pack(self) -> None:
+    def turn(self, time: float) -> None:
+        """Have the delays of this time of the trial (s) count from now on."""
+        begun = bisect_right([at for at, _ in self.later], time)
+        if begun != self._begun:
+            self._begun = begun
+            self._pack(self.later[begun - 1][1] if begun else self.rows)
+
+    def _pack(self, rows: Rows) -> None:
         """Put the rows into one vector, because every message asks for a delay."""
-        known = self._known_rows()
+        known = rows if isinstance(rows, Mapping) else dict(enumerate(rows))
+        self._delays = vec[float](capacity=sum(len(row) for row in known.values()))
+        self._row_starts = vec[i64]()
         for location in range(max(known, default=-1) + 1):
             row = known.get(location)
             if row is None:
@@ -114,9 +139,6 @@ class Network:
             else:
                 self._row_starts = append(self._row_starts, i64(len(self._delays)))
                 self._delays = extend(self._delays, row)
-
-    def _known_rows(self) -> Mapping[int, array[float]]:
-        return self.rows if isinstance(self.rows, Mapping) else dict(enumerate(self.rows))
 
     def delay(self, sender: int, receiver: int, random: Random) -> float | None:
         """Return the seconds that this message takes, or None if it is lost.

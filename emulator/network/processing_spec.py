@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Duration
-from emulator.network.peer_classes import PeerClass, class_problems
+from emulator.network.peer_classes import PeerClass, Population, class_problems
 
 NANOSECONDS: Final = 1_000_000_000
 
@@ -36,9 +36,9 @@ class Processing(BaseModel):
         times = [each.message for each in self.classes] or [self.message or 0.0]
         return [round(time * NANOSECONDS) for time in times]
 
-    def problems(self, peers: int) -> list[tuple[str, str]]:
+    def problems(self, crowd: Population) -> list[tuple[str, str]]:
         """Return the key below `processing` and the problem of each combination that cannot be."""
-        problems = class_problems(self.classes, peers)
+        problems = class_problems(self.classes, crowd)
         if self.classes and self.message is not None:
             problems.append(("message", "the classes say what each peer takes. Move it into a class"))
         if not any(self.times_ns()):

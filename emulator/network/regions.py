@@ -54,11 +54,19 @@ class Regions(LatencyModel):
         default_factory=list, max_length=10_000, description="the loss between pairs of regions, each once"
     )
 
-    def losses(self) -> dict[tuple[int, int], float]:
-        """Return the share of messages that vanish between two rows of the matrix, for each pair that was
+    def losses(self) -> NDArray[np.float64] | None:
+        """Return the share of messages that vanish between two rows of the matrix: 0 for pairs that were not
         given."""
-        names = {name: row for row, name in enumerate(self.region_names)}
-        return {(names[one], names[other]): each.share for each in self.loss for one, other in [each.between]}
+        import numpy as np
+
+        if not self.loss:
+            return None
+        rows = {name: row for row, name in enumerate(self.region_names)}
+        lost = np.zeros((len(rows), len(rows)))
+        for each in self.loss:
+            one, other = each.between
+            lost[rows[one], rows[other]] = lost[rows[other], rows[one]] = each.share
+        return lost
 
     def host_count(self) -> int:
         """Return the number of regions: all peers of a region stand at one place."""

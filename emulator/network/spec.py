@@ -61,10 +61,23 @@ else:
     AnyLoss = _with_models(Annotated[Share, Field(ge=0, lt=1)], _LOSSES)
 
 
+class LaterLatency(_Model):
+    """The latency from a time of the trial on."""
+
+    at: Duration = Field(gt=0, description="time of the trial, counted from its beginning")
+    latency: Latency
+
+
 class NetworkSpec(_Model):
     """The network of an experiment: the keys that say how messages travel between peers."""
 
     latency: Latency = Field(default_factory=King)
+    later: list[LaterLatency] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="other latencies between the same places, from a time on",
+        exclude_if=lambda given: not given,
+    )
     same_host_rtt: Duration = Field(
         0.001, ge=0, le=3600, description="RTT between peers at one host of the matrix"
     )
@@ -83,3 +96,8 @@ class NetworkSpec(_Model):
         0, ge=0, le=10_000, description="bytes on a link that a message has beside its encoded size"
     )
     enforce: Literal["auto", "delay-line", "netem"] = "auto"
+
+    def latencies(self) -> list[tuple[str, LatencyModel]]:
+        """Return the key and the model of each latency, in the order of their times."""
+        later = [(f"network.later.{i}.latency", each.latency) for i, each in enumerate(self.later)]
+        return [("network.latency", self.latency), *later]

@@ -18,11 +18,14 @@ class ShortestWays:
     """The least delays between peers, computed as they are asked for.
 
     Measured delays do not obey the triangle inequality, so a message that others pass on may be earlier than
-    one that goes straight. Where jitter makes messages early, each may be as early as it can be.
+    one that goes straight. Where jitter makes messages early, each may be as early as it can be. Where delays
+    change in time, the least of each pair counts.
     """
 
     def __init__(self, network: Network) -> None:
         self._rows = [np.asarray(row) for row in network.rows]
+        for _, rows in network.later:
+            self._rows = [np.minimum(row, rows[place]) for place, row in enumerate(self._rows)]
         if network.earliest:
             self._rows = [np.maximum(row - network.earliest, 0.0) for row in self._rows]
         self._places = network.locations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -12,6 +13,7 @@ from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
 from emulator.faults.groups import Crowd, unknown_region
 from emulator.faults.spec import FaultSpec
+from emulator.files.trace_error import TraceError
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
 from emulator.workload.problems import workload_problems
@@ -42,21 +44,23 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     crash = spec.churn.crash
     if crash and crash.at >= spec.phases.end:
         problems.append(("churn.crash.at", f"{crash.at:g} s, but the trial ends at {spec.phases.end:g} s"))
-    if spec.network.bandwidth is not None:
-        found = spec.network.bandwidth.problems(spec.peers)
-        problems += [(f"network.bandwidth.{key}", problem) for key, problem in found]
-    elif spec.network.overhead:
+    if spec.network.overhead and spec.network.bandwidth is None:
         problems.append(("network.overhead", "it counts on links alone. Give `network.bandwidth`, too"))
-    with code_of(spec.network.latency, _UNCHECKED):
-        found = spec.network.latency.problems(spec.peers)
-        problems += [(f"network.latency.{key}", problem) for key, problem in found]
+    for key, latency in spec.network.latencies():
+        with code_of(latency, _UNCHECKED):
+            problems += [(f"{key}.{below}", problem) for below, problem in latency.problems(spec.peers)]
+    problems += _later_problems(spec)
     for name, each in (("jitter", spec.network.jitter), ("loss", spec.network.loss)):
         if isinstance(each, JitterModel | LossModel):
             with code_of(each, _UNCHECKED):
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
-    if spec.processing is not None:
-        problems += [(f"processing.{key}", problem) for key, problem in spec.processing.problems(spec.peers)]
-    crowd_of_all = _crowd(spec)
+    try:
+        crowd_of_all = _crowd(spec)
+    except TraceError as error:
+        return problems + _unusable("network.latency", error)
+    for key, of_classes in (("network.bandwidth", spec.network.bandwidth), ("processing", spec.processing)):
+        if of_classes is not None:
+            problems += [(f"{key}.{below}", problem) for below, problem in of_classes.problems(crowd_of_all)]
     for key, regions in _regions_named(spec):
         if problem := unknown_region(regions, crowd_of_all):
             problems.append((key, problem))
@@ -76,6 +80,36 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
     return problems
 
 
+def _later_problems(spec: TrialSpec) -> list[tuple[str, str]]:
+    """Return the key and the problem of later latencies that come too late, or are of other places."""
+    first, before, problems = spec.network.latency, 0.0, list[tuple[str, str]]()
+    for index, each in enumerate(spec.network.later):
+        key = f"network.later.{index}"
+        if not before < each.at < spec.phases.end:
+            text = f"{each.at:g} s, but the trial ends at {spec.phases.end:g} s"
+            text = text if each.at >= spec.phases.end else "comes before the one above it. Write them by time"
+            problems.append((f"{key}.at", text))
+        before = max(before, each.at)
+        try:
+            hosts, then = first.host_count(), each.latency.host_count()
+            names, named = list(first.region_names), list(each.latency.region_names)
+        except TraceError as error:
+            problems += _unusable(f"{key}.latency", error)
+            continue
+        if hosts != then:
+            text = (
+                f"has {then:,} places, but `network.latency` has {hosts:,}. Give latencies of the same places"
+            )
+            problems.append((f"{key}.latency", text))
+        elif named and named != names:
+            text = "has other regions than `network.latency`. Name the same ones in the same order"
+            problems.append((f"{key}.latency", text))
+        if each.latency.losses() is not None:
+            text = "has losses, which do not change in time. Give them to `network.latency`, or as faults"
+            problems.append((f"{key}.latency", text))
+    return problems
+
+
 def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
     """Return the key and the names of each part that names regions, but for faults and attackers."""
     churn, workload = spec.churn, spec.workload
@@ -91,11 +125,16 @@ def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
 
 
 def _crowd(spec: TrialSpec) -> Crowd:
-    """Return the peers of a trial, as far as faults and attackers can name groups of them."""
+    """Return the peers of a trial, as far as faults, attackers and classes can name groups of them.
+
+    Raises TraceError for a bad file of a latency that names regions.
+    """
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
     latency = spec.network.latency
-    regions = dict(zip(latency.region_names, latency.region_counts(spec.peers), strict=True))
+    regions = Counter[str]()
+    for name, count in zip(latency.region_names, latency.region_counts(spec.peers), strict=True):
+        regions[name] += count
     return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
 
 
@@ -115,7 +154,7 @@ def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, s
 
 def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
     """Return the key and name of each file that the network, the churn and the workload are read from."""
-    read: dict[str, BaseModel] = {"network.latency": spec.network.latency, "churn.model": spec.churn.model}
+    read: dict[str, BaseModel] = dict(spec.network.latencies()) | {"churn.model": spec.churn.model}
     if isinstance(spec.network.jitter, JitterModel):
         read["network.jitter"] = spec.network.jitter
     files = [
@@ -128,6 +167,11 @@ def _files(spec: TrialSpec) -> list[tuple[str, Path]]:
         named = kind.files(getattr(spec.workload, kind.key))
         files += [(f"workload.{key}", file) for key, file in named]
     return files
+
+
+def _unusable(key: str, error: TraceError) -> list[tuple[str, str]]:
+    """Return what is wrong with a latency's file, unless it is not there, which is told of all files."""
+    return [] if _file_problem(error.file) else [(key, f"cannot be used: {error}")]
 
 
 def _file_problem(file: Path) -> str | None:

@@ -25,9 +25,11 @@ class Contents:
 
     def problems(self, spec: TrialSpec) -> list[Finding]:
         """Return the lines that cannot be read, and the files that are too small for the trial."""
-        latency, model, end = spec.network.latency, spec.churn.model, spec.phases.end
+        model, end = spec.churn.model, spec.phases.end
         base = spec.peers - (spec.churn.flash_crowd.peers if spec.churn.flash_crowd else 0)
-        findings = self._of("network.latency", latency, latency.problems_of_files)
+        findings = list[Finding]()
+        for key, latency in spec.network.latencies():
+            findings += self._of(key, latency, latency.problems_of_files)
         jitter = spec.network.jitter
         if isinstance(jitter, JitterModel):
             findings += self._of("network.jitter", jitter, jitter.problems_of_files)

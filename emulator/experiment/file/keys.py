@@ -67,6 +67,10 @@ def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
         for name, under in fields(types_).items():
             if name in value:
                 yield from files(under, value[name], (*key, name))
+    elif isinstance(value, list):
+        members = tuple(t for list_ in types_ for member in get_args(list_) for t in alternatives(member))
+        for index, each in enumerate(value):
+            yield from files(members, each, (*key, index))
 
 
 def takes_percent(model: type[BaseModel], name: str) -> bool:

@@ -275,6 +275,9 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
     if isinstance(runtime, Kubernetes) and spec.network.latency.has_directions and enforce != "delay-line":
         text = f'is "{enforce}", but only the delay line can delay each direction otherwise'
         findings.append((("network", "enforce"), f"{text}: set it to delay-line, or asymmetry to mean"))
+    if isinstance(runtime, Kubernetes) and spec.network.later and enforce != "delay-line":
+        text = f'is "{enforce}", but only the delay line can delay otherwise from a time on (network.later)'
+        findings.append((("network", "enforce"), f"{text}: set it to delay-line"))
     jitter = spec.network.jitter
     early = isinstance(jitter, JitterModel) and jitter.is_ever_early
     if isinstance(runtime, Kubernetes) and early and enforce != "delay-line":

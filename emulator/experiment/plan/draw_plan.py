@@ -67,9 +67,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
         who = _participants(spec, sessions, region)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)
-    bandwidth = spec.network.bandwidth
-    classes = [0] * spec.peers if bandwidth is None else bandwidth.draw(spec.peers, _random(spec, "links"))
-    link_classes = np.array(classes, np.int32)
+    bandwidth, roles, regions = spec.network.bandwidth, who.role.tolist(), region.tolist()
+    of_links = [] if bandwidth is None else bandwidth.classes
+    link_classes = np.array(draw_classes(of_links, roles, regions, _random(spec, "links")), np.int32)
     of_workload: list[Facts] = []
     with drawn_from(f"workload.{spec.workload.kind.key}"):
         asked = draw_workload(spec, location, sessions, who, of_workload.append)
@@ -77,7 +77,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))
     if spec.processing is not None and spec.processing.classes:
-        slowness = draw_classes(spec.processing.classes, spec.peers, _random(spec, "processing"))
+        slowness = draw_classes(spec.processing.classes, roles, regions, _random(spec, "processing"))
         peers = peers.append_column(PROCESSING, pa.array(slowness, PROCESSING.type))
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)

@@ -40,12 +40,13 @@ def facts_of(spec: TrialSpec, plan: Plan, of_workload: Facts) -> dict[str, Facts
     """
     churn, crowd = spec.churn, spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
-    with code_of(spec.network.latency, "told no facts of its matrix", ValueError, TraceError):
-        of_latency = Facts() + spec.network.latency.facts(spec.seed)
+    found = dict[str, Facts]()
+    for key, latency in spec.network.latencies():
+        with code_of(latency, "told no facts of its matrix", ValueError, TraceError):
+            found[key] = Facts() + latency.facts(spec.seed)
     with code_of(churn.model, "told no facts of its sessions", ValueError, TraceError):
         of_churn = Facts() + churn.model.facts(base, spec.phases.end)
-    found = {
-        "network.latency": of_latency,
+    found |= {
         "churn.model": of_churn + _never_up(plan, spec.peers),
         "churn.crash": _crash(spec, plan),
         "workload": _shares(spec),

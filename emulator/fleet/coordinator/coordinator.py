@@ -72,6 +72,7 @@ class Coordinator:
         self._locations: list[int] = plan.peers["location"].to_pylist()
         self._network = network_of(spec, plan)
         self._hit = faults_hit(spec, plan)
+        self._regions = spec.network.latency.region_names
         self.host_of = [peer % hosts for peer in range(len(self._locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self.host_of.count(index))
@@ -117,6 +118,7 @@ class Coordinator:
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, self._locations, own)
         assignment.faults.extend(control_pb2.Hit(peers=peers) for peers in self._hit)
+        assignment.regions.extend(self._regions)
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:

@@ -6,7 +6,7 @@ import json
 import sys
 from array import array
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from emulator.contract.identifiers import decode, encode
 from emulator.contract.workload import Held, WorkloadKind
@@ -59,12 +59,19 @@ def spec_for_hosts(spec: TrialSpec) -> str:
 def put_network(
     assignment: control_pb2.Assignment, network: Network, locations: Sequence[int], own: Collection[int]
 ) -> None:
-    """Add the locations of all peers, and the delays from those of the host's `own` peers."""
+    """Add the locations of all peers, and the delays and losses from those of the host's `own` peers."""
     assignment.location.extend(locations)
     if network.access is not None or network.shared is not None:
         assignment.link_class.extend(network.link_classes)
-    for location in sorted({locations[peer] for peer in own}):
-        assignment.rows.add(location=location, one_way=_little_endian(network.rows[location]).tobytes())
+    places = sorted({locations[peer] for peer in own})
+    for place in places:
+        assignment.rows.add(location=place, one_way=_bytes(network.rows[place]))
+        if network.lost:
+            assignment.rows[-1].lost = _bytes(network.lost[place])
+    for at, rows in network.later:
+        later = assignment.later.add(at_s=at)
+        for place in places:
+            later.rows.add(location=place, one_way=_bytes(rows[place]))
 
 
 def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
@@ -83,13 +90,15 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
 
 def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:
     """Return the network as the host's peers send into it, in the trial of this spec."""
-    rows: dict[int, array[float]] = {}
-    for row in assignment.rows:
-        delays = array("f")
-        delays.frombytes(row.one_way)
-        rows[row.location] = _little_endian(delays)
+    rows = {row.location: _numbers("f", row.one_way) for row in assignment.rows}
+    lost = {row.location: _numbers("d", row.lost) for row in assignment.rows if row.lost}
+    later = [
+        (each.at_s, {row.location: _numbers("f", row.one_way) for row in each.rows})
+        for each in assignment.later
+    ]
     changes = rate_changes(spec.faults, [each.peers for each in assignment.faults])
-    return Network(rows, assignment.location, spec.network, assignment.link_class, spec.seed, changes)
+    links = assignment.link_class
+    return Network(rows, assignment.location, spec.network, links, spec.seed, changes, lost, later)
 
 
 def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
@@ -105,11 +114,21 @@ def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
     )
 
 
-def _little_endian(delays: array[float]) -> array[float]:
+def _bytes(row: array[float]) -> bytes:
+    """Return the numbers of a row, which are little-endian on their way."""
     if sys.byteorder == "big":
-        delays = array("f", delays)
-        delays.byteswap()
-    return delays
+        row = array(row.typecode, row)
+        row.byteswap()
+    return row.tobytes()
+
+
+def _numbers(typecode: Literal["d", "f"], encoded: bytes) -> array[float]:
+    """Return the row that `_bytes` encoded."""
+    row = array(typecode)
+    row.frombytes(encoded)
+    if sys.byteorder == "big":
+        row.byteswap()
+    return row
 
 
 def _put_step(wire: control_pb2.Step, step: Step, kind: WorkloadKind) -> None:

@@ -84,6 +84,10 @@ class ScriptFollower(World):
             self._away_until = now
         for at, call in self.faults.calls(now):
             self._host.agenda.add(at, call)
+        network = self._host.network
+        network.turn(now)
+        for at, _ in network.later:
+            self._host.agenda.add(max(at, now), network.turn, at)
         for step in self._script.rest(now):
             # Sessions that began before are joined now; no timer is late for that.
             self._host.agenda.add(max(step.at, now), self._act, step)

@@ -6,7 +6,6 @@ size. No wall clock decides anything: the same plan and seed give the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Final
@@ -148,10 +147,6 @@ class VirtualWorld(LinkedWorld):
 
     def go_on(self, peer: int) -> int:
         return 0 if self._pausing is None else self._pausing.go_on(peer)
-
-    def call_at(self, at: float, call: Callable[[], None]) -> None:
-        """Make a call that belongs to no peer."""
-        self._push(at, VirtualTimer(call, None))
 
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
         self._push(self.time + delay, timer)

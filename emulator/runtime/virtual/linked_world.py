@@ -5,6 +5,7 @@ Messages go through links with a bandwidth, meet faults, and keep their order if
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -57,11 +58,17 @@ class LinkedWorld(LifeHost):
         self._faults = network_faults(spec, plan)
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""
-        may_overtake = self._kept is not None and not network.is_plain
+        may_overtake = self._kept is not None and not (network.is_plain and not network.later)
         takes_time = self._links or self._shared or spec.processing or may_overtake
         self._is_ideal = not (takes_time or self._faults or spec.attackers)
         """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
+        for at, _ in network.later:
+            self.call_at(at, partial(network.turn, at))
+
+    def call_at(self, at: float, call: Callable[[], None]) -> None:
+        """Make a call that belongs to no peer."""
+        self._push(at, VirtualTimer(call, None))
 
     def lives_up(self) -> list[tuple[int, VirtualLife]]:
         """Return the peers that are up with their lives, in the order of their numbers."""
