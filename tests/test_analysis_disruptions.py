@@ -123,9 +123,13 @@ def test_outcomes_belong_to_the_region_of_who_was_to_get_them(tmp_path: Path, sp
     }
 
 
-def test_links_are_loaded_by_what_peers_send(tmp_path: Path, spark: SparkSession) -> None:
+def test_links_are_loaded_by_what_they_carry_and_tell_how_long_messages_waited(
+    tmp_path: Path, spark: SparkSession
+) -> None:
     classes = [{"name": "home", "share": 0.5, "up": "1 Mbit/s"}, {"name": "fibre", "share": 0.5}]
     of = record(tmp_path, {"bandwidth": {"classes": classes}, "overhead": 20})
+    told = {"bytes": 450_000, "wait_mean_ms": 2.0, "wait_p99_ms": 9.0, "wait_max_ms": 10.0}
+    of.fidelity["links"] = [{"link_class": 0, "way": "up"} | told]
     assert have_bandwidth([of]) and not have_bandwidth([record(tmp_path / "other", {})])
     kind = {row["peer"]: row["link_class"] for row in draw_plan(of.spec).peers.to_pylist()}
     home, fibre = ([peer for peer in kind if kind[peer] == index] for index in (0, 1))
@@ -141,9 +145,11 @@ def test_links_are_loaded_by_what_peers_send(tmp_path: Path, spark: SparkSession
         "observations": table(spark, observed, "peer int, name string"),
         "traffic": table(spark, [(peer, 10.0) for peer in kind], "peer int, up_s double"),
     }
-    rows = {row["class"]: tuple(row)[2:] for row in link_load(spark, [of], tables).collect()}
-    # 250,000 bytes in 10 s are a fifth of 1 Mbit/s, 125,000 a tenth; the third peer sends nothing known.
+    rows = {(row["class"], row["way"]): tuple(row)[3:] for row in link_load(spark, [of], tables).collect()}
+    # Three links of 1 Mbit/s carry 3.75 MB in 10 s; 250,000 bytes are a fifth of what one of them carries.
     assert rows == {
-        "home": (3, 1_000_000, pytest.approx(0.15), pytest.approx(0.2), 2, 0),
-        "fibre": (3, None, None, None, 0, 1),
+        ("home", "up"): (3, 1_000_000, pytest.approx(0.12), pytest.approx(0.2), 2.0, 9.0, 10.0, 2),
+        ("home", "down"): (3, None, None, None, None, None, None, 0),
+        ("fibre", "up"): (3, None, None, None, None, None, None, 0),
+        ("fibre", "down"): (3, None, None, None, None, None, None, 1),
     }

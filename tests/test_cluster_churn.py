@@ -23,7 +23,7 @@ from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes import client, config
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from emulator.runtime.distribution import Distribution
+from emulator.compact.durations import Distribution
 from emulator.runtime.realtime.clock import unix_ns
 from trellis.v1 import control_pb2
 

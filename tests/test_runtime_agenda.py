@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtime.distribution import Distribution
+from emulator.compact.durations import Distribution
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 

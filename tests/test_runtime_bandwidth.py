@@ -114,6 +114,29 @@ def test_a_full_link_drops_and_tells(
     ] * 2
 
 
+@pytest.mark.parametrize(
+    "discipline, mean, longest",
+    # Four messages of 1 ms to as many peers: one after the other, or all four until 4 ms.
+    [("fifo", 1.5, 3.0), ("fair", 3.0, 3.0)],
+)
+def test_links_tell_how_long_messages_waited_in_the_measure_phase(
+    diary: type[Diary], tmp_path: Path, discipline: str, mean: float, longest: float
+) -> None:
+    asked = spec(5, {"up": "10 Mbit/s", "queue": "1 s", "discipline": discipline}, overhead=0)
+    _, outcome = arrivals(diary, tmp_path, asked, [(0, 1), (0, 2), (0, 3), (0, 4)])
+    (told,) = outcome.fidelity.links
+    assert (told.link_class, told.way, told.messages, told.bytes) == (0, "up", 4, 4 * SIZE)
+    assert (told.wait_mean_ms, told.wait_max_ms) == pytest.approx((mean, longest))
+    assert longest <= told.wait_p99_ms <= longest * 1.04
+
+
+def test_links_tell_nothing_of_other_phases(diary: type[Diary], tmp_path: Path) -> None:
+    asked = spec(2, {"up": "10 Mbit/s"})
+    phases = asked.phases.model_copy(update={"settle": 5.0, "measure": asked.phases.measure - 5.0})
+    _, outcome = arrivals(diary, tmp_path, asked.model_copy(update={"phases": phases}), [(0, 1)])
+    assert outcome.fidelity.links == []
+
+
 def test_classes_have_links_of_their_own_by_their_shares() -> None:
     home = {"name": "home", "share": 0.7, "up": "20 Mbit/s", "down": "100 Mbit/s"}
     centre = {"name": "datacentre", "share": 0.3}

@@ -1,9 +1,12 @@
-"""How busy peers' up links were, and what did not fit into links, by the classes of `network.bandwidth`.
+"""How busy peers' links were, how long messages waited there, and what did not fit, by the classes of
+`network.bandwidth`.
 
-The table `link_load` has one row for each class of links of a trial with bandwidth: class ("" where all peers
-have the same links), peers bigint, up_bit_s bigint? (the rate; null: unlimited), load? (what a peer sent in
-the measure phase, dropped messages included, over what its up link carries while it was up; mean over the
-peers), load_max? (of the busiest peer), up_drops bigint, down_drops bigint (messages, in the whole trial).
+The table `link_load` has two rows for each class of links of a trial with bandwidth: class ("" where all
+peers have the same links), way ("up" or "down"), peers bigint, bit_s bigint? (the rate; null: unlimited),
+load? (what the links of the class carried in the measure phase over what they can carry while their peers are up),
+load_max? (of the busiest peer's up link, dropped messages included; null for down links), wait_ms?,
+wait_p99_ms?, wait_max_ms? (by how much messages of the measure phase were later at the link's end than alone
+on the link; mean, 99th percentile, longest), drops bigint (messages, in the whole trial).
 """
 
 from __future__ import annotations
@@ -18,15 +21,22 @@ from analysis.contract.trials import TrialRecord
 from analysis.tables.plan import read_plan
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 
-_CLASSES = pa.schema(
+_LINKS = pa.schema(
     [
         ("trial", pa.string()),
         ("link_class", pa.int32()),
         ("class", pa.string()),
-        ("up_bit_s", pa.int64()),
+        ("way", pa.string()),
+        ("bit_s", pa.int64()),
         ("overhead", pa.int64()),
+        ("carried", pa.int64()),
+        ("wait_ms", pa.float64()),
+        ("wait_p99_ms", pa.float64()),
+        ("wait_max_ms", pa.float64()),
     ]
 )
+_WAITS = {"wait_ms": "wait_mean_ms", "wait_p99_ms": "wait_p99_ms", "wait_max_ms": "wait_max_ms"}
+"""The columns of waits, and what they are in the fidelity of a trial."""
 
 
 def have_bandwidth(records: Sequence[TrialRecord]) -> bool:
@@ -35,8 +45,9 @@ def have_bandwidth(records: Sequence[TrialRecord]) -> bool:
 
 
 def link_load(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of the table `link_load`, from the plan, the peers' counters and their observations."""
-    classes = F.broadcast(spark.createDataFrame(pa.Table.from_pylist(_classes(records), _CLASSES)))
+    """Return the rows of the table `link_load`, from the plan, what hosts told of links, the peers' counters
+    and their observations."""
+    links = F.broadcast(spark.createDataFrame(pa.Table.from_pylist(_links(records), _LINKS)))
     peers = read_plan(spark, records, "peers").select("trial", "peer", "link_class")
     sent = (
         tables["counters"]
@@ -51,35 +62,42 @@ def link_load(spark: SparkSession, records: list[TrialRecord], tables: Mapping[s
             F.count_if(F.col("name") == DOWN_LINK_DROP).alias("down_drops"),
         )
     )
+    is_up = F.col("way") == "up"
     bits = 8 * (F.col("bytes") + F.col("messages") * F.col("overhead"))
-    load = F.try_divide(bits, F.col("up_bit_s") * F.col("up_s"))
+    busy = F.try_divide(bits, F.col("bit_s") * F.col("up_s"))
+    load = F.try_divide(8 * F.col("carried"), F.col("bit_s") * F.sum("up_s"))
     return (
-        peers.join(classes, ["trial", "link_class"])
+        peers.join(links, ["trial", "link_class"])
         .join(tables["traffic"].select("trial", "peer", "up_s"), ["trial", "peer"], "left")
         .join(sent, ["trial", "peer"], "left")
         .join(dropped, ["trial", "peer"], "left")
-        .withColumn("load", load)
-        .groupBy("trial", "class", "up_bit_s")
+        .withColumn("busy", F.when(is_up, busy))
+        .withColumn("drops", F.when(is_up, F.col("up_drops")).otherwise(F.col("down_drops")))
+        .groupBy("trial", "link_class", "class", "way", "bit_s", "carried", *_WAITS)
         .agg(
             F.count("*").alias("peers"),
-            F.avg("load").alias("load"),
-            F.max("load").alias("load_max"),
-            F.coalesce(F.sum("up_drops"), F.lit(0)).alias("up_drops"),
-            F.coalesce(F.sum("down_drops"), F.lit(0)).alias("down_drops"),
+            load.alias("load"),
+            F.max("busy").alias("load_max"),
+            F.coalesce(F.sum("drops"), F.lit(0)).alias("drops"),
         )
-        .select("trial", "class", "peers", "up_bit_s", "load", "load_max", "up_drops", "down_drops")
+        .select("trial", "class", "way", "peers", "bit_s", "load", "load_max", *_WAITS, "drops")
     )
 
 
-def _classes(records: Sequence[TrialRecord]) -> list[dict[str, object]]:
-    """Return the classes of links of all trials that have any."""
+def _links(records: Sequence[TrialRecord]) -> list[dict[str, object]]:
+    """Return the classes of links of all trials that have any, for each direction."""
     rows: list[dict[str, object]] = []
     for record in records:
         network = record.spec.network
         if network.bandwidth is None:
             continue
-        given = [(each.name, each.up) for each in network.bandwidth.classes]
-        for index, (name, up) in enumerate(given or [("", network.bandwidth.up)]):
-            row = {"link_class": index, "class": name, "up_bit_s": up, "overhead": network.overhead}
-            rows.append({"trial": record.name} | row)
+        told = {(each["link_class"], each["way"]): each for each in record.fidelity.get("links", ())}
+        given = [(each.name, each.up, each.down) for each in network.bandwidth.classes]
+        for index, (name, *rates) in enumerate(given or [("", network.bandwidth.up, network.bandwidth.down)]):
+            for way, rate in zip(("up", "down"), rates, strict=True):
+                use = told.get((index, way), {})
+                row = {"link_class": index, "class": name, "way": way, "bit_s": rate}
+                row |= {"overhead": network.overhead, "carried": use.get("bytes")}
+                row |= {column: use.get(figure) for column, figure in _WAITS.items()}
+                rows.append({"trial": record.name} | row)
     return rows

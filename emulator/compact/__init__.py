@@ -2,5 +2,5 @@
 
 `bit_sets` has sets of small numbers in one `int`, `number_sets` and `number_maps` have hash tables of packed
 numbers, `peer_positions` finds peers in a list that is made for one use, and `peer_rows` numbers the peers of
-a host whose state is rows of columns.
+a host whose state is rows of columns. `durations` counts durations in buckets.
 """

@@ -57,6 +57,7 @@ MODULES = (
     "emulator.runtime.delivery_judge",
     "emulator.network.access_links",
     "emulator.network.busy_peers",
+    "emulator.network.link_use",
     "emulator.network.pair_order",
     "emulator.network.placed_loss",
     "emulator.network.shared_links",

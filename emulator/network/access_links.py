@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from emulator.network.link_use import LinkUse
+
 NANOSECONDS: Final = 1_000_000_000
 """The nanoseconds of a second."""
 DROPPED: Final = -1
@@ -46,8 +48,10 @@ class AccessLinks:
         "_units",
         "_up",
         "_up_free",
+        "counting",
         "dropped_down",
         "dropped_up",
+        "use",
     )
 
     def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
@@ -68,6 +72,10 @@ class AccessLinks:
         """The messages that did not fit into the queue of an up link, so far."""
         self.dropped_down = 0
         """The messages that did not fit into the queue of a down link, so far."""
+        self.counting = False
+        """Whether the use of links is counted now."""
+        self.use = [LinkUse() for _ in range(2 * len(classes))]
+        """The use of the up links of each class, followed by that of its down links."""
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in units."""
@@ -90,11 +98,14 @@ class AccessLinks:
         taken = self._up[link]
         if not taken:
             return at
-        leaves = _departure(at, self._up_free[peer], (size + self._overhead) * taken, self._queues[link])
+        free = self._up_free[peer]
+        leaves = _departure(at, free, (size + self._overhead) * taken, self._queues[link])
         if leaves == DROPPED:
             self.dropped_up += 1
-        else:
-            self._up_free[peer] = leaves
+            return leaves
+        self._up_free[peer] = leaves
+        if self.counting:
+            self.use[2 * link].add(size + self._overhead, max(free - at, 0) // self._units)
         return leaves
 
     def receive(self, peer: int, at: int, size: int) -> int:
@@ -106,11 +117,14 @@ class AccessLinks:
         taken = self._down[link]
         if not taken:
             return at
-        leaves = _departure(at, self._down_free[peer], (size + self._overhead) * taken, self._queues[link])
+        free = self._down_free[peer]
+        leaves = _departure(at, free, (size + self._overhead) * taken, self._queues[link])
         if leaves == DROPPED:
             self.dropped_down += 1
-        else:
-            self._down_free[peer] = leaves
+            return leaves
+        self._down_free[peer] = leaves
+        if self.counting:
+            self.use[2 * link + 1].add(size + self._overhead, max(free - at, 0) // self._units)
         return leaves
 
 

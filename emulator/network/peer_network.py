@@ -13,6 +13,7 @@ from mypy_extensions import i64
 from emulator.contract.mistakes import code_of
 from emulator.network.access_links import AccessLinks
 from emulator.network.jitters import HALF_NORMAL_DEVIATION
+from emulator.network.link_use import LinkUse
 from emulator.network.model import Jitter, JitterModel, Loss, LossModel
 from emulator.network.pair_order import PairOrder
 from emulator.network.placed_loss import placed_loss
@@ -119,6 +120,20 @@ class Network:
         if start < 0:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
+
+    def count_links(self, counting: bool) -> None:
+        """Begin or end to count the use of links, if they have a bandwidth."""
+        if self.access is not None:
+            self.access.counting = counting
+        elif self.shared is not None:
+            self.shared.counting = counting
+
+    def link_use(self) -> list[LinkUse]:
+        """Return the use of the up links of each class, followed by that of its down links; none without a
+        bandwidth."""
+        if self.access is not None:
+            return self.access.use
+        return [] if self.shared is None else self.shared.use
 
     def turn(self, time: float) -> None:
         """Have the delays of this time of the trial (s) count from now on."""

@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from emulator.network.access_links import NANOSECONDS, LinkRates
+from emulator.network.link_use import LinkUse
 
 NEVER: Final = -1
 """This number stands for the departure of a message from a link that stalls for ever."""
@@ -53,6 +54,7 @@ class _Link:
     __slots__ = (
         "awaited",
         "clock",
+        "counted",
         "departed",
         "entered",
         "heads",
@@ -63,6 +65,8 @@ class _Link:
         "room",
         "sent",
         "times",
+        "unit",
+        "use",
         "waiting",
     )
 
@@ -87,6 +91,12 @@ class _Link:
         self.entered = 0
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
+        self.counted: dict[int, tuple[int, int]] = {}
+        """When each message that is counted, by its number, would have departed alone, and its bytes."""
+        self.use = LinkUse()
+        """The use of the links of its class and direction."""
+        self.unit = 1
+        """The parts of a nanosecond."""
         self.next = _UNKNOWN
         """When the next message departs, if that is known."""
         self.awaited = NEVER
@@ -100,9 +110,11 @@ class _Link:
             if at == NEVER or at > until:
                 break
             self.left -= self._move(at)
-            gone, _, peer, item = heads[0]
+            gone, entered, peer, item = heads[0]
             self.sent = gone
             self.departed.append((at, item))
+            if self.counted:
+                self._count(entered, at)
             self.next = _UNKNOWN
             behind = self.waiting[peer]
             if behind:
@@ -118,6 +130,13 @@ class _Link:
             if heads:
                 self.left -= work
                 self.sent += work // len(heads)
+
+    def _count(self, entered: int, at: int) -> None:
+        """Count the message of this number, which departs now, if it is among those that are counted."""
+        told = self.counted.pop(entered, None)
+        if told is not None:
+            alone, size = told
+            self.use.add(size, max(at - alone, 0) // self.unit)
 
     def enter(self, peer: int, work: int, item: object) -> None:
         """Add a message now, at the clock."""
@@ -185,6 +204,8 @@ class SharedLinks:
         "_overhead",
         "_second",
         "_unit",
+        "counting",
+        "use",
     )
 
     def __init__(
@@ -212,6 +233,10 @@ class SharedLinks:
         self._limited = bytes(limited for index in links for limited in own[index])
         """1 for each link that has a limit."""
         self._made: list[_Link | None] = [None] * len(self._limited)
+        self.counting = False
+        """Whether the use of links by what enters now is counted."""
+        self.use = [LinkUse() for _ in range(2 * len(classes))]
+        """The use of the up links of each class, followed by that of its down links."""
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in parts."""
@@ -243,7 +268,10 @@ class SharedLinks:
         here = self._link(link)
         if at > here.clock:
             here.advance(at)
-        here.enter(peer if self._fair else 0, self._work(size), item)
+        work = self._work(size)
+        here.enter(peer if self._fair else 0, work, item)
+        if self.counting:
+            here.counted[here.entered] = here.clock + work // self._own_rate(link), size + self._overhead
 
     def take(self, link: int, until: int) -> list[tuple[int, object]]:
         """Return when each message has gone through since the last call, up to this time, in order."""
@@ -288,6 +316,7 @@ class SharedLinks:
             times, rates = self._profile(link, own)
             # A message that fits exactly is not dropped because a share was rounded.
             found = self._made[link] = _Link(times, rates, room + (room >> 60))
+            found.use, found.unit = self.use[2 * self._links[link >> 1] + (link & 1)], self._unit
         return found
 
     def _profile(self, link: int, own: int) -> tuple[list[int], list[int]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.spec import FaultSpec
+from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
@@ -118,6 +119,41 @@ class FaultReport:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkReport:
+    """The use of the links of one class in one direction in the measure phase, at all hosts.
+
+    A message waits as long as it is later at the link's end than it would have been alone on the link.
+    """
+
+    link_class: int
+    way: str
+    """The direction: "up" or "down"."""
+    messages: int
+    bytes: int
+    wait_mean_ms: float
+    wait_p99_ms: float
+    wait_max_ms: float
+
+
+def link_reports(use: Sequence[LinkUse]) -> list[LinkReport]:
+    """Return the reports of links: of the up links of each class, followed by that of its down links; what
+    carried nothing is left out."""
+    return [
+        LinkReport(
+            index >> 1,
+            "down" if index & 1 else "up",
+            number,
+            each.bytes,
+            each.waited_ns * 1e-6 / number,
+            each.waits.quantile(0.99) * 1e3,
+            each.waits.maximum * 1e3,
+        )
+        for index, each in enumerate(use)
+        if (number := len(each.waits))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class Fidelity:
     """The verdict over one trial."""
 
@@ -134,6 +170,8 @@ class Fidelity:
     """Counts of messages that components of the system dropped, by class and reason, with the first place."""
     faults: list[FaultReport] = field(default_factory=list)
     """The faults that stop peers, at each host."""
+    links: list[LinkReport] = field(default_factory=list)
+    """The use of links that have a bandwidth."""
 
     @property
     def valid(self) -> bool:
@@ -152,7 +190,7 @@ class Fidelity:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
-        for optional in ("dropped", "faults"):
+        for optional in ("dropped", "faults", "links"):
             if not record[optional]:
                 del record[optional]
         path.write_text(json.dumps(record, indent=2) + "\n")

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from emulator.compact.durations import Distribution
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
+from emulator.fleet.coordinator.link_reports import reports_of_links
 from emulator.fleet.coordinator.members import Member
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
-from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
 _KNOWN_TO_COORDINATOR = (
@@ -166,7 +167,15 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
     written = coordinator.written()
     return Fidelity(
-        coordinator.runtime.kind, enforced_by, checks, hosts, measured, written, dict(drops), faults
+        coordinator.runtime.kind,
+        enforced_by,
+        checks,
+        hosts,
+        measured,
+        written,
+        dict(drops),
+        faults,
+        reports_of_links(results),
     )
 
 

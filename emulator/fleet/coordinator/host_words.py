@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
-from emulator.runtime.distribution import Distribution
 from trellis.v1 import control_pb2
 
 
@@ -24,20 +24,26 @@ def check_peers(coordinator: Coordinator, host: str, peers: Iterable[int]) -> No
 
 def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> None:
     """Check the figures of a host's last word. Raises ControlError that names those that cannot be."""
+    spec = coordinator.spec
     amounts = {"loop_stall_s": result.loop_stall_s, "cpu_s": result.cpu_s}
     wrong = [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < math.inf]
-    for name in ("timer_lateness", "session_error"):
-        told = getattr(result, name)
+    distributions = [(name, getattr(result, name)) for name in ("timer_lateness", "session_error")]
+    distributions += [(f"the waits at links {index}", use.waits) for index, use in enumerate(result.links)]
+    for name, told in distributions:
         if len(told.buckets) != len(told.counts):
             wrong.append(f"{name} has {len(told.buckets)} buckets, but {len(told.counts)} counts")
         elif not Distribution(zip(told.buckets, told.counts, strict=True), told.maximum_s).is_sound():
             wrong.append(f"the maximum of {name}, {told.maximum_s} s, is not in its last bucket")
+    bandwidth = spec.network.bandwidth
+    links = 0 if bandwidth is None else 2 * len(bandwidth.all_classes())
+    if len(result.links) not in (0, links):
+        wrong.append(f"it told of {len(result.links)} sorts of links, but there are {links}")
     hosts = len(coordinator.members)
     strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
     wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
     for times in result.faults:
-        if times.fault >= len(coordinator.spec.faults):
-            wrong.append(f"it told of fault {times.fault}, but there are {len(coordinator.spec.faults)}")
+        if times.fault >= len(spec.faults):
+            wrong.append(f"it told of fault {times.fault}, but there are {len(spec.faults)}")
         elif not all(math.isfinite(at) for at in (times.begun_s, times.ended_s)):
             wrong.append(f"fault {times.fault} began or ended at no time")
     if wrong:

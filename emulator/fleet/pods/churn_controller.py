@@ -12,11 +12,11 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import CONTROLLER
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.pods.kill_schedule import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pods.kubernetes_api import Pods
-from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.self_measurement import told_of
 from emulator.telemetry import names

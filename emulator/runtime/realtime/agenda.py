@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from emulator.runtime.distribution import Distribution
+from emulator.compact.durations import Distribution
 from emulator.runtime.realtime.clock import TrialClock
 
 _TURN_LIMIT = 0.005

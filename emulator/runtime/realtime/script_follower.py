@@ -9,11 +9,11 @@ from math import inf
 from random import Random
 from typing import Any
 
+from emulator.compact.durations import Distribution
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
 from emulator.faults.own_clocks import own_clocks
 from emulator.faults.spec import AttackersSpec, FaultSpec
-from emulator.runtime.distribution import Distribution
 from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session

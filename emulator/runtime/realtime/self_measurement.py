@@ -8,10 +8,10 @@ from random import Random
 
 import psutil
 
+from emulator.compact.durations import Distribution
 from emulator.contract.mistakes import placed
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
-from emulator.runtime.distribution import Distribution
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
@@ -42,6 +42,8 @@ class Observer:
         agenda, phases = self._host.agenda, self._spec.phases
         agenda.add(phases.measure_start, self._write_snapshot)
         agenda.add(phases.measure_end, self._write_snapshot)
+        agenda.add(phases.measure_start, self._host.network.count_links, True)
+        agenda.add(phases.measure_end, self._host.network.count_links, False)
         agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
         if self._own_peers:
             agenda.add(self._random.random() * self._probe_period, self._probe)
@@ -71,6 +73,10 @@ class Observer:
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
+            links=[
+                control_pb2.LinkUse(bytes=use.bytes, waited_ns=use.waited_ns, waits=_encode(use.waits))
+                for use in host.network.link_use()
+            ],
             faults=[
                 control_pb2.FaultTimes(
                     fault=acted.index,

@@ -65,6 +65,9 @@ class LinkedWorld(LifeHost):
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
         for at, _ in network.later:
             self.call_at(at, partial(network.turn, at))
+        if network.link_use():
+            self.call_at(spec.phases.measure_start, partial(network.count_links, True))
+            self.call_at(spec.phases.measure_end, partial(network.count_links, False))
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""

@@ -7,7 +7,7 @@ import gc
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
+from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed, link_reports
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
@@ -91,6 +91,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
+        links=link_reports(network.link_use()),
         faults=[acted.report(HOST) for acted in (world.faults.acted if world.faults else ())],
     )
     fidelity.write(directory.fidelity)

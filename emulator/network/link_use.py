@@ -1,0 +1,29 @@
+"""What links carried, and how long messages waited at them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.compact.durations import Distribution
+
+_SECONDS: Final = 1e-9
+
+
+class LinkUse:
+    """The use of the links of one class of peers in one direction, while it is counted."""
+
+    __slots__ = ("bytes", "waited_ns", "waits")
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        """The bytes of the messages that were not dropped, with what each has in addition on a link."""
+        self.waited_ns = 0
+        """The sum of all waits in ns."""
+        self.waits = Distribution()
+        """By how much each message was later at the link's end than it would have been alone on the link."""
+
+    def add(self, size: int, wait_ns: int) -> None:
+        """Count a message of so many bytes that waited for others."""
+        self.bytes += size
+        self.waited_ns += wait_ns
+        self.waits.add(wait_ns * _SECONDS)
