@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from analysis.contract.trials import TrialRecord
 from analysis.measures.measure_run import Values
 
-_CONFIDENCE = 0.95
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     if n == 1:
         return Estimate(mean, None, 1)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    quantile = float(stdtrit(n - 1, (1 + _CONFIDENCE) / 2))
+    quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return Estimate(mean, quantile * deviation / math.sqrt(n), n)
 
 

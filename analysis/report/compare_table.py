@@ -7,8 +7,8 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from analysis.charts.numerals import shown_unit
 from analysis.report.compare import Comparison
+from analysis.report.measure_table import measure_table
 
 
 def comparison_tables(comparison: Comparison) -> list[Table | Text]:
@@ -26,16 +26,8 @@ def comparison_tables(comparison: Comparison) -> list[Table | Text]:
     else:
         parts.append(Text("Experiment, plan, versions, machine and seeds are the same."))
     for variant, rows in groupby(comparison.rows, key=lambda row: row.variant):
-        table = Table(title=Text(variant), title_justify="left")
-        table.add_column("measure")
-        for heading in ("A", "B", "B - A", "relative"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("reading")
-        for row in rows:
-            unit = f" ({shown_unit(row.unit)})" if row.unit else ""
-            style = {"B is better": "green", "B is worse": "red"}.get(row.reading, "")
-            table.add_row(Text(row.title + unit), *map(Text, row.texts), Text(row.reading, style=style))
-        parts.append(table)
+        lines = [(row.title, row.unit, row.texts, row.reading) for row in rows]
+        parts += measure_table(variant, ("A", "B"), lines, ("B is better", "B is worse"))
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             parts.append(Text(f"only in {letter}: {', '.join(names)}"))

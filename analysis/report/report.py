@@ -12,6 +12,7 @@ from jinja2 import UndefinedError
 
 from analysis.charts.numerals import estimate, shown_unit
 from analysis.charts.results import Results, ResultsError
+from analysis.report.outcome import outcome
 from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
@@ -101,6 +102,7 @@ def write_report(run: RunDirectory) -> Path:
 def _page(run: RunDirectory) -> str:
     results = Results.read(run)
     shown = Shown.by(results)
+    groups = measure_groups(results)
     return render(
         "report.html",
         results=results,
@@ -116,7 +118,9 @@ def _page(run: RunDirectory) -> str:
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
         not_numbers=[(t["trial"], row) for t in results.trials for row in t.get("not_numbers", [])],
         whose=whose(results.trials),
-        measures=measure_groups(results),
+        outcome=outcome(results, [group.rows for group in groups]),
+        run_path=shlex.quote(str(run.path)),
+        measures=groups,
         unmeasured=unmeasured(results),
         troubles=[*results.summary.get("troubles", []), *(trouble.text for trouble in shown.troubles)],
         sweep=shown.charts["variants"],

@@ -153,7 +153,7 @@ def test_measures_claims_and_command_are_told(make_run: MakeRun) -> None:
 
 def test_peers_that_were_away_are_told_with_times_and_what_that_means(make_run: MakeRun) -> None:
     run = make_run()
-    assert "away" not in " ".join(Page(write_report(run)).text)
+    assert "Peers that were away" not in " ".join(Page(write_report(run)).text)
     summary = json.loads(run.summary.read_text())
     absence = {"host": "host-7", "peers": 12, "from_s": 31.3, "until_s": 44.0, "back": 11}
     summary["trials"][0]["absences"] = [absence | {"host": f"host-{n}"} for n in range(25)]

@@ -266,25 +266,56 @@ def validate(target: Target, options: Options = None) -> None:
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A run directory.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
+    between: Annotated[
+        str | None,
+        typer.Option("--between", metavar="KEY", help="Compare the variants of one run by this varied key."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="VALUE", help="The value of KEY that others are compared with."),
+    ] = None,
     page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
 ) -> None:
-    """Show the measures of two runs side by side."""
+    """Show the measures of runs beside those of the first one, or of the variants of one run."""
     with endings():
-        from analysis.charts.results import ResultsError
+        from analysis.charts.results import Results, ResultsError
+        from analysis.report.between import pairings
         from analysis.report.compare import compare as compare_runs
         from analysis.report.compare_table import comparison_tables
+        from analysis.report.pairing_table import pairing_tables
 
-        first, second = _open(a), _open(b)
-        for directory in (first, second):
+        _check_sides(runs, between, base, page)
+        opened = [_open(run) for run in runs]
+        for directory in opened:
             need_summary(directory)
+        first, *others = opened
         try:
-            with readable(first, second):
-                for part in comparison_tables(compare_runs(first, second, page)):
+            with readable(*opened):
+                parts = []
+                if between is not None:
+                    parts = pairing_tables(pairings(Results.read(first), between, base))
+                for other in others:
+                    parts += comparison_tables(compare_runs(first, other, page))
+                for part in parts:
                     out.print(part)
         except ResultsError as error:
             raise UserError(str(error)) from None
+
+
+def _check_sides(runs: list[Path], between: str | None, base: str | None, page: Path | None) -> None:
+    """Refuse what cannot be compared."""
+    if between is not None and len(runs) != 1:
+        raise UserError("--between compares the variants of one run. Name one run directory")
+    if between is None and len(runs) < 2:
+        raise UserError(
+            "name two or more run directories, or compare the variants of one run by --between, "
+            "such as --between system.name"
+        )
+    if between is None and base is not None:
+        raise UserError("--base is a value of the key that --between names. Give --between, too")
+    if page is not None and len(runs) != 2:
+        raise UserError("--out writes the page of two runs. Name two run directories")
 
 
 def _find_run(

@@ -1,0 +1,194 @@
+"""Variants of one run beside each other: how they differ at the same seeds, and what so few seeds can say.
+
+Variants that differ in one key have the same plan at the same seed, as far as the key does not change it. So
+their measures are compared seed by seed, and the interval is that of the mean difference (Student's t for
+pairs). What all seeds have in common, such as a busy topic, does not widen it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scipy.special import stdtrit
+
+from analysis.charts.numerals import estimate as estimate_text
+from analysis.charts.numerals import number, quantity, shown
+from analysis.charts.results import Results, ResultsError, key_label, value_label, varied_keys
+from analysis.measures.variant_results import CONFIDENCE, Estimate, estimate
+
+MOST_SEEDS: Final = 1000
+"""The most seeds that are said to do."""
+_PARAMETERS: Final = "system.parameters"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measure of two variants at the seeds at which both were measured and valid."""
+
+    measure: str
+    title: str
+    unit: str
+    better: str | None
+    """The better direction: lower, higher or None."""
+    base: float
+    """The mean of the variant that the other is compared with; so is `other`."""
+    other: float
+    by: Estimate
+    """The mean of other - base over the seeds, with the half width of its 95 % interval."""
+    needed: int | None
+    """The seeds at which a difference of this size and spread would show; None if it shows, or if more than
+    `MOST_SEEDS` would be needed, or one seed says nothing of its spread."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval does not hold 0."""
+        return self.by.ci95 is not None and abs(self.by.mean) > self.by.ci95
+
+    @property
+    def relative(self) -> float | None:
+        """The difference as a share of the base."""
+        return self.by.mean / abs(self.base) if self.base else None
+
+    @property
+    def reading(self) -> str:
+        """What can be said, in words."""
+        if self.by.mean == 0 and not self.by.ci95:
+            return "equal" if self.by.n == 1 else "equal at each seed"
+        if self.by.n == 1:
+            return "one seed says nothing of chance: set repeat"
+        if not self.is_shown:
+            seeds = f"about {self.needed} seeds" if self.needed else f"more than {MOST_SEEDS:,} seeds"
+            return f"no difference shown; {seeds} would show one of this size"
+        if self.better not in ("lower", "higher"):
+            return "differs"
+        return "better" if (self.by.mean < 0) == (self.better == "lower") else "worse"
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """The two means, their difference with its interval, and the relative one, as they are shown."""
+        sign = "+" if self.by.mean > 0 else ""
+        relative = "" if self.relative is None else quantity(self.relative, "share")
+        return (
+            number(shown(self.base, self.unit)),
+            number(shown(self.other, self.unit)),
+            sign + estimate_text(self.by.mean, self.by.ci95, self.unit),
+            f"{sign}{relative}" if relative else "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two variants that differ in one key, and how their measures differ."""
+
+    base: str
+    """The value of the key, in words, that the other is compared with; so is `other`."""
+    other: str
+    setting: str
+    """The values of the other varied keys, in words."""
+    seeds: int
+    """The seeds at which both were measured and valid."""
+    left_out: int
+    """The trials of both that were not valid, or have no counterpart."""
+    differences: list[Difference]
+
+
+def pairings(results: Results, key: str, base: str | None = None) -> list[Pairing]:
+    """Return each variant beside the one with the first value of a key, or with `base`, in the same setting.
+
+    The setting is the values of all other varied keys. Where systems are compared that have no parameter in
+    common, their parameters do not count.
+
+    Raises ResultsError if the key is not varied, or does not have the value `base`.
+    """
+    varied = varied_keys(results.variants)
+    if key not in varied:
+        known = ", ".join(varied) if varied else "nothing"
+        raise ResultsError(f"{key} is not varied in {results.run.path}. What is varied: {known}")
+    values = dict.fromkeys(_label(key, variant) for variant in results.variants)
+    if base is not None and base not in values:
+        raise ResultsError(f"no variant has {base} at {key}. There are: {', '.join(values)}")
+    first = base if base is not None else next(iter(values))
+    others = [other for other in varied if other != key]
+    of_systems = key == "system.name"
+    return _pairings(results, key, first, others) or _pairings(
+        results, key, first, [k for k in others if not (of_systems and k.startswith(_PARAMETERS))]
+    )
+
+
+def _pairings(results: Results, key: str, first: str, others: Sequence[str]) -> list[Pairing]:
+    found = []
+    for variant in results.variants:
+        if _label(key, variant) == first:
+            setting = [variant["values"].get(k) for k in others]
+            found += [
+                _pairing(results, variant, rival, key, others)
+                for rival in results.variants
+                if _label(key, rival) != first and [rival["values"].get(k) for k in others] == setting
+            ]
+    return found
+
+
+def _label(key: str, variant: Mapping[str, Any]) -> str:
+    value = variant["values"].get(key)
+    return value if isinstance(value, str) else value_label(key, value).removeprefix(f"{key_label(key)} ")
+
+
+def _pairing(
+    results: Results, base: Mapping[str, Any], other: Mapping[str, Any], key: str, others: Sequence[str]
+) -> Pairing:
+    ours, theirs = (_by_seed(results, variant["variant"]) for variant in (base, other))
+    seeds = sorted(ours.keys() & theirs.keys())
+    setting = ", ".join(value_label(k, base["values"].get(k)) for k in others)
+    both = {base["variant"], other["variant"]}
+    left_out = sum(trial["variant"] in both for trial in results.trials) - 2 * len(seeds)
+    differences = list(_differences(results, [(ours[seed], theirs[seed]) for seed in seeds]))
+    return Pairing(_label(key, base), _label(key, other), setting, len(seeds), left_out, differences)
+
+
+def _by_seed(results: Results, variant: str) -> dict[int, Mapping[str, Any]]:
+    """Return the measures of a variant's valid trials, by seed."""
+    return {
+        int(trial["seed"]): trial["measures"]
+        for trial in results.trials
+        if trial["variant"] == variant and trial["valid"] and trial["measures"]
+    }
+
+
+def _differences(
+    results: Results, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> Iterator[Difference]:
+    """Yield the difference of each measure that both have at some seed."""
+    for name, about in results.measures.items():
+        both = [(one[name], two[name]) for one, two in pairs if None not in (one.get(name), two.get(name))]
+        if not both:
+            continue
+        by = estimate([two - one for one, two in both])
+        yield Difference(
+            measure=name,
+            title=about["title"],
+            unit=about["unit"],
+            better=about.get("better"),
+            base=math.fsum(one for one, _ in both) / len(both),
+            other=math.fsum(two for _, two in both) / len(both),
+            by=by,
+            needed=_needed(by),
+        )
+
+
+def _needed(by: Estimate) -> int | None:
+    """Return at how many seeds a mean difference of this size, with this spread, would have an interval
+    without 0."""
+    if by.ci95 is None or by.mean == 0 or abs(by.mean) > by.ci95:
+        return None
+    deviation = by.ci95 * math.sqrt(by.n) / _quantile(by.n)
+    for seeds in range(by.n + 1, MOST_SEEDS + 1):
+        if _quantile(seeds) * deviation / math.sqrt(seeds) < abs(by.mean):
+            return seeds
+    return None
+
+
+def _quantile(seeds: int) -> float:
+    return float(stdtrit(seeds - 1, (1 + CONFIDENCE) / 2))

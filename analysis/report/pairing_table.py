@@ -1,0 +1,27 @@
+"""The variants of one run beside each other, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from analysis.report.between import Pairing
+from analysis.report.measure_table import measure_table
+
+
+def pairing_tables(pairings: Sequence[Pairing]) -> list[Table | Text]:
+    """Return a table for each pair of variants of a run; to be printed one after the other."""
+    parts: list[Table | Text] = []
+    for pair in pairings:
+        seeds = f"{pair.seeds} {'seed' if pair.seeds == 1 else 'seeds'}"
+        title = ", ".join(part for part in (f"{pair.other} beside {pair.base}", pair.setting, seeds) if part)
+        lines = [(each.title, each.unit, each.texts, each.reading) for each in pair.differences]
+        parts += measure_table(title, (pair.base, pair.other), lines, ("better", "worse"))
+        if pair.left_out:
+            parts.append(Text(f"{pair.left_out} trials are left out: not valid, or without a counterpart"))
+        by_chance = sum(each.by.n > 1 for each in pair.differences) // 20
+        if by_chance:
+            parts.append(Text(f"of so many measures some {by_chance} differ by chance alone"))
+    return parts

@@ -1,0 +1,211 @@
+"""Variants of one run beside each other, seed by seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from analysis.charts.results import Results, ResultsError
+from analysis.report.between import Difference, pairings
+from analysis.report.outcome import outcome
+from analysis.report.pairing_table import pairing_tables
+from analysis.report.report import measure_groups, write_report
+from emulator.experiment.run.directory import RunDirectory
+from trellis.command.cli import app
+
+MakeRun = Callable[..., RunDirectory]
+
+
+def with_values(run: RunDirectory, variant: str, measure: str, values: Sequence[float | None]) -> None:
+    """Give the trials of a variant these values, by seed from 1 on; there are as many trials as values."""
+    summary = json.loads(run.summary.read_text())
+    trials = [trial for trial in summary["trials"] if trial["variant"] == variant]
+    others = [trial for trial in summary["trials"] if trial["variant"] != variant]
+    made = [
+        trials[0]
+        | {"trial": f"{variant}-{seed}", "seed": seed, "measures": trials[0]["measures"] | {measure: value}}
+        for seed, value in enumerate(values, 1)
+    ]
+    run.summary.write_text(json.dumps(summary | {"trials": [*others, *made]}))
+
+
+def change(run: RunDirectory, trial: str, **fields: object) -> None:
+    summary = json.loads(run.summary.read_text())
+    for each in summary["trials"]:
+        if each["trial"] == trial:
+            each |= fields
+    run.summary.write_text(json.dumps(summary))
+
+
+def difference(run: RunDirectory, measure: str = "delay_ms") -> Difference:
+    """Return how a measure differs between Vitis and RVR with 4 friends."""
+    pair = pairings(Results.read(run), "system.name")[0]
+    assert (pair.base, pair.other, pair.setting) == ("vitis", "rvr", "friends 4")
+    return next(each for each in pair.differences if each.measure == measure)
+
+
+def test_each_variant_is_compared_with_the_first_value_in_its_own_setting(make_run: MakeRun) -> None:
+    results = Results.read(make_run())
+    by_system = [(pair.base, pair.other, pair.setting) for pair in pairings(results, "system.name")]
+    assert by_system == [("vitis", "rvr", f"friends {friends}") for friends in (4, 8, 12)]
+    by_friends = pairings(results, "system.parameters.friends", "8")
+    assert {(pair.base, pair.other, pair.setting) for pair in by_friends} == {
+        ("8", other, system) for other in ("4", "12") for system in ("vitis", "rvr")
+    }
+
+
+def test_systems_with_parameters_of_their_own_are_compared_all_the_same(make_run: MakeRun) -> None:
+    run = make_run()
+    text = run.summary.read_text()
+    for friends in (8, 12):
+        text = text.replace(
+            f'"rvr", "system.parameters.friends": {friends}', f'"none{friends}", "x": {friends}'
+        )
+    text = text.replace('"rvr", "system.parameters.friends": 4', '"rvr", "system.parameters.degree": 3')
+    run.summary.write_text(text)
+    found = [(pair.base, pair.other) for pair in pairings(Results.read(run), "system.name")]
+    assert ("vitis", "rvr") in found
+
+
+def test_the_interval_is_that_of_pairs_so_what_seeds_have_in_common_does_not_widen_it(
+    make_run: MakeRun,
+) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 200.0, 300.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [111.0, 210.0, 309.0])
+    found = difference(run)
+    assert (found.base, found.other, found.by.mean, found.by.n) == (200.0, 210.0, 10.0, 3)
+    # The standard deviation of 11, 10 and 9 is 1, and the quantile of Student's t for 2 degrees is 4.3027.
+    assert found.by.ci95 == pytest.approx(4.3027 / 3**0.5, rel=1e-4)
+    assert (found.reading, found.needed, found.is_shown) == ("worse", None, True)
+    assert found.relative == pytest.approx(0.05)
+
+
+def test_what_is_better_is_the_measure_s_own_word(make_run: MakeRun) -> None:
+    run = make_run()
+    for variant, values in (("vitis.friends=4", [0.5, 0.6]), ("rvr.friends=4", [0.7, 0.81])):
+        with_values(run, variant, "hit_ratio", values)
+    assert difference(run, "hit_ratio").reading == "better"
+    text = run.summary.read_text()
+    run.summary.write_text(text.replace('"better": "higher"', '"better": null'))
+    assert difference(run, "hit_ratio").reading == "differs"
+
+
+def test_a_difference_that_does_not_show_comes_with_the_seeds_that_would_do(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 100.0, 100.0, 100.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [90.0, 110.0, 95.0, 113.0])
+    found = difference(run)
+    # The mean is 2 and the standard deviation 11.23: 1.98 x 11.23 / sqrt(124) is the first below 2.
+    assert (found.is_shown, found.needed) == (False, 124)
+    assert found.reading == "no difference shown; about 124 seeds would show one of this size"
+    with_values(run, "rvr.friends=4", "delay_ms", [90.0, 110.0, 90.0, 110.1])
+    assert difference(run).reading == "no difference shown; more than 1,000 seeds would show one of this size"
+
+
+def test_one_seed_says_nothing_and_equal_seeds_are_equal(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 90.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [50.0])
+    assert difference(run).reading == "one seed says nothing of chance: set repeat"
+    with_values(run, "rvr.friends=4", "delay_ms", [100.0, 90.0])
+    assert difference(run).reading == "equal at each seed"
+
+
+def test_trials_that_are_not_valid_are_left_out_with_their_counterparts_and_counted(
+    make_run: MakeRun,
+) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [1.0, 2.0, 3.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [1.0, 5.0, 7.0])
+    change(run, "rvr.friends=4-2", valid=False)
+    with_values_at = pairings(Results.read(run), "system.name")[0]
+    assert (with_values_at.seeds, with_values_at.left_out) == (2, 2)
+    assert difference(run).by.mean == 2.0
+
+
+def test_the_head_of_the_report_compares_systems_by_the_first_measures(make_run: MakeRun) -> None:
+    run = make_run()
+    results = Results.read(run)
+    found = outcome(results, [group.rows for group in measure_groups(results)])
+    assert (found.key, len(found.pairs), found.more) == ("system.name", 3, 0)
+    assert len(found.pairs[0][1]) == 5  # the sixth measure was measured in no trial
+    page = write_report(run).read_text()
+    assert page.index("What came out") < page.index("What was run")
+    assert "rvr beside vitis, friends 4; 2 seeds" in page
+    assert f"trellis compare {run.path} --between system.name" in page
+
+
+def test_the_head_of_a_report_on_one_variant_has_its_measures(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+
+    def kept(each: Mapping[str, object]) -> bool:
+        return each["variant"] == "vitis.friends=4"
+
+    for part in ("variants", "trials"):
+        summary[part] = [each for each in summary[part] if kept(each)]
+    run.summary.write_text(json.dumps(summary))
+    results = Results.read(run)
+    found = outcome(results, [group.rows for group in measure_groups(results)])
+    assert found.pairs == [] and ("hit ratio", "%", "99.5 ± 6.0") in [
+        (title, unit, text.replace("\u2009", " ")) for title, unit, text in found.figures
+    ]
+
+
+def test_equal_measures_are_counted_and_not_listed(make_run: MakeRun) -> None:
+    console = Console(file=StringIO(), width=160)
+    for part in pairing_tables(pairings(Results.read(make_run()), "system.name")):
+        console.print(part)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "1 measure is equal" in text and "maintenance traffic" not in text
+
+
+@pytest.mark.parametrize(
+    ("key", "base", "told"),
+    [
+        ("peers", None, "peers is not varied in .*. What is varied: system.name, system.parameters.friends"),
+        ("system.name", "scribe", "no variant has scribe at system.name. There are: vitis, rvr"),
+    ],
+)
+def test_what_was_not_varied_cannot_be_compared(
+    make_run: MakeRun, key: str, base: str | None, told: str
+) -> None:
+    with pytest.raises(ResultsError, match=told):
+        pairings(Results.read(make_run()), key, base)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["RUN"], "name two or more run directories, or compare the variants of one run by --between"),
+        (["RUN", "RUN", "--between", "system.name"], "Name one run directory"),
+        (["RUN", "RUN", "--base", "vitis"], "Give --between, too"),
+        (["RUN", "--between", "system.name", "--out", "page.html"], "Name two run directories"),
+    ],
+)
+def test_the_command_says_what_it_needs(make_run: MakeRun, options: list[str], told: str) -> None:
+    run = str(make_run().path)
+    ended = CliRunner().invoke(app, ["compare", *(run if word == "RUN" else word for word in options)])
+    assert ended.exit_code == 2
+    assert told in " ".join(ended.output.split())
+
+
+def test_the_command_compares_variants_and_several_runs(make_run: MakeRun) -> None:
+    made = [make_run(name, factor=factor) for name, factor in (("a", 1.0), ("b", 0.5), ("c", 2.0))]
+    for run in made:  # RVR has no friends, and the command looks at the experiment
+        run.experiment.write_text(
+            run.experiment.read_text().replace("friends: [4, 8, 12]", "view: [4, 8, 12]")
+        )
+    runs = [str(run.path) for run in made]
+    ended = CliRunner().invoke(app, ["compare", runs[0], "--between", "system.name", "--base", "rvr"])
+    assert ended.exit_code == 0, ended.output
+    assert "vitis beside rvr, friends 12" in ended.output
+    ended = CliRunner().invoke(app, ["compare", *runs])
+    assert ended.exit_code == 0
+    assert ended.output.count("B is better") == ended.output.count("B is worse") == 6
