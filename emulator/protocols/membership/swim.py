@@ -175,6 +175,8 @@ class Swim(MembershipService):
             if word == known and state == SUSPECTED and self._suspicions.confirm(member, update.accuser):
                 self._news.put(update)
             return
+        if known == UNKNOWN and state != ALIVE and not self._words.final:
+            return  # Members that are over are forgotten, so a word of them may be old (memberlist).
         is_new = known == UNKNOWN or self._words.life(known) < self._words.life(word)
         was_over = known != UNKNOWN and self._words.is_over(known)
         if not is_new and was_over and state >= FAILED:
