@@ -103,8 +103,8 @@ MEMBERSHIP: Final = WorkloadAnalysis(
             "false_alarms",
             "One row for each report in the measure phase that a member is suspected or has failed which was "
             "up: at_s, peer and session (who said it), subject and life (of whom), failed (false: "
-            "suspected), of_disturbed and by_disturbed (whether a fault of the trial disturbs the one and the "
-            "other).",
+            "suspected), of_disturbed and by_disturbed (whether a fault of the trial disturbs the one and "
+            "the other).",
             membership.ALARMS,
             ("at_s", "peer", "subject", "failed"),
             membership.false_alarms,
