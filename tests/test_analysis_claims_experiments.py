@@ -19,6 +19,8 @@ MEASURES = (
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
     *("lookup_hops", "lookup_success", "lookup_timeouts"),
     *("lookup_found_all", "lookup_found_closest", "lookup_depth", "lookup_took_ms"),
+    *("messages_a_period", "suspicions", "detection_periods", "dissemination_periods", "probe_failures"),
+    *("state.probes", "false_positives"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -70,6 +72,10 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),
+        ("SW1", "swim/load.yaml", [], []),
+        ("SW2", "swim/detection.yaml", [], []),
+        ("SW3", "swim/loss.yaml", [], []),
+        ("SW4", "swim/slow-members.yaml", [], []),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

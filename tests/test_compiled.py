@@ -42,6 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "content": BY_CONTENT,
     "lookups": LOOKUPS,
     "values": VALUES,
+    "membership": LOOKUPS | {"workload": {"membership": {}}},
 }
 CHURN = {"churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5}}
 NETWORKS: list[dict[str, Any]] = [{}, {"network": {"jitter": "5 ms", "loss": 0.002}}]

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
 from told_and_handed import check_spans, check_tables
 
+from emulator.contract import registry
 from emulator.experiment.run.directory import RunDirectory
 from emulator.fleet.processes import run_processes
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of
@@ -28,7 +29,9 @@ _OF_PARTS = {
     *("values-pastry", "values-oscar", "values-small-world"),
 }
 """Systems whose overlay and dissemination are those of others; `test_deliveries_told` has all of them."""
-SYSTEMS = [name for name in OWN_SYSTEMS if name not in _OF_PARTS]
+SYSTEMS = [
+    name for name in OWN_SYSTEMS if name not in _OF_PARTS and registry.SYSTEMS[name].serves != "membership"
+]
 
 
 @pytest.mark.timeout(900)

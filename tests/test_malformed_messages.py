@@ -53,6 +53,7 @@ TRIED: dict[str, dict[str, object]] = {
     "quasar-random-graph": {},
     "values-chord": {},
     "values-kademlia": {},
+    "swim": {"preset": "memberlist"},
 }
 PEERS = 6
 GOSSIP = {"NewscastExchange", "ProfileExchange", "Routed", "TManExchange"}
@@ -75,6 +76,7 @@ COUNTED: dict[str, set[str]] = {
     "quasar-random-graph": {"NewscastExchange"},
     "values-chord": {"Forwarded", "RepairCopy", "RingDeparture", "StoreCopy"},
     "values-kademlia": {"Carry", "StoreValue"},
+    "swim": set(),
 }
 """The classes of which a message without parts, or with lists that do not fit, is dropped and counted."""
 

@@ -12,6 +12,7 @@ from analysis.claims.li import LI
 from analysis.claims.magnet import MAGNET
 from analysis.claims.pastry import PASTRY
 from analysis.claims.quasar import QUASAR
+from analysis.claims.swim import SWIM
 from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
 from analysis.contract.packages import loaded
@@ -20,7 +21,8 @@ from emulator.contract.packages import BadPackage, Offer
 from emulator.experiment.file.known_claims import known_claims, offered_claims
 
 CLAIMS = {
-    claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD + KADEMLIA
+    claim.id: claim
+    for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD + KADEMLIA + SWIM
 }
 
 

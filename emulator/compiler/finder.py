@@ -42,6 +42,7 @@ MODULES = (
     "emulator.messages.message",
     "emulator.contract.protocol",
     "emulator.contract.value_service",
+    "emulator.contract.membership_service",
     "emulator.runtime.script_actor",
     "emulator.runtime.peer_channels",
     "emulator.runtime.damaged",

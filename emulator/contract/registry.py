@@ -26,6 +26,7 @@ _WORKLOADS = {
     "content": "emulator.workload.event_kind:CONTENT_KIND",
     "lookups": "emulator.workload.lookup_kind:LOOKUPS_KIND",
     "values": "emulator.workload.value_kind:VALUES_KIND",
+    "membership": "emulator.workload.membership_kind:MEMBERSHIP_KIND",
 }
 _WORKLOAD_KEYS = ("subscriptions", "publications", "changes", "roles", "clients")
 """Keys of `workload:` in an experiment file that a kind of workload may share, but not have as its name."""
@@ -39,6 +40,7 @@ _SYSTEMS = {
     "groups": "emulator.protocols.pubsub.groups.system:GROUPS",
     "chord": "emulator.protocols.overlays.chord.virtual_nodes:CHORD_LOOKUPS",
     "values-kademlia": "emulator.protocols.values.kademlia_store:KADEMLIA_STORE",
+    "swim": "emulator.protocols.membership.system:SWIM",
 }
 """Systems by name. One with the name of an overlay, or of a system over one, stands in its place."""
 _OVERLAYS = {
