@@ -53,6 +53,10 @@ TRIED: dict[str, dict[str, object]] = {
     "quasar-random-graph": {},
     "values-chord": {},
     "values-kademlia": {},
+    "plumtree-hyparview": {},
+    "anti-entropy-cyclon": {},
+    "flood-cyclon": {},
+    "push-gossip-newscast": {},
 }
 PEERS = 6
 GOSSIP = {"NewscastExchange", "ProfileExchange", "Routed", "TManExchange"}
@@ -75,6 +79,10 @@ COUNTED: dict[str, set[str]] = {
     "quasar-random-graph": {"NewscastExchange"},
     "values-chord": {"Forwarded", "RepairCopy", "RingDeparture", "StoreCopy"},
     "values-kademlia": {"Carry", "StoreValue"},
+    "plumtree-hyparview": {"PlumtreeIHave"},
+    "anti-entropy-cyclon": {"CyclonShuffle"},
+    "flood-cyclon": {"CyclonShuffle"},
+    "push-gossip-newscast": {"NewscastExchange"},
 }
 """The classes of which a message without parts, or with lists that do not fit, is dropped and counted."""
 
