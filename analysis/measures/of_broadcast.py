@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
 from analysis.measures.aggregates import share_of
 
 _HEADINGS = {"Broadcast": ("broadcast", "plumtree")}
-_FIRST = F.col("event") == 0
 _MEASURES = {
     "broadcast_reliability": share(
         "Reliability",
@@ -37,6 +36,15 @@ _MEASURES = {
         "Payload messages that peers received, less 2E - (n - 1): E are the links when the measure phase "
         "began, n the peers that had the message. 0 if each peer sent it once over each of its links but the "
         "one that it came by.",
+    ),
+    "broadcast_reliability_after_fault": share(
+        "Reliability of the first message after a fault", "The first that was sent after a fault had begun."
+    ),
+    "broadcast_redundancy_after_fault": lower(
+        "Redundancy of the first message after a fault", "per delivery", "Of the same message."
+    ),
+    "broadcast_redundancy_mended": lower(
+        "Redundancy after that message", "per delivery", "Of the messages that followed it, mean."
     ),
     "broadcast_control": lower(
         "Control messages",
@@ -70,7 +78,12 @@ _REPAIRS = {"plumtree_grafts_later": "PlumtreeGraft", "plumtree_prunes_later": "
 _ANNOUNCEMENT = "PlumtreeIHave"
 
 
+def _is_first() -> Column:
+    return F.col("event") == 0
+
+
 def _broadcasts(tables: Tables) -> DataFrame:
+    first = _is_first()
     reached = F.try_divide("reached", "expected")
     names = ("last_ms", "last_hops", "ms_50", "ms_90", "ms_99")
     return (
@@ -79,11 +92,11 @@ def _broadcasts(tables: Tables) -> DataFrame:
         .agg(
             F.count("*").alias("broadcasts"),
             F.avg(reached).alias("broadcast_reliability"),
-            F.max(F.when(_FIRST, reached)).alias("broadcast_reliability_first"),
+            F.max(F.when(first, reached)).alias("broadcast_reliability_first"),
             share_of(F.col("reached") == F.col("expected"), F.col("expected") > 0).alias("broadcast_atomic"),
             F.avg("redundancy").alias("broadcast_redundancy"),
-            F.max(F.when(_FIRST, F.col("redundancy"))).alias("broadcast_redundancy_first"),
-            F.avg(F.when(~_FIRST, F.col("redundancy"))).alias("broadcast_redundancy_later"),
+            F.max(F.when(first, F.col("redundancy"))).alias("broadcast_redundancy_first"),
+            F.avg(F.when(~first, F.col("redundancy"))).alias("broadcast_redundancy_later"),
             F.try_divide(F.sum("others"), F.sum("delivered")).alias("broadcast_control"),
             *(F.avg(name).alias(f"broadcast_{name}") for name in names),
         )
@@ -99,14 +112,30 @@ def _surplus(tables: Tables) -> DataFrame:
         .groupBy("trial")
         .agg(F.count("*").alias("ends"))
     )
-    first = tables["broadcasts"].where(_FIRST & (F.col("copies") > 0))
+    first = tables["broadcasts"].where(_is_first() & (F.col("copies") > 0))
     surplus = F.col("copies") - (F.col("ends") - F.col("delivered"))
     return first.join(links, "trial").select("trial", surplus.alias("broadcast_surplus_first"))
 
 
+def _after_faults(tables: Tables) -> DataFrame:
+    began = tables["faults"].groupBy("trial").agg(F.min("begins_s").alias("begins_s"))
+    since = tables["broadcasts"].join(began, "trial").where("at_s >= begins_s")
+    first = F.col("event") == F.min("event").over(Window.partitionBy("trial"))
+    reached = F.try_divide("reached", "expected")
+    return (
+        since.withColumn("is_first", first)
+        .groupBy("trial")
+        .agg(
+            F.max(F.when(F.col("is_first"), reached)).alias("broadcast_reliability_after_fault"),
+            F.max(F.when(F.col("is_first"), F.col("redundancy"))).alias("broadcast_redundancy_after_fault"),
+            F.avg(F.when(~F.col("is_first"), F.col("redundancy"))).alias("broadcast_redundancy_mended"),
+        )
+    )
+
+
 def _repairs(tables: Tables) -> DataFrame:
     """Return the changes of trees that messages from the second on caused, in trials that announce any."""
-    later = tables["operations"].where("operation = 'publish'").where(~_FIRST).select("trial", "trace")
+    later = tables["operations"].where("operation = 'publish'").where(~_is_first()).select("trial", "trace")
     told = tables["hops"].where(F.col("sender").isNotNull() & F.col("message").isin(*_REPAIRS.values()))
     caused = told.join(F.broadcast(later), ["trial", "trace"]).groupBy("trial")
     counted = caused.agg(
@@ -121,5 +150,5 @@ def _repairs(tables: Tables) -> DataFrame:
     )
 
 
-BROADCAST = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_broadcasts, _surplus, _repairs))
+BROADCAST = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_broadcasts, _surplus, _after_faults, _repairs))
 """The measures of trials whose peers send messages to all."""

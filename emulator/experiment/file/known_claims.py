@@ -16,6 +16,8 @@ KNOWN_CLAIMS = (
     *("K1", "K2"),
     *("C1", "C2", "C3"),
     *("X1", "X2", "X3"),
+    *("H1", "H2", "H3", "H4"),
+    *("E1", "E2", "E3"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""
