@@ -19,6 +19,10 @@ MEASURES = (
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
     *("lookup_hops", "lookup_success", "lookup_timeouts"),
     *("lookup_found_all", "lookup_found_closest", "lookup_depth", "lookup_took_ms"),
+    *("neighbours", "path_length", "clustering"),
+    *("broadcast_reliability", "broadcast_reliability_after_fault", "broadcast_redundancy_after_fault"),
+    *("broadcast_surplus_first", "broadcast_redundancy_later", "broadcast_redundancy_mended"),
+    *("plumtree_grafts_later", "plumtree_prunes_later"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -31,6 +35,7 @@ OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
 
+SMALL_GRAPH = ["peers is 1,000, the paper's 10,000"]
 OF_EDITORS = [
     "peers is 3,099, the paper's 10,000",
     "workload.subscriptions.articles is not set, the paper's 3,000",
@@ -70,6 +75,13 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),
+        ("H1", "hyparview/graph.yaml", [], []),
+        ("H2", "hyparview/graph-large.yaml", [], []),
+        ("H3", "hyparview/failures.yaml", [LARGE], []),
+        ("H4", "hyparview/failures.yaml", [], SMALL_GRAPH),
+        ("E1", "plumtree/tree.yaml", [], SMALL_GRAPH),
+        ("E2", "plumtree/senders.yaml", [LARGE], []),
+        ("E3", "plumtree/failures.yaml", [LARGE], []),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],
