@@ -89,3 +89,12 @@ def test_views_fill_up_and_forget_who_crashed() -> None:
         found.round()
     assert all(view(membership) <= set(range(25, 50)) for membership in found.protocols.values())
     assert all(view(membership) for membership in found.protocols.values())
+
+
+def test_a_newcomer_knows_its_introducer_even_if_its_join_is_lost() -> None:
+    environment = FakeEnvironment(0)
+    membership = Cyclon(environment, CyclonParameters())
+    membership.start([4, 5])
+    assert [peer for peer, _ in environment.take(CyclonJoin)] == [4]
+    environment.advance(6.0)
+    assert [peer for peer, _ in environment.take(CyclonShuffle)] == [4]

@@ -65,10 +65,12 @@ class Cyclon(Membership):
         return self._draw(count, [])
 
     def _join(self, contacts: Sequence[int]) -> None:
-        """Join through one introducer (section on adding nodes); the others stand by."""
+        """Join through one introducer, which enters the view at once; the others stand by."""
         self._introducers = [contact for contact in contacts if contact != self.environment.peer]
         if self._introducers and not self._view:
-            self.environment.send(self._introducers.pop(0), CyclonJoin())
+            introducer = self._introducers.pop(0)
+            self._learn(introducer, 0)
+            self.environment.send(introducer, CyclonJoin())
 
     def _on_join(self, sender: int, message: CyclonJoin) -> None:
         """Start as many random walks as a view has entries; each ends where the newcomer is taken in."""

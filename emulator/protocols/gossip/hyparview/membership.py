@@ -229,7 +229,7 @@ class HyParView(Membership):
         """Send over each connection, and give up those over which nothing comes."""
         oldest = self.environment.now - self._silence
         for peer in [peer for peer, heard in self._active.items() if heard < oldest]:
-            self.on_unreachable(peer)
+            self.environment.report_gone(peer)
         for peer in self._active:
             self.environment.send(peer, _KEEP_ALIVE)
 
