@@ -21,6 +21,10 @@ MEASURES = (
     *("lookup_found_all", "lookup_found_closest", "lookup_depth", "lookup_took_ms"),
     *("messages_a_period", "suspicions", "detection_periods", "dissemination_periods", "probe_failures"),
     *("state.probes", "false_positives"),
+    *("neighbours", "path_length", "clustering"),
+    *("broadcast_reliability", "broadcast_reliability_after_fault", "broadcast_redundancy_after_fault"),
+    *("broadcast_surplus_first", "broadcast_redundancy_later", "broadcast_redundancy_mended"),
+    *("plumtree_grafts_later", "plumtree_prunes_later"),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -33,6 +37,7 @@ OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
 
+SMALL_GRAPH = ["peers is 1,000, the paper's 10,000"]
 OF_EDITORS = [
     "peers is 3,099, the paper's 10,000",
     "workload.subscriptions.articles is not set, the paper's 3,000",
@@ -76,6 +81,13 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("SW2", "swim/detection.yaml", [], []),
         ("SW3", "swim/loss.yaml", [], []),
         ("SW4", "swim/slow-members.yaml", [], []),
+        ("H1", "hyparview/graph.yaml", [], []),
+        ("H2", "hyparview/graph-large.yaml", [], []),
+        ("H3", "hyparview/failures.yaml", [LARGE], []),
+        ("H4", "hyparview/failures.yaml", [], SMALL_GRAPH),
+        ("E1", "plumtree/tree.yaml", [], SMALL_GRAPH),
+        ("E2", "plumtree/senders.yaml", [LARGE], []),
+        ("E3", "plumtree/failures.yaml", [LARGE], []),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

@@ -58,7 +58,12 @@ FLOORS: list[set[str]] = [
         "emulator.faults",
     },
     {"emulator.protocols.overlays", "emulator.workload"},
-    {"emulator.protocols.pubsub", "emulator.protocols.values", "emulator.experiment.file"},
+    {
+        "emulator.protocols.broadcast",
+        "emulator.protocols.pubsub",
+        "emulator.protocols.values",
+        "emulator.experiment.file",
+    },
     {"emulator.experiment.plan"},
     {"emulator.experiment.run"},
     {"emulator.layouts", "emulator.telemetry"},

@@ -41,6 +41,7 @@ MODULES = (
     "emulator.messages.fingerprint",
     "emulator.messages.message",
     "emulator.contract.protocol",
+    "emulator.contract.broadcast_service",
     "emulator.contract.value_service",
     "emulator.contract.membership_service",
     "emulator.runtime.script_actor",

@@ -17,6 +17,8 @@ KNOWN_CLAIMS = (
     *("C1", "C2", "C3"),
     *("X1", "X2", "X3"),
     *("SW1", "SW2", "SW3", "SW4"),
+    *("H1", "H2", "H3", "H4"),
+    *("E1", "E2", "E3"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""
