@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from analysis.claims.chord import CHORD
 from analysis.claims.claim import Claim, Variants, Verdict, judge_claim
+from analysis.claims.gossipsub import GOSSIPSUB
 from analysis.claims.kademlia import KADEMLIA
 from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
@@ -20,7 +21,8 @@ from emulator.contract.packages import BadPackage, Offer
 from emulator.experiment.file.known_claims import known_claims, offered_claims
 
 CLAIMS = {
-    claim.id: claim for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD + KADEMLIA
+    claim.id: claim
+    for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD + KADEMLIA + GOSSIPSUB
 }
 
 

@@ -16,6 +16,7 @@ KNOWN_CLAIMS = (
     *("K1", "K2"),
     *("C1", "C2", "C3"),
     *("X1", "X2", "X3"),
+    *("G1", "G2", "G3", "G4", "G5", "G6"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""

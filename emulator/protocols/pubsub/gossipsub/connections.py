@@ -15,7 +15,6 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.protocol import Environment
-from emulator.messages.message import Message
 from emulator.protocols.gossip.newscast import Newscast
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from trellis.v1.gossipsub import (
@@ -73,8 +72,8 @@ class Connections:
         self._own: dict[int, None] = {}
         """The topics that this peer subscribes to."""
         self.peers: dict[int, Connection] = {}
-        self._asked: dict[int, None] = {}
-        """The peers that were asked for a connection and have not answered."""
+        self._asked: dict[int, float] = {}
+        """The peers that were asked for a connection, with the time (s) until which they may answer."""
         self._profile = Profile(environment.peer, environment.session, 1)
         self._newscast = Newscast(
             environment.channel("newscast"),
@@ -82,7 +81,8 @@ class Connections:
             view_size=int(parameters.view),
             period=self._period,
         )
-        environment.serve(ConnectionRequest, self._on_request)
+        environment.handle(ConnectionRequest, self._on_request)
+        environment.handle(ConnectionAnswer, self._on_answer)
         environment.handle(ConnectionAlive, self._on_alive)
         environment.handle(ConnectionEnd, self._on_end)
         environment.handle(TopicAnnouncement, self._on_announcement)
@@ -144,7 +144,8 @@ class Connections:
         return False
 
     def drop(self, peer: int) -> None:
-        """Forget a connection."""
+        """Forget a connection, or that the peer was asked for one."""
+        self._asked.pop(peer, None)
         if self.peers.pop(peer, None) is not None:
             self._listener.disconnected(peer)
 
@@ -153,6 +154,9 @@ class Connections:
 
     def _seek(self) -> None:
         """Ask as many peers of the view as own connections are missing."""
+        now = self._environment.now
+        for peer in [peer for peer, until in self._asked.items() if until <= now]:
+            del self._asked[peer]
         made = len(self._asked)
         for connection in self.peers.values():
             made += connection.outbound
@@ -161,33 +165,27 @@ class Connections:
                 self._ask(peer)
 
     def _ask(self, peer: int) -> None:
-        if peer == self._environment.peer or peer in self.peers or peer in self._asked:
-            return
-        self._asked[peer] = None
-        self._environment.request(
-            peer,
-            ConnectionRequest(list(self._own)),
-            self._timeout,
-            lambda reply: self._on_answer(peer, reply),
-            lambda: self._on_silence(peer),
-        )
+        if peer != self._environment.peer and peer not in self.peers and peer not in self._asked:
+            self._asked[peer] = self._environment.now + self._timeout
+            self._environment.send(peer, ConnectionRequest(list(self._own)))
 
-    def _on_silence(self, peer: int) -> None:
-        self._asked.pop(peer, None)
-
-    def _on_answer(self, peer: int, reply: Message) -> None:
-        self._asked.pop(peer, None)
-        if not isinstance(reply, ConnectionAnswer):
-            self._environment.drop(type(reply), "it answers something else")
-        elif reply.accepted:
-            self._connect(peer, True, reply.topics)
-
-    def _on_request(self, sender: int, request: ConnectionRequest) -> ConnectionAnswer:
+    def _on_request(self, sender: int, request: ConnectionRequest) -> None:
+        asked = sender in self._asked
         self.drop(sender)  # a peer that asks anew has lost the connection that this one thought to have
         if len(self.peers) >= self._most:
-            return ConnectionAnswer(False)
-        self._connect(sender, sender in self._asked, request.topics)
-        return ConnectionAnswer(True, list(self._own))
+            self._environment.send(sender, ConnectionAnswer(False))
+            return
+        self._connect(sender, asked, request.topics)
+        self._environment.send(sender, ConnectionAnswer(True, list(self._own)))
+
+    def _on_answer(self, sender: int, answer: ConnectionAnswer) -> None:
+        asked = self._asked.pop(sender, None) is not None
+        if not answer.accepted:
+            return
+        if asked or sender in self.peers:
+            self._connect(sender, True, answer.topics)
+        else:  # the answer came too late
+            self._environment.send(sender, ConnectionEnd())
 
     def _connect(self, peer: int, outbound: bool, topics: Iterable[int]) -> None:
         known = self.peers.get(peer)
