@@ -8,11 +8,11 @@ and with each sign of life, so that a lost announcement is made good.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import mypyc_attr, trait
 
 from emulator.contract.protocol import Environment
 from emulator.protocols.gossip.newscast import Newscast
@@ -31,7 +31,8 @@ _SILENT: Final = 3
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ConnectionListener(ABC):
+@trait
+class ConnectionListener:
     """What is told of connections that come and go."""
 
     @abstractmethod
