@@ -14,7 +14,7 @@ def _decay(seconds: float, interval: float) -> float:
     return float(0.01 ** (interval / seconds))
 
 
-_SLOT: Final = 12.0
+_SLOT: Final = 12
 """The seconds of a slot of Ethereum's consensus, in each of which a block is published."""
 _EPOCH: Final = 32 * _SLOT
 
@@ -27,10 +27,10 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "degree_lazy": 6,
         "degree_score": 4,
         "degree_out": 3,
-        "heartbeat": 0.7,
+        "heartbeat": "700 ms",
         "mcache_len": 6,
         "mcache_gossip": 3,
-        "seen_ttl": 2 * _EPOCH,
+        "seen_ttl": f"{2 * _EPOCH} s",
         "px_peers": 0,
         "score": {
             "gossip_threshold": -4000.0,
@@ -38,8 +38,8 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "graylist_threshold": -16000.0,
             "accept_px_threshold": 100.0,
             "opportunistic_graft_threshold": 5.0,
-            "decay_interval": _SLOT,
-            "retain_score": 100 * _EPOCH,
+            "decay_interval": f"{_SLOT} s",
+            "retain_score": f"{100 * _EPOCH} s",
             "topic_score_cap": 53.75,
             "ip_colocation_factor_weight": -35.11,
             "ip_colocation_factor_threshold": 10,
@@ -48,7 +48,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "behaviour_penalty_decay": _decay(10 * _EPOCH, _SLOT),
             "topic_weight": 0.5,
             "time_in_mesh_weight": 0.0324,
-            "time_in_mesh_quantum": _SLOT,
+            "time_in_mesh_quantum": f"{_SLOT} s",
             "time_in_mesh_cap": 300.0,
             "first_message_deliveries_weight": 1.0,
             "first_message_deliveries_decay": _decay(20 * _EPOCH, _SLOT),
@@ -66,15 +66,15 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "degree_out": 3,
         "gossip_factor": 0.1,
         "mcache_len": 10,
-        "iwant_followup": 5.0,
+        "iwant_followup": "5 s",
         "score": {
             "gossip_threshold": -500.0,
             "publish_threshold": -1000.0,
             "graylist_threshold": -2500.0,
             "accept_px_threshold": 1000.0,
             "opportunistic_graft_threshold": 3.5,
-            "decay_interval": 1.0,
-            "retain_score": 6 * 3600.0,
+            "decay_interval": "1 s",
+            "retain_score": "6 h",
             "ip_colocation_factor_weight": -100.0,
             "ip_colocation_factor_threshold": 5,
             "behaviour_penalty_weight": -10.0,
@@ -82,7 +82,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "behaviour_penalty_decay": _decay(3600.0, 1.0),
             "topic_weight": 0.1,
             "time_in_mesh_weight": 0.0002778,
-            "time_in_mesh_quantum": 1.0,
+            "time_in_mesh_quantum": "1 s",
             "time_in_mesh_cap": 1.0,
             "first_message_deliveries_weight": 0.5,
             "first_message_deliveries_decay": _decay(600.0, 1.0),
@@ -92,4 +92,4 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         },
     },
 }
-"""The values of each preset that are not the defaults; times are in seconds."""
+"""The values of each preset that are not the defaults."""

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-VALIDATING: Final = 0
-VALID: Final = 1
-INVALID: Final = 2
-
 
 class Arrival:
     """A message that came: from whom first, and who sent it since."""
 
-    __slots__ = ("first", "others", "seen_at", "state", "valid_at")
+    __slots__ = ("first", "others", "seen_at", "valid_at")
 
     def __init__(self, first: int, seen_at: float) -> None:
         self.first = first
         self.seen_at = seen_at
         """The time at which it came first (s of trial time)."""
-        self.state = VALIDATING
-        self.valid_at = 0.0
-        """The time at which it was found to be valid (s of trial time)."""
+        self.valid_at = -1.0
+        """The time at which it was found to be valid (s of trial time); negative while it is validated."""
         self.others: dict[int, None] = {}
         """The other peers that sent it; each of them counts once."""
 

@@ -22,7 +22,7 @@ from emulator.protocols.pubsub.gossipsub.mesh import Meshes
 from emulator.protocols.pubsub.gossipsub.message_cache import MessageCache
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
-from emulator.protocols.pubsub.gossipsub.seen import INVALID, VALID, Arrival, Seen
+from emulator.protocols.pubsub.gossipsub.seen import Arrival, Seen
 from emulator.protocols.pubsub.gossipsub.signature import sign
 from emulator.protocols.pubsub.shared.topics import topic_interest
 from trellis.v1.gossipsub import IDontWant, TopicMessage
@@ -120,7 +120,6 @@ class GossipSub(PubSub, ConnectionListener):
         signature = sign(event.number, topic, event.publisher, event.payload)
         message = TopicMessage(event.number, topic, event.publisher, 1, event.payload, signature)
         arrival = self._seen.add(event.number, me, now)
-        arrival.state = VALID
         arrival.valid_at = now
         self._cache.put(message)
         for peer in self._audience(topic):
@@ -190,6 +189,10 @@ class GossipSub(PubSub, ConnectionListener):
         if arrival is not None:
             self._came_again(sender, message, arrival, now)
             return
+        if message.signature != sign(message.event, message.topic, message.publisher, message.payload):
+            self._scores.delivered_invalid(sender, message.topic)
+            self.environment.drop(TopicMessage, "its signature is wrong")
+            return
         arrival = self._seen.add(message.event, sender, now)
         self._gossip.arrived(message.event)
         if self._spares and len(message.payload) >= self._large:
@@ -199,38 +202,29 @@ class GossipSub(PubSub, ConnectionListener):
                     self.environment.send(peer, told)
         if self._validation > 0.0:
             waiting = arrival
-            self.environment.set_timer(self._validation, lambda: self._validate(message, waiting))
+            self.environment.set_timer(self._validation, lambda: self._accept(message, waiting))
         else:
-            self._validate(message, arrival)
+            self._accept(message, arrival)
 
     def _came_again(self, sender: int, message: TopicMessage, arrival: Arrival, now: float) -> None:
         """Count a further copy of a message for its sender's score; each sender counts once."""
         if sender == arrival.first or sender in arrival.others:
             return
         arrival.others[sender] = None
-        if arrival.state == VALID:
+        if arrival.valid_at >= 0.0:
             self._scores.delivered_again(sender, message.topic, now - arrival.valid_at)
-        elif arrival.state == INVALID:
-            self._scores.delivered_invalid(sender, message.topic)
 
-    def _validate(self, message: TopicMessage, arrival: Arrival) -> None:
-        """Accept a message or reject it (v1.1, "Extended Validators")."""
+    def _accept(self, message: TopicMessage, arrival: Arrival) -> None:
+        """Accept a message that its application has looked at (v1.1, "Extended Validators")."""
         topic = message.topic
-        if message.signature != sign(message.event, topic, message.publisher, message.payload):
-            arrival.state = INVALID
-            self.environment.drop(TopicMessage, "its signature is wrong")
-            for peer in [arrival.first, *arrival.others]:
-                self._scores.delivered_invalid(peer, topic)
-            return
-        arrival.state = VALID
         arrival.valid_at = self.environment.now
         self._scores.delivered_first(arrival.first, topic)
         for peer in arrival.others:
             self._scores.delivered_again(peer, topic, 0.0)
         if self._subscribes(topic):
-            self._accept(message, arrival.first)
+            self._pass_on(message, arrival.first)
 
-    def _accept(self, message: TopicMessage, sender: int) -> None:
+    def _pass_on(self, message: TopicMessage, sender: int) -> None:
         """Hand a valid message over, and pass it on in the mesh."""
         self.environment.deliver(
             Event(message.event, message.publisher, message.topic, payload=message.payload, hops=message.hops)
