@@ -77,11 +77,12 @@ def _over_time(tables: Tables) -> DataFrame:
         .where(F.col("name").isin([*_CHANGES]))
         .select("trial", "peer", F.col("subject").alias("neighbour"), "at_s", change.alias("change"))
     )
-    begins = tables["trials"].select("trial", "measure_start_s")
+    begins = tables["trials"].select("trial", "measure_start_s", "measure_end_s")
     told = _with_attackers(changes, tables).join(begins, "trial")
 
     def share(after: int) -> Column:
-        until = F.when(F.col("at_s") <= F.col("measure_start_s") + after, F.col("change"))
+        at = F.col("measure_start_s") + after
+        until = F.when((F.col("at_s") <= at) & (at <= F.col("measure_end_s")), F.col("change"))
         return F.try_divide(F.sum(until * F.col("bad")), F.sum(until))
 
     return told.groupBy("trial").agg(*(share(after).alias(f"mesh_attackers_{after}_s") for after in AFTER))

@@ -19,7 +19,9 @@ class ScoreParameters(BaseModel):
     gossip_threshold: float = Field(-10.0, lt=0, description="below: no gossip with the peer")
     publish_threshold: float = Field(-50.0, lt=0, description="below: own messages do not go to the peer")
     graylist_threshold: float = Field(-80.0, lt=0, description="below: all that the peer sends is ignored")
-    accept_px_threshold: float = Field(0.0, ge=0, description="from it on: a prune's peers are connected to")
+    accept_px_threshold: float = Field(
+        100.0, ge=0, description="from it on: a prune's peers are connected to"
+    )
     opportunistic_graft_threshold: float = Field(
         1.0, ge=0, description="median score of a mesh below which better peers are grafted"
     )
