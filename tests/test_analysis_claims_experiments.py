@@ -25,6 +25,9 @@ MEASURES = (
     *("broadcast_reliability", "broadcast_reliability_after_fault", "broadcast_redundancy_after_fault"),
     *("broadcast_surplus_first", "broadcast_redundancy_later", "broadcast_redundancy_mended"),
     *("plumtree_grafts_later", "plumtree_prunes_later"),
+    *("mesh_one_end", "mesh_degree_min", "mesh_degree_max", "mesh_copies_over_degree", "delay_ms"),
+    *("copies_per_delivery", "mesh_honest_min"),
+    *(f"mesh_attackers_{after}_s" for after in (90, 150, 210)),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )
 LARGE = "peers=10000"
@@ -74,6 +77,12 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("C1", "chord/hops.yaml", [], []),
         ("C2", "chord/failures.yaml", [], []),
         ("C3", "chord/churn.yaml", [], ["peers is 2,000, the paper's 1,000"]),
+        ("G1", "gossipsub/baseline.yaml", [], []),
+        ("G2", "gossipsub/baseline.yaml", [], []),
+        ("G3", "gossipsub/large-messages.yaml", [], []),
+        ("G4", "gossipsub/loss.yaml", [], []),
+        ("G5", "gossipsub/sybils.yaml", [], []),
+        ("G6", "gossipsub/eclipse.yaml", [], []),
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),

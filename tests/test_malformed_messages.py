@@ -41,6 +41,7 @@ TRIED: dict[str, dict[str, object]] = {
     "vitis": {},
     "rvr": {},
     "opt": {},
+    "gossipsub": {},
     "li": ATTRIBUTES,
     "kyra": ATTRIBUTES | {"formation": "1 s", "notice": "1 s"},
     "pastry": {},
@@ -65,6 +66,7 @@ COUNTED: dict[str, set[str]] = {
     "vitis": GOSSIP,
     "rvr": GOSSIP,
     "opt": {"NewscastExchange", "TopicLinkHeartbeat", "TopicLinkRequest"},
+    "gossipsub": {"NewscastExchange", "TopicMessage"},
     "li": {"Comparison", "EventDelivery", "InsertSub", "Routed"},
     "kyra": {
         *("CliqueJoin", "CliqueMeasurement", "CliqueProposal", "CliqueReport", "CliqueView"),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from analysis.claims.chord import CHORD
 from analysis.claims.claim import Claim, Variants, Verdict, judge_claim
+from analysis.claims.gossipsub import GOSSIPSUB
 from analysis.claims.hyparview import HYPARVIEW
 from analysis.claims.kademlia import KADEMLIA
 from analysis.claims.kyra import KYRA
@@ -24,7 +25,7 @@ from emulator.experiment.file.known_claims import known_claims, offered_claims
 
 _PAPERS = (
     *(VITIS, TWITTER, LI, PASTRY, MAGNET, KYRA, QUASAR, CHORD, KADEMLIA),
-    *(HYPARVIEW, PLUMTREE, SWIM),
+    *(HYPARVIEW, PLUMTREE, GOSSIPSUB, SWIM),
 )
 CLAIMS = {claim.id: claim for claims in _PAPERS for claim in claims}
 

@@ -9,6 +9,7 @@ from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.by_topic import BY_TOPIC
 from analysis.measures.clusters import clusters
 from analysis.measures.event_delivery import EVENTS
+from analysis.measures.of_gossipsub import GOSSIPSUB
 from analysis.workloads.events import EVENT_FIGURES, OVERHEAD_HISTOGRAM, PUBLICATIONS, SUBSCRIPTIONS, TREE
 
 CLUSTERS: Final = Table(
@@ -22,7 +23,7 @@ CLUSTERS: Final = Table(
 TOPICS: Final = WorkloadAnalysis(
     in_every_run=True,
     tables=(OVERHEAD_HISTOGRAM, CLUSTERS),
-    measures=(EVENTS, BY_TOPIC),
+    measures=(EVENTS, BY_TOPIC, GOSSIPSUB),
     figures=EVENT_FIGURES,
     sections=(TREE,),
     setting=(SUBSCRIPTIONS, PUBLICATIONS),

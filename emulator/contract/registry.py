@@ -35,6 +35,7 @@ _SYSTEMS = {
     "vitis": "emulator.protocols.pubsub.vitis.vitis:VITIS",
     "rvr": "emulator.protocols.pubsub.vitis.rvr:RVR_SYSTEM",
     "opt": "emulator.protocols.pubsub.opt.system:OPT",
+    "gossipsub": "emulator.protocols.pubsub.gossipsub.system:GOSSIPSUB",
     "li": "emulator.protocols.pubsub.li.system:LI",
     "siena": "emulator.protocols.pubsub.siena.system:SIENA",
     "kyra": "emulator.protocols.pubsub.kyra.system:KYRA",

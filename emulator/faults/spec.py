@@ -13,9 +13,10 @@ from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Repl
 from emulator.faults.groups import Crowd, Group, Model
 from emulator.faults.identities import Target
 from emulator.faults.kinds import Clock, Crash, Links, Partition, Pause
+from emulator.faults.mesh_attacks import MeshSybil
 from emulator.files.quantities import Duration
 
-OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage")
+OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage", "mesh-sybil")
 
 
 def _with_kind(value: Any) -> Any:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Behaviour = AttackModel
 else:
     _ATTACKS = (
-        *(BlackHole, Delay, Duplication, Replay, Garbage),
+        *(BlackHole, Delay, Duplication, Replay, Garbage, MeshSybil),
         *kinds_of_packages("attacks", AttackModel, OWN_ATTACKS),
     )
     Behaviour = Annotated[

@@ -19,6 +19,7 @@ KNOWN_CLAIMS = (
     *("SW1", "SW2", "SW3", "SW4"),
     *("H1", "H2", "H3", "H4"),
     *("E1", "E2", "E3"),
+    *("G1", "G2", "G3", "G4", "G5", "G6"),
     *("Q1", "Q2", "Q3", "Q4", "Q5"),
 )
 """The ids of Trellis' own claims."""

@@ -1,0 +1,204 @@
+"""Claims about GossipSub: what models of the specifications' rules say of 1,000 peers.
+
+The evaluation report (Vyzovitis et al., 2020) has curves of a test bed, and hardly any numbers that another
+network could be held against. So these numbers are of our own models of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analysis.claims.bounds import at_least, at_most, between
+from analysis.claims.claim import (
+    Claim,
+    Find,
+    Found,
+    Number,
+    Pair,
+    Variants,
+    each,
+    members,
+    of_pair,
+    of_system,
+    ratio,
+)
+from analysis.claims.pairs import pairs_by_value
+from analysis.claims.paper_setting import Setting
+from analysis.measures.variant_results import VariantResult
+
+_VERSION = "system.parameters.version"
+_MODEL: Setting = {"peers": 1000}
+Chosen = Callable[[VariantResult], bool]
+
+
+def _all(variants: Variants) -> list[VariantResult]:
+    return of_system(variants, "gossipsub")
+
+
+def _is_quiet(variant: VariantResult) -> bool:
+    """Return whether there are no attackers, no loss and no links of a bandwidth."""
+    return not any(variant.get(key) for key in ("attackers", "network.loss", "network.bandwidth"))
+
+
+def _is_of(version: str) -> Chosen:
+    return lambda variant: variant.get(_VERSION) == version
+
+
+def _attacks(kind: str, targeted: bool) -> Callable[[Variants], list[VariantResult]]:
+    """Return a function that selects the variants under this attack, with or without a target."""
+
+    def among(variants: Variants) -> list[VariantResult]:
+        return [
+            v
+            for v in _all(variants)
+            if v.get("attackers.behaviour.kind") == kind
+            and (v.get("attackers.behaviour.target") is not None) == targeted
+        ]
+
+    return among
+
+
+def _where(chosen: Chosen, find: Find) -> Find:
+    """Return a function that finds the same, but only in the chosen variants."""
+
+    def some(variants: Variants) -> Found:
+        return find([v for v in variants if chosen(v)])
+
+    return some
+
+
+def _quiet(variants: Variants) -> list[VariantResult]:
+    return [v for v in _all(variants) if _is_quiet(v)]
+
+
+def _in_basic_mesh(variants: Variants) -> list[VariantResult]:
+    return [
+        v
+        for v in _quiet(variants)
+        if _is_of("1.0")(v)
+        and v.get("system.parameters.degree") == 6
+        and v.get("network.latency.kind") == "constant"
+    ]
+
+
+def _large(variants: Variants) -> list[VariantResult]:
+    return [v for v in _all(variants) if v.get("workload.publications.payload_bytes") == 128_000]
+
+
+def _pairs(variants: Variants) -> list[Pair]:
+    return pairs_by_value(
+        _large(variants), _VERSION, lambda value: value == "1.2", lambda value: value == "1.1"
+    )
+
+
+def _lossy(variants: Variants) -> list[VariantResult]:
+    return [v for v in _all(variants) if v.get("network.loss") == 0.2]
+
+
+def _gossips(variant: VariantResult) -> bool:
+    return bool(variant.get("system.parameters.degree_lazy"))
+
+
+GOSSIPSUB = (
+    Claim(
+        "G1",
+        "Meshes stay within their bounds, every link has two ends, and a peer gets as many copies of a "
+        "message as its mesh has members, less one.",
+        _quiet,
+        "variants of GossipSub without attackers and loss",
+        _MODEL,
+        (
+            Number("links with one end", at_most(0, "links"), each("mesh_one_end")),
+            Number("smallest mesh", at_least(4, "peers"), each("mesh_degree_min")),
+            Number("largest mesh", at_most(12, "peers"), each("mesh_degree_max")),
+            Number(
+                "copies beyond the degree less one",
+                between(-0.01, 0.1, "copies"),
+                each("mesh_copies_over_degree"),
+            ),
+        ),
+    ),
+    Claim(
+        "G2",
+        "A message takes a few one-way delays.",
+        _in_basic_mesh,
+        "variants of GossipSub v1.0 with D = 6 and constant delays, without attackers and loss",
+        _MODEL,
+        (
+            Number(
+                "mean delay, constant one-way delays of 50 ms",
+                between(3.5, 3.8, "one-way delays"),
+                each("delay_ms", 50.0),
+            ),
+        ),
+    ),
+    Claim(
+        "G3",
+        "IDONTWANT saves copies of large messages.",
+        lambda variants: members(_pairs(variants)),
+        "variants of v1.1 and v1.2 with messages of 128 kB",
+        _MODEL,
+        (
+            Number(
+                "copies with v1.2 to those with v1.1",
+                between(0.65, 0.8, "times"),
+                of_pair(_pairs, "copies_per_delivery", ratio),
+            ),
+        ),
+    ),
+    Claim(
+        "G4",
+        "Gossip delivers what a thin mesh loses.",
+        _lossy,
+        "variants of GossipSub with a loss of 20 %",
+        _MODEL,
+        (
+            Number("hit ratio with gossip", at_least(0.9995, "share"), _where(_gossips, each("hit_ratio"))),
+            Number(
+                "hit ratio without gossip",
+                at_most(0.995, "share"),
+                _where(lambda v: not _gossips(v), each("hit_ratio")),
+            ),
+        ),
+    ),
+    Claim(
+        "G5",
+        "Scores take Sybils that forward nothing out of the meshes.",
+        _attacks("black-hole", False),
+        "variants of GossipSub with black holes",
+        _MODEL,
+        (
+            *(
+                Number(
+                    f"share of Sybils in meshes with v1.1 after {after} s",
+                    at_most(most, "share"),
+                    _where(_is_of("1.1"), each(f"mesh_attackers_{after}_s")),
+                )
+                for after, most in ((90, 0.2), (150, 0.1), (210, 0.05))
+            ),
+            Number(
+                "hit ratio with v1.1", at_least(0.9999, "share"), _where(_is_of("1.1"), each("hit_ratio"))
+            ),
+        ),
+    ),
+    Claim(
+        "G6",
+        "A target that a hundred attackers graft loses all honest members of its mesh with v1.0, and keeps "
+        "most with v1.1.",
+        _attacks("mesh-sybil", True),
+        "variants of GossipSub with Sybils that have a target",
+        _MODEL,
+        (
+            Number(
+                "honest members with v1.0",
+                at_most(0, "peers"),
+                _where(_is_of("1.0"), each("mesh_honest_min")),
+            ),
+            Number(
+                "honest members with v1.1",
+                at_least(6, "peers"),
+                _where(_is_of("1.1"), each("mesh_honest_min")),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,131 @@
+"""Measures of GossipSub's meshes: their degrees, links with one end, and attackers in them.
+
+Meshes are those of all topics together; with one topic the measures are exact.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
+from analysis.tables.roles import without_attackers
+
+AFTER = (30, 90, 150, 210)
+"""The seconds from the beginning of the measure phase at which attackers in meshes are counted."""
+_CHANGES = {"mesh_joined": 1, "mesh_left": -1}
+"""The observations of changes of a mesh, with what they add to it."""
+
+
+def _links(tables: Tables) -> DataFrame:
+    """Return the links of meshes when the measure phase ends: trial, peer, neighbour."""
+    found = tables["links"].where("moment = 'end' and kind = 'mesh'")
+    return found.select("trial", "peer", "neighbour").distinct()
+
+
+def _with_attackers(entries: DataFrame, tables: Tables) -> DataFrame:
+    """Return the entries of meshes of peers that behave well, with `bad`: 1 if the neighbour does not."""
+    honest = without_attackers(entries, tables)
+    if "attackers" not in tables:
+        return honest.withColumn("bad", F.lit(0))
+    bad = tables["attackers"].select("trial", F.col("peer").alias("neighbour"), F.lit(1).alias("bad"))
+    return honest.join(bad, ["trial", "neighbour"], "left").fillna(0, ["bad"])
+
+
+def _degrees(tables: Tables) -> DataFrame:
+    links = _links(tables)
+    each = links.groupBy("trial", "peer").agg(F.count("*").alias("degree"))
+    degrees = each.groupBy("trial").agg(
+        F.avg("degree").alias("mesh_degree"),
+        F.min("degree").alias("mesh_degree_min"),
+        F.max("degree").alias("mesh_degree_max"),
+    )
+    back = links.select("trial", F.col("neighbour").alias("peer"), F.col("peer").alias("neighbour"))
+    one_end = links.join(back, ["trial", "peer", "neighbour"], "left_anti")
+    counts = one_end.groupBy("trial").agg(F.count("*").alias("mesh_one_end"))
+    return degrees.join(counts, "trial", "left").fillna(0, ["mesh_one_end"])
+
+
+def _copies(tables: Tables) -> DataFrame:
+    """Return the copies of messages that arrived for each delivery, less what the degree lets one expect."""
+    made = tables["deliveries"].where("delivered").groupBy("trial").agg(F.count("*").alias("made"))
+    came = tables["handled"].groupBy("trial").agg(F.sum("copies").alias("copies"))
+    return (
+        came.join(made, "trial")
+        .join(_degrees(tables), "trial")
+        .select(
+            "trial",
+            (F.try_divide("copies", "made") - (F.col("mesh_degree") - 1)).alias("mesh_copies_over_degree"),
+        )
+    )
+
+
+def _honest(tables: Tables) -> DataFrame:
+    entries = _with_attackers(_links(tables), tables)
+    each = entries.groupBy("trial", "peer").agg(F.sum(1 - F.col("bad")).alias("honest"))
+    least = each.groupBy("trial").agg(F.min("honest").alias("mesh_honest_min"))
+    share = entries.groupBy("trial").agg(F.avg("bad").alias("mesh_attackers"))
+    return least.join(share, "trial")
+
+
+def _over_time(tables: Tables) -> DataFrame:
+    change = F.coalesce(
+        *(F.when(F.col("name") == name, F.lit(adds)) for name, adds in _CHANGES.items()), F.lit(0)
+    )
+    changes = (
+        tables["observations"]
+        .where(F.col("name").isin([*_CHANGES]))
+        .select("trial", "peer", F.col("subject").alias("neighbour"), "at_s", change.alias("change"))
+    )
+    begins = tables["trials"].select("trial", "measure_start_s", "measure_end_s")
+    told = _with_attackers(changes, tables).join(begins, "trial")
+
+    def share(after: int) -> Column:
+        at = F.col("measure_start_s") + after
+        until = F.when((F.col("at_s") <= at) & (at <= F.col("measure_end_s")), F.col("change"))
+        return F.try_divide(F.sum(until * F.col("bad")), F.sum(until))
+
+    return told.groupBy("trial").agg(*(share(after).alias(f"mesh_attackers_{after}_s") for after in AFTER))
+
+
+_MEASURES = {
+    "mesh_degree": Measure(
+        "Mesh degree", "peers", None, "Over peers with a mesh, at the end of the measure phase."
+    ),
+    "mesh_degree_min": Measure("Mesh degree, lowest", "peers", None, "Of the same peers."),
+    "mesh_degree_max": Measure("Mesh degree, highest", "peers", None, "Of the same peers."),
+    "mesh_one_end": lower(
+        "Links with one end", "links", "Of meshes, where the neighbour does not have the peer in its own."
+    ),
+    "mesh_copies_over_degree": lower(
+        "Copies beyond the degree less one",
+        "copies",
+        "Copies received by anybody for each delivery made, less the mean degree, plus one.",
+    ),
+    "mesh_attackers": lower(
+        "Attackers in meshes",
+        "share",
+        "Of the members of the meshes of peers that behave well, at the end of the measure phase.",
+    ),
+    "mesh_honest_min": Measure(
+        "Members that behave well, fewest",
+        "peers",
+        "higher",
+        "In the mesh of the peer that behaves well and has the fewest of them.",
+    ),
+    **{
+        f"mesh_attackers_{after}_s": lower(
+            f"Attackers in meshes after {after} s",
+            "share",
+            f"The same, {after} s after the measure phase began. Told with the parameter `tell_mesh`; peers "
+            "that leave are not taken out.",
+        )
+        for after in AFTER
+    },
+}
+GOSSIPSUB = MeasureGroup(
+    grouped({"Mesh": ("mesh_",)}, _MEASURES),
+    (_degrees, _copies, _honest, _over_time),
+    systems=("gossipsub",),
+)
+"""The measures of trials of GossipSub."""

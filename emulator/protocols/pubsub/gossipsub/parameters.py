@@ -1,0 +1,120 @@
+"""The parameters of GossipSub, and the values of two networks that run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from emulator.files.quantities import Duration
+from emulator.protocols.pubsub.gossipsub.presets import PRESETS
+from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
+
+
+class GossipSubParameters(BaseModel):
+    """The parameters of GossipSub; docs/systems/gossipsub.md says where the values come from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    preset: Literal["specification", "ethereum", "filecoin"] = Field(
+        "specification", description="the network whose values the parameters have that are not given"
+    )
+    version: Literal["1.0", "1.1", "1.2"] = Field("1.1", description="the version of the protocol")
+    degree: int = Field(6, ge=1, le=1000, description="D: peers that a mesh is filled or pruned to")
+    degree_low: int = Field(4, ge=0, description="D_low: a mesh with fewer peers is filled")
+    degree_high: int = Field(12, ge=1, description="D_high: a mesh with more peers is pruned")
+    degree_lazy: int = Field(6, ge=0, description="D_lazy: fewest peers that gossip goes to; 0: no gossip")
+    degree_score: int = Field(4, ge=0, description="D_score: best peers that a prune keeps (v1.1)")
+    degree_out: int = Field(2, ge=0, description="D_out: peers in a mesh that it connected to itself (v1.1)")
+    heartbeat: Duration = Field(1.0, gt=0, description="time between two heartbeats")
+    fanout_ttl: Duration = Field(60.0, gt=0, description="time without a publication that a fan-out stays")
+    mcache_len: int = Field(5, ge=1, description="heartbeats for which a message can be asked for")
+    mcache_gossip: int = Field(3, ge=0, description="heartbeats in which gossip tells of a message")
+    seen_ttl: Duration = Field(120.0, gt=0, description="time for which a message is known as seen")
+    flood_publish: bool = Field(
+        True, description="whether own messages go to all connected peers of the topic (v1.1)"
+    )
+    gossip_factor: float = Field(
+        0.25, ge=0, le=1, description="share of the peers outside of the mesh that gossip goes to (v1.1)"
+    )
+    prune_backoff: Duration = Field(60.0, ge=1, description="time after a prune without a graft (v1.1)")
+    unsubscribe_backoff: Duration = Field(10.0, ge=1, description="the same after leaving a topic (v1.1)")
+    px_peers: int = Field(16, ge=0, description="peers that a prune tells of; 0: no peer exchange (v1.1)")
+    opportunistic_graft_period: Duration = Field(
+        60.0, gt=0, description="time between two looks at the median score of a mesh (v1.1)"
+    )
+    opportunistic_graft_peers: int = Field(2, ge=0, description="peers that are grafted then (v1.1)")
+    max_ihave_messages: int = Field(
+        10, ge=1, description="IHAVE of a peer in a heartbeat that are heeded (v1.1)"
+    )
+    max_ihave_length: int = Field(
+        5000, ge=1, description="messages that a peer is asked for in a heartbeat (v1.1)"
+    )
+    gossip_retransmission: int = Field(
+        3, ge=1, description="times that a peer gets a message by IWANT (v1.1)"
+    )
+    iwant_followup: Duration = Field(
+        3.0, gt=0, description="time that a peer has to send what it told of, before P7 (v1.1)"
+    )
+    idontwant_threshold: int = Field(
+        1024, ge=0, description="bytes of a payload from which IDONTWANT is sent (v1.2)"
+    )
+    max_idontwant_messages: int = Field(
+        10, ge=0, description="IDONTWANT of a peer in a heartbeat that are heeded (v1.2)"
+    )
+    idontwant_ttl: int = Field(3, ge=1, description="heartbeats for which an IDONTWANT is kept (v1.2)")
+    validation: Duration = Field(0.0, ge=0, description="time that the validation of a message takes")
+    score: ScoreParameters = Field(default_factory=ScoreParameters, description="the score of peers (v1.1)")
+    application_scores: dict[int, float] = Field(
+        default_factory=dict, description="P5 that all peers give these peers, such as bootstrappers (v1.1)"
+    )
+    connections: int = Field(
+        20, ge=2, le=10_000, description="connections of a peer in the mean: it makes half of them itself"
+    )
+    most_connections: int = Field(
+        400, ge=2, le=100_000, description="connections from which on a peer refuses others"
+    )
+    keepalive: Duration = Field(
+        10.0, gt=0, description="time between two signs of life on a connection, which three missing ones end"
+    )
+    view: int = Field(20, ge=2, description="peers in the Newscast view, from which connections are made")
+    discovery: Duration = Field(1.0, gt=0, description="length of a round of Newscast and of connecting")
+    request_timeout: Duration = Field(2.0, gt=0, description="time that a peer has to accept a connection")
+    tell_mesh: bool = Field(
+        False, description="whether peers tell of each graft and prune, for the measures of meshes over time"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_preset(cls, given: Any) -> Any:
+        """Fill in the preset's values where none is given."""
+        if not isinstance(given, Mapping):
+            return given
+        preset = PRESETS.get(str(given.get("preset", "specification")), {})
+        filled = {**preset, **given}
+        if "score" in preset and isinstance(given.get("score"), Mapping):
+            filled["score"] = {**preset["score"], **given["score"]}
+        return filled
+
+    @model_validator(mode="after")
+    def _bounds_fit(self) -> GossipSubParameters:
+        if not self.degree_low <= self.degree <= self.degree_high:
+            raise ValueError(
+                f"degree_low {self.degree_low}, degree {self.degree} and degree_high {self.degree_high} "
+                "have to be in this order. Change one of them"
+            )
+        if self.mcache_gossip > self.mcache_len:
+            raise ValueError(f"mcache_gossip is more than mcache_len, {self.mcache_len}. Lower it")
+        if self.version != "1.0" and self.degree_out and not self._out_fits:
+            raise ValueError(
+                f"degree_out is {self.degree_out}: it has to be less than degree_low and at most half of "
+                "degree (v1.1, Outbound Mesh Quotas). Lower it"
+            )
+        if self.connections // 2 > self.most_connections:
+            raise ValueError(f"most_connections is {self.most_connections}. A peer makes more. Raise it")
+        return self
+
+    @property
+    def _out_fits(self) -> bool:
+        return self.degree_out < self.degree_low and 2 * self.degree_out <= self.degree

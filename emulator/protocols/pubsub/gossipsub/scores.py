@@ -1,0 +1,311 @@
+"""Peer scores: what a peer thinks of each other one, by what it saw itself (gossipsub v1.1, "Peer Scoring").
+
+The score of a peer is the weighted sum of P1 to P4 in each topic, capped, and of P5 to P7. Where the text is
+silent we follow go-libp2p-pubsub: P3 stays active after a prune, until the next graft; and a peer that
+disconnects with a positive score is forgotten, while another one's score is kept.
+"""
+
+from __future__ import annotations
+
+
+class TopicRules:
+    """How the behaviour of a peer in a topic counts; the names are those of the specification's table."""
+
+    __slots__ = (
+        "first_message_deliveries_cap",
+        "first_message_deliveries_decay",
+        "first_message_deliveries_weight",
+        "invalid_message_deliveries_decay",
+        "invalid_message_deliveries_weight",
+        "mesh_failure_penalty_decay",
+        "mesh_failure_penalty_weight",
+        "mesh_message_deliveries_activation",
+        "mesh_message_deliveries_cap",
+        "mesh_message_deliveries_decay",
+        "mesh_message_deliveries_threshold",
+        "mesh_message_deliveries_weight",
+        "mesh_message_delivery_window",
+        "time_in_mesh_cap",
+        "time_in_mesh_quantum",
+        "time_in_mesh_weight",
+        "topic_weight",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic_weight: float,
+        time_in_mesh_weight: float,
+        time_in_mesh_quantum: float,
+        time_in_mesh_cap: float,
+        first_message_deliveries_weight: float,
+        first_message_deliveries_decay: float,
+        first_message_deliveries_cap: float,
+        mesh_message_deliveries_weight: float,
+        mesh_message_deliveries_decay: float,
+        mesh_message_deliveries_threshold: float,
+        mesh_message_deliveries_cap: float,
+        mesh_message_deliveries_activation: float,
+        mesh_message_delivery_window: float,
+        mesh_failure_penalty_weight: float,
+        mesh_failure_penalty_decay: float,
+        invalid_message_deliveries_weight: float,
+        invalid_message_deliveries_decay: float,
+    ) -> None:
+        """Quantum, activation and window are in seconds."""
+        self.topic_weight = topic_weight
+        self.time_in_mesh_weight = time_in_mesh_weight
+        self.time_in_mesh_quantum = time_in_mesh_quantum
+        self.time_in_mesh_cap = time_in_mesh_cap
+        self.first_message_deliveries_weight = first_message_deliveries_weight
+        self.first_message_deliveries_decay = first_message_deliveries_decay
+        self.first_message_deliveries_cap = first_message_deliveries_cap
+        self.mesh_message_deliveries_weight = mesh_message_deliveries_weight
+        self.mesh_message_deliveries_decay = mesh_message_deliveries_decay
+        self.mesh_message_deliveries_threshold = mesh_message_deliveries_threshold
+        self.mesh_message_deliveries_cap = mesh_message_deliveries_cap
+        self.mesh_message_deliveries_activation = mesh_message_deliveries_activation
+        self.mesh_message_delivery_window = mesh_message_delivery_window
+        self.mesh_failure_penalty_weight = mesh_failure_penalty_weight
+        self.mesh_failure_penalty_decay = mesh_failure_penalty_decay
+        self.invalid_message_deliveries_weight = invalid_message_deliveries_weight
+        self.invalid_message_deliveries_decay = invalid_message_deliveries_decay
+
+
+class ScoreRules:
+    """How the behaviour of a peer as a whole counts."""
+
+    __slots__ = (
+        "app_specific_weight",
+        "behaviour_penalty_decay",
+        "behaviour_penalty_threshold",
+        "behaviour_penalty_weight",
+        "decay_to_zero",
+        "ip_colocation_factor_threshold",
+        "ip_colocation_factor_weight",
+        "retain_score",
+        "topic",
+        "topic_score_cap",
+    )
+
+    def __init__(
+        self,
+        topic: TopicRules,
+        *,
+        topic_score_cap: float,
+        app_specific_weight: float,
+        ip_colocation_factor_weight: float,
+        ip_colocation_factor_threshold: int,
+        behaviour_penalty_weight: float,
+        behaviour_penalty_threshold: float,
+        behaviour_penalty_decay: float,
+        decay_to_zero: float,
+        retain_score: float,
+    ) -> None:
+        """`topic_score_cap` is 0 for no cap; `retain_score` is in seconds."""
+        self.topic = topic
+        self.topic_score_cap = topic_score_cap
+        self.app_specific_weight = app_specific_weight
+        self.ip_colocation_factor_weight = ip_colocation_factor_weight
+        self.ip_colocation_factor_threshold = ip_colocation_factor_threshold
+        self.behaviour_penalty_weight = behaviour_penalty_weight
+        self.behaviour_penalty_threshold = behaviour_penalty_threshold
+        self.behaviour_penalty_decay = behaviour_penalty_decay
+        self.decay_to_zero = decay_to_zero
+        self.retain_score = retain_score
+
+
+class _InTopic:
+    """The counters of one peer in one topic."""
+
+    __slots__ = ("active", "failures", "first", "grafted_at", "in_mesh", "invalid", "mesh", "mesh_time")
+
+    def __init__(self) -> None:
+        self.in_mesh = False
+        self.grafted_at = 0.0
+        self.mesh_time = 0.0
+        """The time in the mesh at the last decay, in seconds."""
+        self.active = False
+        """Whether the peer was in the mesh for longer than the activation of P3."""
+        self.first = 0.0
+        self.mesh = 0.0
+        self.failures = 0.0
+        self.invalid = 0.0
+
+    def deficit(self, rules: TopicRules) -> float:
+        """Return the square of what lacks of the expected deliveries."""
+        if self.active and self.mesh < rules.mesh_message_deliveries_threshold:
+            lacking = rules.mesh_message_deliveries_threshold - self.mesh
+            return lacking * lacking
+        return 0.0
+
+    def score(self, rules: TopicRules) -> float:
+        """Return the weighted sum of P1 to P4."""
+        total = self.first * rules.first_message_deliveries_weight
+        if self.in_mesh:
+            quanta = min(self.mesh_time // rules.time_in_mesh_quantum, rules.time_in_mesh_cap)
+            total += quanta * rules.time_in_mesh_weight
+        total += self.deficit(rules) * rules.mesh_message_deliveries_weight
+        total += self.failures * rules.mesh_failure_penalty_weight
+        total += self.invalid * self.invalid * rules.invalid_message_deliveries_weight
+        return total * rules.topic_weight
+
+
+class _Scored:
+    """What is known of one peer."""
+
+    __slots__ = ("address", "application", "behaviour", "forget_at", "topics")
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.application = 0.0
+        self.behaviour = 0.0
+        self.topics: dict[int, _InTopic] = {}
+        self.forget_at = -1.0
+        """The time at which a peer that has disconnected is forgotten (s); negative while it is connected."""
+
+
+class PeerScores:
+    """The scores that one peer gives to others. Times are in seconds of trial time."""
+
+    def __init__(self, rules: ScoreRules, enabled: bool = True) -> None:
+        """Without `enabled`, as in v1.0, nothing is counted and all scores are 0."""
+        self._rules = rules
+        self._enabled = enabled
+        self._peers: dict[int, _Scored] = {}
+        self._at_address: dict[int, int] = {}
+        """The number of known peers at each address."""
+
+    def connect(self, peer: int, address: int, application: float = 0.0) -> None:
+        """Begin or go on to score a peer; `application` is what the application thinks of it (P5)."""
+        if not self._enabled:
+            return
+        scored = self._peers.get(peer)
+        if scored is None:
+            scored = self._peers[peer] = _Scored(address)
+            self._at_address[address] = self._at_address.get(address, 0) + 1
+        scored.forget_at = -1.0
+        scored.application = application
+
+    def disconnect(self, peer: int, now: float) -> None:
+        """Note that a peer went; its score is kept for a while unless it is positive."""
+        scored = self._peers.get(peer)
+        if scored is None:
+            return
+        if self.score(peer) > 0.0:
+            self._forget(peer)
+            return
+        for topic in scored.topics.values():
+            topic.first = 0.0
+            if topic.in_mesh:
+                topic.failures += topic.deficit(self._rules.topic)
+                topic.in_mesh = False
+        scored.forget_at = now + self._rules.retain_score
+
+    def graft(self, peer: int, topic: int, now: float) -> None:
+        """Note that a peer joined the mesh of a topic."""
+        counters = self._in_topic(peer, topic)
+        if counters is not None:
+            counters.in_mesh = True
+            counters.grafted_at = now
+            counters.mesh_time = 0.0
+            counters.active = False
+
+    def prune(self, peer: int, topic: int) -> None:
+        """Note that a peer left the mesh of a topic; what it lacked then counts as a failure (P3b)."""
+        counters = self._in_topic(peer, topic)
+        if counters is not None:
+            counters.failures += counters.deficit(self._rules.topic)
+            counters.in_mesh = False
+
+    def delivered_first(self, peer: int, topic: int) -> None:
+        """Count a valid message that came first from this peer (P2, and P3 in the mesh)."""
+        counters = self._in_topic(peer, topic)
+        if counters is not None:
+            rules = self._rules.topic
+            counters.first = min(counters.first + 1.0, rules.first_message_deliveries_cap)
+            if counters.in_mesh:
+                counters.mesh = min(counters.mesh + 1.0, rules.mesh_message_deliveries_cap)
+
+    def delivered_again(self, peer: int, topic: int, after: float) -> None:
+        """Count a copy of a valid message that came `after` seconds from its validation, if near-first."""
+        counters = self._in_topic(peer, topic)
+        rules = self._rules.topic
+        if counters is not None and counters.in_mesh and after <= rules.mesh_message_delivery_window:
+            counters.mesh = min(counters.mesh + 1.0, rules.mesh_message_deliveries_cap)
+
+    def delivered_invalid(self, peer: int, topic: int) -> None:
+        """Count a message that failed validation (P4)."""
+        counters = self._in_topic(peer, topic)
+        if counters is not None:
+            counters.invalid += 1.0
+
+    def penalise(self, peer: int, count: int = 1) -> None:
+        """Count misbehaviour of a peer (P7)."""
+        scored = self._peers.get(peer)
+        if scored is not None:
+            scored.behaviour += count
+
+    def decay(self, now: float) -> None:
+        """Let all counters decay, and forget peers that have been gone for long; once each decay interval."""
+        rules = self._rules
+        gone: list[int] = []
+        for peer, scored in self._peers.items():
+            if scored.forget_at >= 0.0:
+                if now > scored.forget_at:
+                    gone.append(peer)
+                continue
+            for topic in scored.topics.values():
+                self._decay_topic(topic, now)
+            scored.behaviour = self._decayed(scored.behaviour, rules.behaviour_penalty_decay)
+        for peer in gone:
+            self._forget(peer)
+
+    def score(self, peer: int) -> float:
+        """Return the score of a peer; 0 for one that is not known."""
+        scored = self._peers.get(peer)
+        if scored is None:
+            return 0.0
+        rules = self._rules
+        total = 0.0
+        for topic in scored.topics.values():
+            total += topic.score(rules.topic)
+        if rules.topic_score_cap > 0.0 and total > rules.topic_score_cap:
+            total = rules.topic_score_cap
+        total += scored.application * rules.app_specific_weight
+        surplus = self._at_address[scored.address] - rules.ip_colocation_factor_threshold
+        if surplus > 0:
+            total += surplus * surplus * rules.ip_colocation_factor_weight
+        excess = scored.behaviour - rules.behaviour_penalty_threshold
+        if excess > 0.0:
+            total += excess * excess * rules.behaviour_penalty_weight
+        return total
+
+    def _in_topic(self, peer: int, topic: int) -> _InTopic | None:
+        scored = self._peers.get(peer)
+        if scored is None:
+            return None
+        counters = scored.topics.get(topic)
+        if counters is None:
+            counters = scored.topics[topic] = _InTopic()
+        return counters
+
+    def _decay_topic(self, topic: _InTopic, now: float) -> None:
+        rules = self._rules.topic
+        topic.first = self._decayed(topic.first, rules.first_message_deliveries_decay)
+        topic.mesh = self._decayed(topic.mesh, rules.mesh_message_deliveries_decay)
+        topic.failures = self._decayed(topic.failures, rules.mesh_failure_penalty_decay)
+        topic.invalid = self._decayed(topic.invalid, rules.invalid_message_deliveries_decay)
+        if topic.in_mesh:
+            topic.mesh_time = now - topic.grafted_at
+            topic.active = topic.active or topic.mesh_time > rules.mesh_message_deliveries_activation
+
+    def _decayed(self, counter: float, decay: float) -> float:
+        counter *= decay
+        return 0.0 if counter < self._rules.decay_to_zero else counter
+
+    def _forget(self, peer: int) -> None:
+        address = self._peers.pop(peer).address
+        self._at_address[address] -= 1
+        if not self._at_address[address]:
+            del self._at_address[address]

@@ -1,0 +1,195 @@
+"""GossipSub's peer scores by golden numbers: P1 to P7, caps, decay, and who is remembered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
+from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
+from emulator.protocols.pubsub.gossipsub.scores import PeerScores
+
+TOPIC = 3
+WEIGHTS = {
+    "time_in_mesh_weight": 0,
+    "first_message_deliveries_weight": 0,
+    "invalid_message_deliveries_weight": 0,
+}
+
+
+def scores(**parameters: Any) -> PeerScores:
+    """Return scores of peer 1, all of whose weights but those given are 0."""
+    made = PeerScores(ScoreParameters.model_validate({**WEIGHTS, **parameters}).rules())
+    made.connect(1, 1)
+    return made
+
+
+def test_time_in_the_mesh_counts_in_whole_quanta_up_to_its_cap() -> None:
+    tested = scores(time_in_mesh_weight=0.5, time_in_mesh_quantum="2 s", time_in_mesh_cap=10)
+    tested.graft(1, TOPIC, 100.0)
+    assert tested.score(1) == 0
+    tested.decay(107.0)
+    assert tested.score(1) == 1.5
+    tested.decay(200.0)
+    assert tested.score(1) == 5.0
+    tested.prune(1, TOPIC)
+    assert tested.score(1) == 0
+
+
+def test_first_deliveries_are_capped_when_they_are_counted_and_decay() -> None:
+    """The text has 120 x .97 = 110.4, which is 116.4."""
+    parameters = {"first_message_deliveries_cap": 120, "first_message_deliveries_decay": 0.97}
+    tested = scores(first_message_deliveries_weight=2, **parameters)
+    for _ in range(130):
+        tested.delivered_first(1, TOPIC)
+    assert tested.score(1) == 240
+    tested.decay(1.0)
+    assert tested.score(1) == pytest.approx(2 * 116.4)
+
+
+def under_delivery(**parameters: Any) -> PeerScores:
+    return scores(
+        mesh_message_deliveries_weight=-1,
+        mesh_message_deliveries_threshold=4,
+        mesh_message_deliveries_activation="10 s",
+        mesh_message_deliveries_decay=0.5,
+        mesh_message_delivery_window="5 ms",
+        **parameters,
+    )
+
+
+def test_a_lack_of_deliveries_in_the_mesh_counts_squared_after_the_activation() -> None:
+    tested = under_delivery()
+    tested.graft(1, TOPIC, 0.0)
+    tested.decay(10.0)
+    assert tested.score(1) == 0
+    tested.decay(10.5)
+    assert tested.score(1) == -16
+    tested.delivered_first(1, TOPIC)
+    assert tested.score(1) == -9
+    tested.delivered_again(1, TOPIC, 0.005)
+    assert tested.score(1) == -4
+    tested.delivered_again(1, TOPIC, 0.006)
+    assert tested.score(1) == -4, "it came after the window"
+
+
+def test_deliveries_outside_of_the_mesh_do_not_count_for_the_mesh() -> None:
+    tested = under_delivery()
+    tested.delivered_first(1, TOPIC)
+    tested.graft(1, TOPIC, 0.0)
+    tested.decay(10.5)
+    assert tested.score(1) == -16
+
+
+def test_what_lacked_at_a_prune_is_remembered_after_the_next_graft() -> None:
+    tested = under_delivery(mesh_failure_penalty_weight=-2, mesh_failure_penalty_decay=0.5)
+    tested.graft(1, TOPIC, 0.0)
+    tested.decay(11.0)
+    tested.prune(1, TOPIC)
+    assert tested.score(1) == -16 - 2 * 16
+    tested.graft(1, TOPIC, 12.0)
+    assert tested.score(1) == -32
+    tested.decay(13.0)
+    assert tested.score(1) == -16
+
+
+def test_invalid_messages_count_squared() -> None:
+    tested = scores(invalid_message_deliveries_weight=-3, topic_weight=0.5)
+    for _ in range(4):
+        tested.delivered_invalid(1, TOPIC)
+    assert tested.score(1) == -3 * 16 * 0.5
+
+
+def test_misbehaviour_counts_squared_beyond_its_threshold_and_decays() -> None:
+    tested = scores(behaviour_penalty_weight=-10, behaviour_penalty_threshold=2, behaviour_penalty_decay=0.8)
+    tested.penalise(1, 2)
+    assert tested.score(1) == 0
+    tested.penalise(1, 3)
+    assert tested.score(1) == -90
+    tested.decay(1.0)
+    assert tested.score(1) == -40
+
+
+def test_peers_at_one_address_count_squared_beyond_the_threshold() -> None:
+    tested = scores(ip_colocation_factor_weight=-5, ip_colocation_factor_threshold=2)
+    tested.connect(2, 1)
+    assert tested.score(1) == 0
+    tested.connect(3, 1)
+    tested.connect(4, 1)
+    assert tested.score(1) == tested.score(4) == -20
+    tested.connect(5, 5)
+    assert tested.score(5) == 0
+
+
+def test_the_cap_bounds_what_topics_add_but_not_what_the_application_does() -> None:
+    tested = scores(first_message_deliveries_weight=1, topic_score_cap=3, app_specific_weight=2)
+    for topic in (1, 2):
+        for _ in range(2):
+            tested.delivered_first(1, topic)
+    assert tested.score(1) == 3
+    tested.connect(1, 1, application=10.0)
+    assert tested.score(1) == 23
+
+
+def test_a_counter_below_the_limit_becomes_zero() -> None:
+    tested = scores(first_message_deliveries_weight=1, first_message_deliveries_decay=0.09, decay_to_zero=0.1)
+    tested.delivered_first(1, TOPIC)
+    tested.decay(1.0)
+    assert tested.score(1) == 0
+
+
+def test_a_bad_score_outlives_a_disconnection_and_a_good_one_does_not() -> None:
+    tested = scores(first_message_deliveries_weight=1, retain_score="60 s")
+    tested.delivered_first(1, TOPIC)
+    tested.disconnect(1, 0.0)
+    tested.connect(1, 1)
+    assert tested.score(1) == 0
+    tested.penalise(1)
+    tested.disconnect(1, 10.0)
+    tested.decay(60.0)
+    tested.connect(1, 1)
+    assert tested.score(1) == -10, "it does not decay meanwhile"
+    tested.disconnect(1, 70.0)
+    tested.decay(130.5)
+    tested.connect(1, 1)
+    assert tested.score(1) == 0
+
+
+def test_a_peer_of_the_first_version_scores_nobody() -> None:
+    tested = PeerScores(ScoreParameters().rules(), enabled=False)
+    tested.connect(1, 1)
+    tested.penalise(1, 100)
+    tested.delivered_first(1, TOPIC)
+    tested.decay(1.0)
+    assert tested.score(1) == 0
+
+
+@pytest.mark.parametrize("preset", ["specification", "ethereum", "filecoin"])
+def test_presets_are_valid_and_leave_out_the_deliveries_in_the_mesh(preset: str) -> None:
+    found = GossipSubParameters.model_validate({"preset": preset})
+    assert found.score.mesh_message_deliveries_weight == found.score.mesh_failure_penalty_weight == 0
+
+
+def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
+    found = GossipSubParameters.model_validate(
+        {"preset": "ethereum", "degree": 9, "score": {"topic_weight": 0.25}}
+    )
+    assert (found.degree, found.degree_low, found.score.topic_weight) == (9, 6, 0.25)
+    assert found.score.graylist_threshold == -16000
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"degree_low": 7}, "in this order"),
+        ({"degree_out": 4}, "degree_out is 4"),
+        ({"mcache_gossip": 6}, "mcache_gossip is more than mcache_len"),
+        ({"score": {"publish_threshold": -5}}, "in this order"),
+        ({"connections": 900}, "most_connections is 400"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        GossipSubParameters.model_validate(given)
