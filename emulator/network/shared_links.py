@@ -52,6 +52,7 @@ class _Link:
     """
 
     __slots__ = (
+        "ahead",
         "awaited",
         "clock",
         "counted",
@@ -89,6 +90,8 @@ class _Link:
         self.waiting: dict[int, deque[tuple[int, int, object]]] = {}
         """The work, number and item of the messages of each peer in `heads` that wait behind the first."""
         self.entered = 0
+        self.ahead = False
+        """Whether the only message has been sent ahead: nothing is to be done when it departs."""
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
         self.counted: dict[int, tuple[int, int]] = {}
@@ -112,7 +115,10 @@ class _Link:
             self.left -= self._move(at)
             gone, entered, peer, item = heads[0]
             self.sent = gone
-            self.departed.append((at, item))
+            if self.ahead:
+                self.ahead = False
+            else:
+                self.departed.append((at, item))
             if self.counted:
                 self._count(entered, at)
             self.next = _UNKNOWN
@@ -263,15 +269,32 @@ class SharedLinks:
         here.advance(at)
         return here.left <= 0 or here.left + self._work(size) <= here.room
 
-    def enter(self, link: int, peer: int, at: int, size: int, item: object) -> None:
-        """Put a message that fits into a link; `peer` is at the other end of its way."""
-        here = self._link(link)
+    def enter(self, link: int, peer: int, at: int, size: int, item: object) -> object:
+        """Put a message that fits into a link; `peer` is at the other end of its way.
+
+        Returns the message that was sent ahead and is not alone on the link any more, so that it departs
+        later than was told; None if there is none.
+        """
+        here, back = self._link(link), None
         if at > here.clock:
             here.advance(at)
+        if here.ahead:
+            here.ahead, back = False, here.heads[0][3]
         work = self._work(size)
         here.enter(peer if self._fair else 0, work, item)
         if self.counting:
             here.counted[here.entered] = here.clock + work // self._own_rate(link), size + self._overhead
+        return back
+
+    def send_ahead(self, link: int) -> int:
+        """Return when the only message on a link departs unless another one enters before, in which case
+        `enter` tells; `take` does not give it then. Returns `NEVER` if there are several, or it stalls."""
+        here = self._link(link)
+        if len(here.heads) != 1 or here.waiting[here.heads[0][2]]:
+            return NEVER
+        departs = here.next_departure()
+        here.ahead = departs != NEVER
+        return departs
 
     def take(self, link: int, until: int) -> list[tuple[int, object]]:
         """Return when each message has gone through since the last call, up to this time, in order."""

@@ -226,6 +226,8 @@ class VirtualWorld(LinkedWorld):
                 if entry is ROW_ARRIVES:
                     self._arrive_row()
                 elif isinstance(entry, Arrival):
+                    if entry.void:
+                        continue
                     if self._busy is None:
                         self._arrive(entry)
                     else:
@@ -235,7 +237,8 @@ class VirtualWorld(LinkedWorld):
                 elif isinstance(entry, Handled):
                     self._take_turn(entry)
                 elif isinstance(entry, Reach):
-                    self._reach(entry)
+                    if not entry.void:
+                        self._reach(entry)
                 elif isinstance(entry, Departure):
                     self._depart(entry)
         except (Exception, SystemExit) as error:

@@ -12,7 +12,7 @@ from emulator.telemetry.context import TraceContext
 class Arrival(Entry):
     """The event that a message reaches a peer."""
 
-    __slots__ = ("channel", "context", "message", "receiver", "request", "sent")
+    __slots__ = ("channel", "context", "message", "receiver", "request", "sent", "void")
 
     def __init__(
         self,
@@ -34,6 +34,8 @@ class Arrival(Entry):
         self.request = request
         self.sent = sent
         self.context = context
+        self.void = False
+        """Whether another event has taken the place of this one."""
 
     def again(self, at: float, order: int) -> Arrival:
         """Return the event that another copy of the message arrives."""
@@ -63,7 +65,7 @@ class Spoilt(Arrival):
 class Reach(Entry):
     """The event that the last bit of a message reaches its receiver's down link."""
 
-    __slots__ = ("arrival", "instant")
+    __slots__ = ("arrival", "instant", "void")
 
     def __init__(self, arrival: Arrival, instant: int) -> None:
         self.at = arrival.at
@@ -71,6 +73,8 @@ class Reach(Entry):
         self.arrival = arrival
         self.instant = instant
         """The exact time, in units of the links."""
+        self.void = False
+        """Whether another event has taken the place of this one."""
 
 
 class Handled(Entry):
@@ -89,13 +93,15 @@ class Handled(Entry):
 class Flight:
     """A message in its sender's shared up link, with the time (ns) of its way after that."""
 
-    __slots__ = ("arrival", "twin", "way_ns")
+    __slots__ = ("ahead", "arrival", "twin", "way_ns")
 
     def __init__(self, arrival: Arrival, way_ns: int, twin: Arrival | None) -> None:
         self.arrival = arrival
         self.way_ns = way_ns
         self.twin = twin
         """The second copy that arrives, if a fault doubles the message."""
+        self.ahead: Arrival | Reach | None = None
+        """The event that was scheduled before the message had left the link, if it was alone there."""
 
 
 class Departure(Entry):

@@ -55,6 +55,9 @@ class LinkedWorld(LifeHost):
         self._departures = _FIRST_DEPARTURE
         """The number of the last event of a departure. At equal times they come before all others."""
         self._kept = network.order
+        self._ahead = self._pausing is None and self._kept is None
+        """Whether a message that is alone on a shared link goes on before it has left the link, which spares an
+        event. If another one enters meanwhile, what was scheduled is void."""
         self._faults = network_faults(spec, plan)
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""
@@ -217,7 +220,12 @@ class LinkedWorld(LifeHost):
         elif shared is not None:
             link = 2 * arrival.receiver + 1
             if shared.fits(link, reach.instant, size):
-                shared.enter(link, arrival.channel.peer, reach.instant, size, arrival)
+                self._take_back(shared.enter(link, arrival.channel.peer, reach.instant, size, arrival))
+                if self._ahead and not isinstance(arrival, Spoilt):
+                    arrives = shared.send_ahead(link)
+                    if arrives != NEVER:
+                        self._arrive_after(arrival, arrives)
+                        return
                 self._serve(link, reach.instant)
                 return
         observed = Observation(DOWN_LINK_DROP, size, arrival.channel.peer, "bytes")
@@ -231,11 +239,28 @@ class LinkedWorld(LifeHost):
         if shared is None:
             return
         link = 2 * sender
-        if shared.limits(link):
-            shared.enter(link, receiver, now, size, flight)
-            self._serve(link, now)
-        elif flight is not None:
-            self._cross(flight, now)
+        if not shared.limits(link):
+            if flight is not None:
+                self._cross(flight, now)
+            return
+        self._take_back(shared.enter(link, receiver, now, size, flight))
+        if self._ahead and flight is not None and flight.twin is None and type(flight.arrival) is Arrival:
+            leaves = shared.send_ahead(link)
+            if leaves != NEVER:
+                flight.ahead = self._cross_by(flight.arrival, flight.way_ns, leaves)
+                return
+        self._serve(link, now)
+
+    def _take_back(self, item: object) -> None:
+        """Void what was scheduled for a message that was alone on a shared link and is not any more."""
+        if isinstance(item, Flight):
+            arrival, ahead = item.arrival, item.ahead
+            if ahead is not None:
+                ahead.void, item.ahead = True, None
+            if ahead is arrival:
+                item.arrival = arrival.again(arrival.at, arrival.order)
+        elif isinstance(item, Arrival):
+            item.void = True
 
     def _depart(self, departure: Departure) -> None:
         """Go on with what has gone through a shared link."""
@@ -251,8 +276,7 @@ class LinkedWorld(LifeHost):
             if isinstance(item, Flight):
                 self._cross(item, leaves)
             elif isinstance(item, Arrival):
-                item.at = shared.nanoseconds(leaves) / NANOSECONDS
-                self._arrive_later(item)
+                self._arrive_after(item.again(item.at, item.order) if item.void else item, leaves)
         due = shared.await_next(link)
         if due != NEVER:
             self._departures += 1
@@ -266,20 +290,30 @@ class LinkedWorld(LifeHost):
         if twin is not None:
             self._cross_by(twin, round((twin.at - twin.sent) * NANOSECONDS), leaves)
 
-    def _cross_by(self, arrival: Arrival, way_ns: int, leaves: int) -> None:
-        """Send one copy of a message on its way, which takes so many nanoseconds."""
+    def _cross_by(self, arrival: Arrival, way_ns: int, leaves: int) -> Arrival | Reach:
+        """Send one copy of a message on its way, which takes so many nanoseconds. Returns the event that it
+        reaches its receiver or the receiver's down link."""
         shared, kept = self._shared, self._kept
         assert shared is not None
         reaches = leaves + shared.instant(way_ns)
         if kept is not None:
             reaches = kept.arrival(arrival.channel.peer, arrival.receiver, reaches, leaves)
-        arrival.at = shared.nanoseconds(reaches) / NANOSECONDS
+        left = shared.seconds(leaves)
+        arrival.at = max(shared.nanoseconds(reaches) / NANOSECONDS, left)
         if not shared.limits(2 * arrival.receiver + 1):
             self._arrive_later(arrival)
-            return
+            return arrival
         reach = Reach(arrival, reaches)
-        reach.at = max(shared.seconds(reaches), self.time)
+        reach.at = max(shared.seconds(reaches), left, self.time)
         self._queue.push(reach)
+        return reach
+
+    def _arrive_after(self, arrival: Arrival, instant: int) -> None:
+        """Have a message arrive when its last bit has gone through a shared link, at this instant."""
+        shared = self._shared
+        assert shared is not None
+        arrival.at = max(shared.nanoseconds(instant) / NANOSECONDS, shared.seconds(instant))
+        self._arrive_later(arrival)
 
     def _arrive_later(self, arrival: Arrival) -> None:
         """Have a message arrive at its time, or now if that was rounded to before now."""
