@@ -119,7 +119,7 @@ def test_measures_of_changes_alarms_and_errors(tables: dict[str, DataFrame]) -> 
     assert (changes.crash_first_s, changes.crash_all_s, changes.crash_known) == (5.0, 8.0, 1.0)
     assert (changes.join_all_s_p99, changes.leave_all_s, changes.changes) == (4.0, None, 3)
     assert changes.leave_known == pytest.approx(2 / 3)
-    assert (changes.detection_periods, changes.dissemination_periods) == (0.0, 2.0)
+    assert (changes.detection_periods, changes.dissemination_periods) == (1.0, 2.0)
     assert changes.join_dissemination_periods == 3.0
     (alarms,) = of_membership._of_alarms(tables).collect()
     assert (alarms.false_positives, alarms.false_positives_healthy, alarms.suspicions) == (3, 2, 1)

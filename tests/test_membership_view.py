@@ -83,6 +83,7 @@ def test_a_sample_has_different_members_that_fit(count: int) -> None:
     for _ in range(50):
         drawn = view.sample(3, 0, ALIVE, 10.0)
         assert len(set(drawn)) == min(3, count - 2) and not {0, 3} & set(drawn)
+        assert view.sample(0, 0, ALIVE, 10.0) == []
     assert any(3 in view.sample(3, 0, ALIVE, 1.0) for _ in range(100))
     assert sorted(view.sample(count, 0, ALIVE, 1.0)) == list(range(1, count))
 

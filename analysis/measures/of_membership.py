@@ -50,7 +50,8 @@ _MEASURES = {
         "Periods until the first probe of a crashed member",
         "periods",
         "Mean of ceil((t - T) / T) over crashes, where t is the time from the crash until the first member "
-        "suspected it or declared it failed, and T the protocol period that the probe takes.",
+        "suspected it or declared it failed, and T the protocol period that the probe takes; at least 1, for "
+        "a ping that was under way when the member crashed.",
     ),
     "dissemination_periods": lower(
         "Periods from the first to all, of crashes",
@@ -140,7 +141,7 @@ def _of_changes(tables: Tables) -> DataFrame:
     is_crash = F.col("change") == "crash"
     return changes.groupBy("trial").agg(
         *columns,
-        F.avg(F.when(is_crash, F.greatest(probe, F.lit(0)))).alias("detection_periods"),
+        F.avg(F.when(is_crash, F.greatest(probe, F.lit(1)))).alias("detection_periods"),
         _mean(F.when(is_crash, spread)).alias("dissemination_periods"),
         _mean(F.when(F.col("change") == "join", spread)).alias("join_dissemination_periods"),
     )

@@ -133,11 +133,11 @@ class MemberView:
         found: list[int] = []
         _tries: i64
         for _tries in range(3 * self._count):
+            if len(found) >= count:
+                break
             member = i64(self._order[below(self._random, self._count)])
             if self._fits(member, but, state, failed_since) and member not in found:
                 found.append(member)
-                if len(found) >= count:
-                    break
         return found
 
     def members(self) -> Iterator[int]:
