@@ -163,15 +163,15 @@ def test_a_shuffle_tells_of_the_sender_and_of_both_views_and_walks_on() -> None:
 def test_who_takes_a_shuffle_answers_with_as_many_passive_peers_which_leave_first_if_there_is_no_room() -> (
     None
 ):
-    environment, membership = with_neighbours(2, passive=3)
-    environment.hand_over(1, HyParViewShuffle(10, 1, [10, 11, 12]))
+    environment, membership = with_neighbours(2, passive=8)
+    environment.hand_over(1, HyParViewShuffle(10, 1, list(range(10, 18))))
     environment.fake.empty_outbox()
-    environment.hand_over(1, HyParViewShuffle(20, 1, [20, 21]))
+    environment.hand_over(1, HyParViewShuffle(20, 1, [20, 21, 22, 23]))
     ((peer, reply),) = environment.take(HyParViewShuffleReply)
     assert peer == 20
-    assert len(reply.peers) == 2
-    (left,) = {10, 11, 12} - set(reply.peers)
-    assert set(membership.sample(5)[2:]) == {left, 20, 21}
+    assert len(reply.peers) == 4
+    left = set(range(10, 18)) - set(reply.peers)
+    assert set(membership.sample(10)[2:]) == left | {20, 21, 22, 23}
 
 
 def test_who_begins_a_shuffle_gives_up_what_it_told_of_first() -> None:
