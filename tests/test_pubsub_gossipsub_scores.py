@@ -141,8 +141,11 @@ def test_a_counter_below_the_limit_becomes_zero() -> None:
 
 
 def test_a_bad_score_outlives_a_disconnection_and_a_good_one_does_not() -> None:
-    tested = scores(first_message_deliveries_weight=1, retain_score="60 s")
+    tested = scores(
+        first_message_deliveries_weight=2, invalid_message_deliveries_weight=-1, retain_score="60 s"
+    )
     tested.delivered_first(1, TOPIC)
+    tested.delivered_invalid(1, TOPIC)
     tested.disconnect(1, 0.0)
     tested.connect(1, 1)
     assert tested.score(1) == 0
