@@ -191,6 +191,7 @@ def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
         ({"mcache_gossip": 6}, "mcache_gossip is more than mcache_len"),
         ({"score": {"publish_threshold": -5}}, "in this order"),
         ({"connections": 900}, "most_connections is 400"),
+        ({"uplink": "50 Mbit/s"}, "uplink is for version 1.2"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
