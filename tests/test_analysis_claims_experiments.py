@@ -19,6 +19,12 @@ MEASURES = (
     *("gradients_false", "gradients_recovered", "hit_ratio", "hit_ratio_by_topic", "overhead", "delay_hops"),
     *("lookup_hops", "lookup_success", "lookup_timeouts"),
     *("lookup_found_all", "lookup_found_closest", "lookup_depth", "lookup_took_ms"),
+    *("messages_a_period", "suspicions", "detection_periods", "dissemination_periods", "probe_failures"),
+    *("state.probes", "false_positives"),
+    *("neighbours", "path_length", "clustering"),
+    *("broadcast_reliability", "broadcast_reliability_after_fault", "broadcast_redundancy_after_fault"),
+    *("broadcast_surplus_first", "broadcast_redundancy_later", "broadcast_redundancy_mended"),
+    *("plumtree_grafts_later", "plumtree_prunes_later"),
     *("mesh_one_end", "mesh_degree_min", "mesh_degree_max", "mesh_copies_over_degree", "delay_ms"),
     *("copies_per_delivery", "mesh_honest_min"),
     *(f"mesh_attackers_{after}_s" for after in (90, 150, 210)),
@@ -34,6 +40,7 @@ OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
 
+SMALL_GRAPH = ["peers is 1,000, the paper's 10,000"]
 OF_EDITORS = [
     "peers is 3,099, the paper's 10,000",
     "workload.subscriptions.articles is not set, the paper's 3,000",
@@ -79,6 +86,17 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),
+        ("SW1", "swim/load.yaml", [], []),
+        ("SW2", "swim/detection.yaml", [], []),
+        ("SW3", "swim/loss.yaml", [], []),
+        ("SW4", "swim/slow-members.yaml", [], []),
+        ("H1", "hyparview/graph.yaml", [], []),
+        ("H2", "hyparview/graph-large.yaml", [], []),
+        ("H3", "hyparview/failures.yaml", [LARGE], []),
+        ("H4", "hyparview/failures.yaml", [], SMALL_GRAPH),
+        ("E1", "plumtree/tree.yaml", [], SMALL_GRAPH),
+        ("E2", "plumtree/senders.yaml", [LARGE], []),
+        ("E3", "plumtree/failures.yaml", [LARGE], []),
         ("V7", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
         ("V8", "vitis/twitter.yaml", [LARGE], OF_TWITTER),
     ],

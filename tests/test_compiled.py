@@ -37,11 +37,14 @@ LOOKUPS = {
     "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
 }
 VALUES = LOOKUPS | {"workload": {"values": {"count": 20, "gets": 5, "updates": 1}}}
+BROADCAST = LOOKUPS | {"workload": {"broadcast": {"rate": 2}}}
 SETTINGS: dict[str, dict[str, Any]] = {
     "topics": TOPICS,
     "content": BY_CONTENT,
     "lookups": LOOKUPS,
     "values": VALUES,
+    "membership": LOOKUPS | {"workload": {"membership": {}}},
+    "broadcast": BROADCAST,
 }
 CHURN = {"churn": {"model": {"kind": "poisson", "mean_session": "30 s", "mean_gap": "10 s"}, "graceful": 0.5}}
 NETWORKS: list[dict[str, Any]] = [{}, {"network": {"jitter": "5 ms", "loss": 0.002}}]

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
 from told_and_handed import check_spans, check_tables
 
+from emulator.contract.registry import SYSTEMS
 from emulator.experiment.run.directory import RunDirectory
 from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.telemetry import names
@@ -17,7 +18,9 @@ from emulator.testing.trial_spans import read_spans
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of, told
 
 pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once
-ALL = [*OWN_SYSTEMS, REPAIRING.name]
+HAND_OVER = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves != "membership"]
+"""The systems whose peers are handed anything."""
+ALL = [*HAND_OVER, REPAIRING.name]
 
 
 def run_one(system: str, run: RunDirectory, ledger: Path) -> WitnessedTrial:

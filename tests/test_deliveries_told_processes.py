@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from repairing_toy import REPAIRING
 from told_and_handed import check_spans, check_tables
 
+from emulator.contract import registry
 from emulator.experiment.run.directory import RunDirectory
 from emulator.fleet.processes import run_processes
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of
@@ -26,9 +27,16 @@ _OF_PARTS = {
     *("magnet-pastry", "magnet-small-world", "magnet-chord", "magnet-kademlia"),
     *("quasar-pastry", "quasar-oscar", "quasar-small-world", "quasar-chord", "quasar-kademlia"),
     *("values-pastry", "values-oscar", "values-small-world"),
+    *("quasar-hyparview", "quasar-cyclon", "quasar-newscast"),
+    *("plumtree-random-graph", "plumtree-cyclon", "plumtree-newscast"),
+    *("flood-random-graph", "flood-hyparview", "flood-newscast"),
+    *("push-gossip-random-graph", "push-gossip-hyparview", "push-gossip-cyclon"),
+    *("anti-entropy-random-graph", "anti-entropy-hyparview", "anti-entropy-newscast"),
 }
 """Systems whose overlay and dissemination are those of others; `test_deliveries_told` has all of them."""
-SYSTEMS = [name for name in OWN_SYSTEMS if name not in _OF_PARTS]
+SYSTEMS = [
+    name for name in OWN_SYSTEMS if name not in _OF_PARTS and registry.SYSTEMS[name].serves != "membership"
+]
 
 
 @pytest.mark.timeout(900)

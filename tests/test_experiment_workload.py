@@ -59,7 +59,9 @@ def test_a_workload_asks_for_one_thing(write: Write) -> None:
     (told,) = problems(write(LOOKUPS + "  subscriptions: {kind: low}\n"))
     assert told.startswith("experiment.yaml:5: workload.lookups: is there together with")
     (told,) = problems(write(LOOKUPS.replace("lookups: {rate: 5}", "changes: {share: 0}")))
-    assert told.startswith("experiment.yaml:4: workload: has neither subscriptions, lookups nor values")
+    assert told.startswith(
+        "experiment.yaml:4: workload: has neither subscriptions, lookups, values, membership nor broadcast"
+    )
     (told,) = problems(write(LOOKUPS + "  publications: {events: 3}\n"))
     assert told.startswith("experiment.yaml:6: workload.publications: needs workload.subscriptions")
 

@@ -27,6 +27,7 @@ from emulator.files.damage import DamagedFile
 from emulator.protocols.gossip import view_invariant
 from emulator.protocols.overlays.chord import ring_invariant
 from emulator.protocols.overlays.chord.virtual_nodes import VirtualNodes
+from emulator.protocols.overlays.pastry import leaf_set_invariant
 from emulator.protocols.pubsub.scribe import tree_invariant
 from trellis.command.cli import app
 
@@ -98,6 +99,46 @@ def test_rings_that_chord_does_not_allow_are_told(
 
 def test_a_peer_that_joins_is_on_no_ring_yet() -> None:
     assert chord({1: [2], 2: [1], 3: []}, joining=(3,)) is None
+
+
+def pastry(leaves: Mapping[int, tuple[list[int], list[int]]]) -> Broken | None:
+    """Judge peers whose identifiers are their numbers, by their leaves (left, right), nearest first."""
+    return leaf_set_invariant.broken(
+        Peers(
+            {
+                peer: SimpleNamespace(ready=True, identifier=peer, leaves=Leaves(*sides))
+                for peer, sides in leaves.items()
+            }
+        )
+    )
+
+
+class Leaves:
+    def __init__(self, left: list[int], right: list[int]) -> None:
+        self.left, self.right = ([(0, peer) for peer in side] for side in (left, right))
+
+    def __len__(self) -> int:
+        return len(self.left) + len(self.right)
+
+
+def test_leaf_sets_that_form_one_ring_are_sound() -> None:
+    assert pastry({1: ([], [])}) is None
+    assert pastry({1: ([3], [2]), 2: ([1], [9, 3]), 3: ([2, 1], [])}) is None
+
+
+@pytest.mark.parametrize(
+    "leaves, peers, text",
+    [
+        ({1: ([], [2]), 2: ([], [1]), 3: ([], [4]), 4: ([], [3])}, [1, 3], "there are 2 rings"),
+        ({1: ([], [3]), 3: ([], [2]), 2: ([], [1])}, [1, 3, 2], "goes round more than once"),
+        ({1: ([], [2]), 2: ([], [9]), 3: ([], [1])}, [2], "none of its leaves is up"),
+    ],
+)
+def test_leaf_sets_that_form_no_ring_are_told(
+    leaves: dict[int, tuple[list[int], list[int]]], peers: list[int], text: str
+) -> None:
+    broken = pastry(leaves)
+    assert broken is not None and broken.peers == peers and text in broken.text
 
 
 def scribe(parents: Mapping[int, Mapping[int, int]]) -> Broken | None:
@@ -234,7 +275,7 @@ invariants: {invariants}
         ("chord", "{hold: [ring_is_one_cycle after spilt]}", "", 'there is no fault "spilt"'),
         ("chord", "{hold: [ring_is_one_cycle sometimes]}", "", '"sometimes" is no part of a trial'),
         ("chord", "{hold: [Ring 3]}", "", "is the name of an invariant of the system"),
-        ("pastry", "{every: 1 s}", "", "pastry declares no invariants"),
+        ("oscar", "{every: 1 s}", "", "oscar declares no invariants"),
         ("chord", "{every: 1 s}", "runtime: {kind: processes, hosts: 2}", "only the virtual clock"),
     ],
 )

@@ -54,6 +54,11 @@ TRIED: dict[str, dict[str, object]] = {
     "quasar-random-graph": {},
     "values-chord": {},
     "values-kademlia": {},
+    "swim": {"preset": "memberlist"},
+    "plumtree-hyparview": {},
+    "anti-entropy-cyclon": {},
+    "flood-cyclon": {},
+    "push-gossip-newscast": {},
 }
 PEERS = 6
 GOSSIP = {"NewscastExchange", "ProfileExchange", "Routed", "TManExchange"}
@@ -77,6 +82,11 @@ COUNTED: dict[str, set[str]] = {
     "quasar-random-graph": {"NewscastExchange"},
     "values-chord": {"Forwarded", "RepairCopy", "RingDeparture", "StoreCopy"},
     "values-kademlia": {"Carry", "StoreValue"},
+    "swim": set(),
+    "plumtree-hyparview": {"PlumtreeIHave"},
+    "anti-entropy-cyclon": {"CyclonShuffle"},
+    "flood-cyclon": {"CyclonShuffle"},
+    "push-gossip-newscast": {"NewscastExchange"},
 }
 """The classes of which a message without parts, or with lists that do not fit, is dropped and counted."""
 

@@ -116,7 +116,7 @@ def test_the_seed_decides_content_and_lookups() -> None:
 @pytest.mark.parametrize(
     ("workload", "key", "problem"),
     [
-        ({}, "workload", "neither subscriptions, lookups nor values"),
+        ({}, "workload", "neither subscriptions, lookups, values, membership nor broadcast"),
         ({"subscriptions": {"kind": "low"}, "lookups": {"rate": 1.0}}, "workload.lookups", "Keep one"),
         ({"lookups": {"rate": 1.0}, "publications": {}}, "workload.publications", "needs workload.subscr"),
         ({"lookups": {"rate": 1.0}, "changes": {"share": 0.1}}, "workload.changes", "needs workload.subscr"),

@@ -180,7 +180,8 @@ def test_what_is_wrong_is_told_by_file_and_line(tmp_path: Path, tokens: str, pro
         (
             "{}",
             "walkers",
-            "workload: has neither subscriptions, lookups, values, roll_call nor tokens. Add one",
+            "workload: has neither subscriptions, lookups, values, membership, broadcast, roll_call nor "
+            "tokens. Add one",
         ),
     ],
 )

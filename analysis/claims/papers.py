@@ -7,12 +7,15 @@ from collections.abc import Collection, Sequence
 from analysis.claims.chord import CHORD
 from analysis.claims.claim import Claim, Variants, Verdict, judge_claim
 from analysis.claims.gossipsub import GOSSIPSUB
+from analysis.claims.hyparview import HYPARVIEW
 from analysis.claims.kademlia import KADEMLIA
 from analysis.claims.kyra import KYRA
 from analysis.claims.li import LI
 from analysis.claims.magnet import MAGNET
 from analysis.claims.pastry import PASTRY
+from analysis.claims.plumtree import PLUMTREE
 from analysis.claims.quasar import QUASAR
+from analysis.claims.swim import SWIM
 from analysis.claims.twitter import TWITTER
 from analysis.claims.vitis import VITIS
 from analysis.contract.packages import loaded
@@ -20,10 +23,11 @@ from analysis.contract.trouble import FAILURES, Trouble
 from emulator.contract.packages import BadPackage, Offer
 from emulator.experiment.file.known_claims import known_claims, offered_claims
 
-CLAIMS = {
-    claim.id: claim
-    for claim in VITIS + TWITTER + LI + PASTRY + MAGNET + KYRA + QUASAR + CHORD + KADEMLIA + GOSSIPSUB
-}
+_PAPERS = (
+    *(VITIS, TWITTER, LI, PASTRY, MAGNET, KYRA, QUASAR, CHORD, KADEMLIA),
+    *(HYPARVIEW, PLUMTREE, GOSSIPSUB, SWIM),
+)
+CLAIMS = {claim.id: claim for claims in _PAPERS for claim in claims}
 
 
 def judge(ids: Sequence[str], variants: Variants, invalid: Collection[str] = ()) -> list[Verdict]:

@@ -11,7 +11,7 @@ from analysis.contract.trials import TrialRecord
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered
 from emulator.experiment.plan.tables import PEERS, SESSIONS
-from emulator.workload.table_schemas import GETS, LOOKUPS, PUBLICATIONS, PUTS, SUBSCRIPTIONS
+from emulator.workload.table_schemas import GETS, LOOKUPS, PUBLICATIONS, PUTS, RETICENT, SUBSCRIPTIONS
 
 
 def _with_key(schema: pa.Schema) -> pa.Schema:
@@ -25,6 +25,7 @@ _SCHEMAS = {
     "peers": PEERS,
     "publications": PUBLICATIONS,
     "puts": _with_key(PUTS),
+    "reticent": RETICENT,
     "sessions": SESSIONS,
     "subscriptions": SUBSCRIPTIONS,
 }

@@ -26,6 +26,8 @@ _WORKLOADS = {
     "content": "emulator.workload.event_kind:CONTENT_KIND",
     "lookups": "emulator.workload.lookup_kind:LOOKUPS_KIND",
     "values": "emulator.workload.value_kind:VALUES_KIND",
+    "membership": "emulator.workload.membership_kind:MEMBERSHIP_KIND",
+    "broadcast": "emulator.workload.broadcast_kind:BROADCAST_KIND",
 }
 _WORKLOAD_KEYS = ("subscriptions", "publications", "changes", "roles", "clients")
 """Keys of `workload:` in an experiment file that a kind of workload may share, but not have as its name."""
@@ -40,6 +42,7 @@ _SYSTEMS = {
     "groups": "emulator.protocols.pubsub.groups.system:GROUPS",
     "chord": "emulator.protocols.overlays.chord.virtual_nodes:CHORD_LOOKUPS",
     "values-kademlia": "emulator.protocols.values.kademlia_store:KADEMLIA_STORE",
+    "swim": "emulator.protocols.membership.system:SWIM",
 }
 """Systems by name. One with the name of an overlay, or of a system over one, stands in its place."""
 _OVERLAYS = {
@@ -60,6 +63,9 @@ With an overlay `x` there is a system `scribe-x`.
 """
 _MEMBERSHIPS = {
     "random-graph": "emulator.protocols.overlays.random_graph.membership:RANDOM_GRAPH",
+    "hyparview": "emulator.protocols.gossip.hyparview.membership:HYPARVIEW",
+    "cyclon": "emulator.protocols.gossip.cyclon:CYCLON",
+    "newscast": "emulator.protocols.gossip.newscast_membership:NEWSCAST",
 }
 _OVER_ANY_MEMBERSHIP = {
     "quasar": "emulator.protocols.pubsub.quasar.system:over",
@@ -67,6 +73,13 @@ _OVER_ANY_MEMBERSHIP = {
 """Systems that only need neighbours: the function that makes one over a `MembershipKind` or an
 `OverlayKind`.
 """
+_OVER_ANY_UNSTRUCTURED = {
+    "plumtree": "emulator.protocols.broadcast.plumtree:over",
+    "flood": "emulator.protocols.broadcast.flooding:over",
+    "push-gossip": "emulator.protocols.broadcast.push_gossip:over",
+    "anti-entropy": "emulator.protocols.broadcast.anti_entropy:over",
+}
+"""Systems that run on any unstructured membership: the function that makes one over a `MembershipKind`."""
 OWN_WORKLOADS = (*_WORKLOADS, *_WORKLOAD_KEYS)
 """The names that no kind of workload of a package may have."""
 OWN_SYSTEMS = tuple(
@@ -79,7 +92,11 @@ OWN_SYSTEMS = tuple(
                 for overlay in _OVERLAYS
                 for name in (*_OVER_ANY_OVERLAY, *_OVER_ANY_MEMBERSHIP)
             ),
-            *(f"{name}-{membership}" for membership in _MEMBERSHIPS for name in _OVER_ANY_MEMBERSHIP),
+            *(
+                f"{name}-{membership}"
+                for membership in _MEMBERSHIPS
+                for name in (*_OVER_ANY_MEMBERSHIP, *_OVER_ANY_UNSTRUCTURED)
+            ),
         )
     )
 )
@@ -264,7 +281,7 @@ def _systems() -> dict[str, _Entry[System]]:
             found.setdefault(f"{name}-{overlay}", _Entry(partial(_over, place, overlay), package))
     for membership in MEMBERSHIPS:
         package = MEMBERSHIPS.package_of(membership)
-        for name, place in _OVER_ANY_MEMBERSHIP.items():
+        for name, place in (_OVER_ANY_MEMBERSHIP | _OVER_ANY_UNSTRUCTURED).items():
             over = _Entry(partial(_over_membership, place, membership), package)
             found.setdefault(f"{name}-{membership}", over)
     others = {name: entry.package for name, entry in found.items()}

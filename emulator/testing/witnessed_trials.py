@@ -38,6 +38,8 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "content": CONTENT,
     "lookups": {"lookups": {"rate": 12.0}},
     "values": {"values": {"count": 20, "gets": 12.0, "updates": 0.5, "bytes": 64}},
+    "membership": {"membership": {}},
+    "broadcast": {"broadcast": {"rate": 2.0}},
 }
 DOMAINS = {"price": [0.0, 100.0], "size": [0.0, 100.0]}
 PARAMETERS: dict[str, dict[str, Any]] = {

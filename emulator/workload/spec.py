@@ -21,9 +21,11 @@ from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import WorkloadKind
 from emulator.files.quantities import Duration, Share
 from emulator.files.region_names import RegionNames
+from emulator.workload.broadcast_spec import Broadcasts
 from emulator.workload.content_patterns import BoxPattern, RangePattern
 from emulator.workload.correlated import CORRELATED
 from emulator.workload.edge_files import First
+from emulator.workload.membership_spec import Members
 from emulator.workload.social import Followers, Groups
 from emulator.workload.subscription_sources import ContentSource, Problems, TopicSource, sources_of_packages
 from emulator.workload.value_spec import Values
@@ -239,6 +241,8 @@ class WorkloadSpec(_Model):
     subscriptions: Subscriptions | None = None
     lookups: Lookups | None = None
     values: Values | None = None
+    membership: Members | None = None
+    broadcast: Broadcasts | None = None
     changes: Resubscribe = Field(default_factory=Resubscribe)
     publications: Publications | None = Field(default_factory=_publications)
     roles: Roles = Field(default_factory=Roles)
@@ -271,7 +275,7 @@ class WorkloadSpec(_Model):
         return {name: value for name, value in told.items() if name in _KEYS or value is not None}
 
 
-_KEYS = frozenset(WorkloadSpec.model_fields) - {"values"}
+_KEYS = frozenset(WorkloadSpec.model_fields) - {"values", "membership", "broadcast"}
 """The keys that a workload is always written with."""
 
 

@@ -66,3 +66,9 @@ GETS = pa.schema(
         ("key", pa.binary(16)),
     ]
 )
+RETICENT = pa.schema(
+    [
+        ("reticence", pa.int32()),
+        ("peer", pa.int32()),  # that tells only of what it finds out itself
+    ]
+)

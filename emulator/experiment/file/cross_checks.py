@@ -119,7 +119,8 @@ def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
         ("churn.crash.region", crash),
     ]
     named += [(f"workload.roles.regions.{role}", names) for role, names in workload.roles.regions.items()]
-    for key, asked in (("lookups", workload.lookups), ("values", workload.values)):
+    for key in ("lookups", "values", "broadcast"):
+        asked = getattr(workload, key)
         named.append((f"workload.{key}.region", None if asked is None else asked.region))
     return [(key, regions) for key, regions in named if regions is not None]
 

@@ -143,4 +143,6 @@ class MembersKind(WorkloadKind):
 
 
 MEMBERS = MembersKind()
-SWIM = System("swim", "SWIM", "Das, Gupta, Motivala: SWIM, DSN 2002", SwimParameters, Swim, serves="members")
+SWIM = System(
+    "small-swim", "SWIM", "Das, Gupta, Motivala: SWIM, DSN 2002", SwimParameters, Swim, serves="members"
+)

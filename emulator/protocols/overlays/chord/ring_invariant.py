@@ -8,6 +8,7 @@ from typing import Any
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.overlays.chord.overlay import Chord
 from emulator.protocols.overlays.chord.virtual_nodes import VirtualNodes
+from emulator.protocols.overlays.ring_order import broken_ring
 
 
 def broken(up: PeersUp) -> Broken | None:
@@ -38,26 +39,5 @@ def _broken(joined: dict[int, Any]) -> Broken | None:
             after[peer] = living[0]
         elif len(joined) > 1:
             return Broken([peer], "none of its successors is up")
-    leads_to: dict[int, int] = {}
-    rings: list[list[int]] = []
-    for peer in after:
-        walked: list[int] = []
-        place = peer
-        while place in after and place not in leads_to:
-            leads_to[place] = -1
-            walked.append(place)
-            place = after[place]
-        if leads_to.get(place, 0) == -1:
-            rings.append(walked[walked.index(place) :])
-        for each in walked:
-            leads_to[each] = len(rings)
-    if len(rings) > 1:
-        sizes = " and ".join(str(len(ring)) for ring in rings[:5])
-        return Broken([ring[0] for ring in rings], f"there are {len(rings)} rings, of {sizes} peers")
-    for ring in rings:
-        turn = 0
-        for here, there in zip(ring, [*ring[1:], ring[0]], strict=True):
-            turn += (joined[there].identifier - joined[here].identifier) & joined[here].space.mask
-        if len(ring) > 1 and turn != joined[ring[0]].space.size:
-            return Broken(ring[:5], "the ring goes round more than once: it is not ordered")
-    return None
+    mask = next((overlay.space.mask for overlay in joined.values()), 0)
+    return broken_ring(after, {peer: overlay.identifier for peer, overlay in joined.items()}, mask)

@@ -10,10 +10,12 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import RING
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.pastry.forwarding import Forwarding
 from emulator.protocols.overlays.pastry.join import Join
+from emulator.protocols.overlays.pastry.leaf_set import LeafSet
 from emulator.protocols.overlays.pastry.leaf_set_maintenance import LeafSetMaintenance
 from emulator.protocols.overlays.pastry.liveness import Liveness
 from emulator.protocols.overlays.pastry.parameters import PastryParameters
@@ -133,6 +135,11 @@ class Pastry(Overlay):
         self._forwarding.release()
         self._tables.announce()
 
+    @property
+    def leaves(self) -> LeafSet:
+        """The peer's leaf set."""
+        return self._state.leaf_set
+
     def _leaf_set_complete(self) -> None:
         self._join.complete()
 
@@ -200,6 +207,12 @@ def _nothing_more() -> None:
     """Do nothing when all entries of the table have answered their probes."""
 
 
+_RING: Final = Invariant(
+    "leaf_sets_form_one_ring",
+    "The nearest live leaves clockwise of joined peers form one ring, ordered by identifiers (Rowstron and "
+    "Druschel, Middleware 2001, section 2.1).",
+    "emulator.protocols.overlays.pastry.leaf_set_invariant:broken",
+)
 PASTRY: Final = OverlayKind(
     "pastry",
     "Pastry, with MSPastry's care for churn",
@@ -207,4 +220,5 @@ PASTRY: Final = OverlayKind(
     PastryParameters,
     Pastry,
     short_title="Pastry",
+    invariants=(_RING,),
 )

@@ -1,0 +1,203 @@
+"""Measures of a membership: how soon all know who came or went, who is wronged, and what it costs."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
+from emulator.contract.membership_service import PERIOD
+
+_HEADINGS = {
+    "Views": ("crash_", "leave_", "join_", "view_", "detection_", "dissemination_", "changes"),
+    "False positives": ("false_", "suspicions", "disturbed_"),
+    "Load of a member": ("messages_a", "bytes_a", "probe_"),
+}
+_CHANGES = {
+    "crash": ("a crash", "declared it failed"),
+    "leave": ("a leave", "had it out of their views"),
+    "join": ("a join", "had it in their views"),
+}
+_WHEN = {"first": "first member", "all": "last of all members"}
+_STAYS = (
+    "All members are those that tell of each change, were up at that time and stayed until they knew or the "
+    "trial was over; members that a fault disturbs are left out, as changers too."
+)
+
+
+def _delays() -> dict[str, Measure]:
+    found = {}
+    for change, (what, knew) in _CHANGES.items():
+        for when, who in _WHEN.items():
+            about = (
+                f"From {what} in the measure phase until the {who} {knew}, {{}}over these changes. {_STAYS}"
+            )
+            title = f"From {what} to the {who}"
+            found[f"{change}_{when}_s"] = lower(title, "s", about.format("mean "))
+            for name, part in (("p50", "median"), ("p99", "99th percentile")):
+                found[f"{change}_{when}_s_{name}"] = lower(f"{title}, {part}", "s", about.format(f"{part} "))
+        found[f"{change}_known"] = share(
+            f"Members that learnt of {what}",
+            f"Of all pairs of {what} and a member that was to know. {_STAYS}",
+        )
+    return found
+
+
+_WRONGED = "that said that a member has failed or left which was up then, in the measure phase"
+_MEASURES = {
+    **_delays(),
+    "detection_periods": lower(
+        "Periods until the first probe of a crashed member",
+        "periods",
+        "Mean of ceil((t - T) / T) over crashes, where t is the time from the crash until the first member "
+        "suspected it or declared it failed, and T the protocol period that the probe takes.",
+    ),
+    "dissemination_periods": lower(
+        "Periods from the first to all, of crashes",
+        "periods",
+        "Mean of (t' - t) / T over crashes, where t and t' are the times until the first member and all "
+        "members suspected the member or declared it failed, and T is the protocol period.",
+    ),
+    "join_dissemination_periods": lower(
+        "Periods from the first to all, of joins", "periods", "As for crashes, of joins."
+    ),
+    "changes": Measure("Changes", "", None, "Joins, leaves and crashes in the measure phase."),
+    "view_accuracy": share(
+        "Accuracy of views",
+        "1 - w / p: w is the time for which members were wrong, summed over all pairs of a member that was "
+        "up and another one, and p the time of all these pairs, in the measure phase. A member is wrong that "
+        "has another one in its view which is down, or not in its view which is up.",
+    ),
+    "view_recovery_s": lower(
+        "Time until all views are right",
+        "s",
+        "From the end of the last fault until an interval of the time series from which on no member is "
+        "wrong about another one. Not measured if there is none.",
+    ),
+    "false_positives": lower(
+        "False positives", "reports", f"Reports of all members {_WRONGED} and that no fault disturbs."
+    ),
+    "false_positives_healthy": lower(
+        "False positives at healthy members",
+        "reports",
+        "Of the false positives, those at members that no fault disturbs.",
+    ),
+    "false_positive_members": lower(
+        "Members that were wronged", "members", "Members that the false positives are about."
+    ),
+    "suspicions": lower(
+        "Suspicions of healthy members",
+        "reports",
+        "Reports of all members that a member is suspected which was up and that no fault disturbs.",
+    ),
+    "disturbed_false_positives": Measure(
+        "False positives about disturbed members",
+        "reports",
+        None,
+        f"Reports of all members {_WRONGED}, but that a fault pauses, or whose links it changes, at some "
+        "time of the trial.",
+    ),
+    "probe_failures": lower(
+        "Probes that failed",
+        "share",
+        "Of the probes that members began before the measure phase ended: neither the probed member nor a "
+        "helper answered. Of members that count their probes.",
+    ),
+    "messages_a_period": lower(
+        "Messages a member and period",
+        "messages",
+        "n T / u: messages n that members sent by timers in the measure phase, u the time for which members "
+        "were up in it, T the protocol period.",
+    ),
+    "bytes_a_period": lower("Bytes a member and period", "bytes", "As messages, of their bytes."),
+}
+
+
+def _periods(tables: Tables) -> DataFrame:
+    told = tables["states"].where(F.col("name") == PERIOD)
+    return F.broadcast(told.groupBy("trial").agg(F.max("value").alias("period_s")))
+
+
+def _mean(column: Column) -> Column:
+    """Return a mean that does not depend on the order of rows."""
+    return F.avg(F.round(column * 1e9).cast("bigint")) / 1e9
+
+
+def _of_changes(tables: Tables) -> DataFrame:
+    changes = tables["member_changes"].where("not disturbed").join(_periods(tables), "trial", "left")
+    columns = [F.count("*").alias("changes")]
+    for change in _CHANGES:
+        those = F.col("change") == change
+        for when in _WHEN:
+            seconds = F.when(those, F.col(f"{when}_s"))
+            columns.append(_mean(seconds).alias(f"{change}_{when}_s"))
+            for name, part in (("p50", 0.5), ("p99", 0.99)):
+                columns.append(F.percentile(F.round(seconds, 9), part).alias(f"{change}_{when}_s_{name}"))
+        known = F.try_divide(F.sum(F.when(those, F.col("knew"))), F.sum(F.when(those, F.col("observers"))))
+        columns.append(known.alias(f"{change}_known"))
+    probe = F.ceil((F.col("noticed_s") - F.col("period_s")) / F.col("period_s") - 1e-9)
+    spread = (F.col("noticed_all_s") - F.col("noticed_s")) / F.col("period_s")
+    is_crash = F.col("change") == "crash"
+    return changes.groupBy("trial").agg(
+        *columns,
+        F.avg(F.when(is_crash, F.greatest(probe, F.lit(0)))).alias("detection_periods"),
+        _mean(F.when(is_crash, spread)).alias("dissemination_periods"),
+        _mean(F.when(F.col("change") == "join", spread)).alias("join_dissemination_periods"),
+    )
+
+
+def _of_alarms(tables: Tables) -> DataFrame:
+    healthy = F.col("failed") & ~F.col("of_disturbed")
+    return tables["false_alarms"].groupBy("trial").agg(
+        F.count_if(healthy).alias("false_positives"),
+        F.count_if(healthy & ~F.col("by_disturbed")).alias("false_positives_healthy"),
+        F.count_distinct(F.when(healthy, F.col("subject"))).alias("false_positive_members"),
+        F.count_if(~F.col("failed") & ~F.col("of_disturbed")).alias("suspicions"),
+        F.count_if(F.col("failed") & F.col("of_disturbed")).alias("disturbed_false_positives"),
+    )  # fmt: skip
+
+
+def _of_errors(tables: Tables) -> DataFrame:
+    errors = tables["view_errors"]
+    found = errors.groupBy("trial").agg(accuracy().alias("view_accuracy"))
+    if "faults" not in tables:
+        return found.withColumn("view_recovery_s", F.lit(None).cast("double"))
+    over = tables["faults"].groupBy("trial").agg(F.max("ends_s").alias("over_s"))
+    times = tables["trials"].select("trial", "interval_s", "measure_end_s")
+    wrong = errors.where("wrong_s > 0").groupBy("trial").agg(F.max("at_s").alias("wrong_at_s"))
+    right_s = F.col("wrong_at_s") + F.col("interval_s") / 2
+    since = F.when(right_s < F.col("measure_end_s") - 1e-6, F.greatest(right_s - F.col("over_s"), F.lit(0.0)))
+    recovered = over.join(times, "trial").join(wrong, "trial").select("trial", since.alias("view_recovery_s"))
+    return found.join(recovered, "trial", "left")
+
+
+def _probes(tables: Tables) -> DataFrame:
+    counted = tables["states"].where("moment = 'end'")
+    sums = [F.sum(F.when(F.col("name") == name, F.col("value"))) for name in ("failed_probes", "probes")]
+    return counted.groupBy("trial").agg(F.try_divide(*sums).alias("probe_failures"))
+
+
+def _load(tables: Tables) -> DataFrame:
+    of = tables["traffic"].where("maintenance_messages is not null").join(_periods(tables), "trial")
+    up = F.sum("up_s")
+    return of.groupBy("trial").agg(
+        (F.sum("maintenance_messages") * F.first("period_s") / up).alias("messages_a_period"),
+        (F.sum("maintenance_bytes") * F.first("period_s") / up).alias("bytes_a_period"),
+    )
+
+
+def accuracy() -> Column:
+    """Return the accuracy of views over rows of the table `view_errors`."""
+    wrong, pairs = (F.sum(F.round(F.col(name) * 1e9).cast("bigint")) for name in ("wrong_s", "pairs_s"))
+    return F.try_divide(pairs - wrong, pairs)
+
+
+MEMBERSHIP = MeasureGroup(
+    grouped(_HEADINGS, _MEASURES),
+    (_of_changes, _of_alarms, _of_errors, _probes, _load),
+    zero=(
+        *("false_positives", "false_positives_healthy", "false_positive_members", "suspicions"),
+        *("disturbed_false_positives", "changes"),
+    ),
+)
+"""The measures of trials whose peers keep a view of who is up."""

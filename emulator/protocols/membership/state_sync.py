@@ -1,0 +1,104 @@
+"""Whole lists, exchanged with one other member: joins, memberlist's push-pull, Serf's reconnect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from emulator.contract.protocol import Environment, Message
+from emulator.protocols.membership.parameters import SwimParameters
+from emulator.protocols.membership.view import MemberView
+from emulator.protocols.membership.words import ALIVE, Words
+from trellis.v1.swim import MemberUpdate, SwimSync, SwimSyncReply
+
+_TIMEOUT: Final = 10.0
+"""The seconds that an exchange may take, as in memberlist."""
+_UNSCALED: Final = 32
+"""The size of a group up to which members exchange lists at the plain interval, as in memberlist."""
+
+
+class StateSync:
+    """The exchanges of lists of one member."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: SwimParameters,
+        words: Words,
+        view: MemberView,
+        own: Callable[[], MemberUpdate],
+        merge: Callable[[Sequence[MemberUpdate]], None],
+    ) -> None:
+        """Have `own` return what this member says of itself, and `merge` take over another member's list."""
+        self._environment = environment
+        self._reconnect_timeout = parameters.reconnect_timeout
+        self._words = words
+        self._view = view
+        self._own = own
+        self._merge = merge
+        self._waits = 0
+        environment.serve(SwimSync, self._on_sync)
+        if parameters.push_pull:
+            environment.every(parameters.push_pull, self._push_pull)
+        if parameters.reconnect:
+            environment.every(parameters.reconnect, self._reconnect)
+
+    def join(self, contacts: Sequence[int]) -> None:
+        """Get the list of the first of these members that answers, and tell it of this one."""
+        if contacts:
+            left = contacts[1:]
+            self._exchange(contacts[0], True, partial(self.join, left) if left else self._find_others)
+
+    def _find_others(self) -> None:
+        self._environment.find_contacts(self.join)
+
+    def _push_pull(self) -> None:
+        """Exchange lists with a random member; large groups do so less often, as in memberlist."""
+        if self._waits:
+            self._waits -= 1
+            return
+        size = int(self._view.size) + 1
+        if size > _UNSCALED:
+            self._waits = math.ceil(math.log2(size / _UNSCALED))
+        for member in self._view.sample(1, self._environment.peer, ALIVE, self._environment.now):
+            self._exchange(member, False, _give_up)
+
+    def _reconnect(self) -> None:
+        """Try to reach a random one of the members that were declared failed, as Serf does.
+
+        The chance is the ratio of the failed members to the others, so that few members try at a time.
+        """
+        now = self._environment.now
+        for member, since in [*self._view.failed.items()]:
+            if now - since > self._reconnect_timeout:
+                del self._view.failed[member]
+        failed = [*self._view.failed]
+        environment = self._environment
+        if failed and environment.random.random() <= len(failed) / max(1, int(self._view.size)):
+            self._exchange(environment.random.choice(failed), True, _give_up)
+
+    def _exchange(self, member: int, joins: bool, failed: Callable[[], None]) -> None:
+        question = SwimSync(joins, self._list())
+        self._environment.request(member, question, _TIMEOUT, self._on_reply, failed)
+
+    def _on_sync(self, sender: int, sync: SwimSync) -> Message:
+        answer = SwimSyncReply(sync.joins, self._list())
+        self._merge(sync.members)
+        return answer
+
+    def _on_reply(self, reply: Message) -> None:
+        if isinstance(reply, SwimSyncReply):
+            self._merge(reply.members)
+        else:
+            self._environment.drop(type(reply), "it answers something else")
+
+    def _list(self) -> list[MemberUpdate]:
+        words, view, peer = self._words, self._view, self._environment.peer
+        others = [words.update(member, view.word(member), peer) for member in view.members()]
+        return [self._own(), *others]
+
+
+def _give_up() -> None:
+    """Do nothing: another exchange follows."""

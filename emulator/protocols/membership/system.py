@@ -1,0 +1,25 @@
+"""The entry of SWIM in the registry."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from emulator.contract.protocol import Application, Environment
+from emulator.contract.system import System
+from emulator.protocols.membership.parameters import SwimParameters
+from emulator.protocols.membership.swim import Swim
+
+
+def _create(environment: Environment, parameters: Any) -> Application:
+    return Swim(environment, parameters)
+
+
+SWIM: Final = System(
+    "swim",
+    "SWIM",
+    "Das, Gupta, Motivala, DSN 2002; Dadgar, Phillips, Currey, DSN workshops 2018 (Lifeguard)",
+    SwimParameters,
+    _create,
+    serves="membership",
+    layout="emulator.layouts.starting_list:lay_out_starting_list",
+)

@@ -1,0 +1,171 @@
+"""Lifeguard's parts and what memberlist and Serf add, driven by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from membership_world import ALIVE, FAILED, SUSPECTED, Member
+
+from emulator.protocols.membership.parameters import SwimParameters
+from trellis.v1.swim import (
+    MemberUpdate,
+    SwimAck,
+    SwimGossip,
+    SwimNack,
+    SwimPing,
+    SwimPingRequest,
+    SwimSync,
+    SwimSyncReply,
+)
+
+SLOW = {"period": "100 s", "timeout": "50 s"}
+"""A period within which no probe of the member itself fails."""
+
+
+def failing_probe(member: Member, nacks: int) -> None:
+    """Let one probe fail of which so many helpers say that the target is silent."""
+    member.world.advance(0.5)
+    ((_, ping),) = member.pinged()
+    member.world.advance(0.5 * member.swim._health.multiple + 0.01)
+    for helper, _ in member.world.take(SwimPingRequest)[:nacks]:
+        member.world.hand_over(helper, SwimNack(ping.sequence))
+    member.world.advance(0.49)
+
+
+@pytest.mark.parametrize(("nacks", "score"), [(3, 0), (2, 1), (0, 3)])
+def test_each_missing_nack_of_a_failed_probe_makes_the_health_worse(nacks: int, score: int) -> None:
+    member = Member(8, preset="lifeguard")
+    failing_probe(member, nacks)
+    assert member.swim.gauges()["local_health"] == score
+
+
+def test_without_nacks_a_failed_probe_itself_makes_the_health_worse() -> None:
+    member = Member(8, largest_health=8)
+    failing_probe(member, 0)
+    assert member.swim.gauges()["local_health"] == 1
+
+
+def test_a_member_in_bad_health_waits_longer_for_answers_and_probes_less_often() -> None:
+    member = Member(8, preset="lifeguard")
+    member.swim._health.change(3)
+    member.world.advance(0.5)
+    assert len(member.pinged()) == 1
+    member.world.advance(1.9)
+    assert not member.world.outbox
+    member.world.advance(0.2)
+    assert len(member.world.take(SwimPingRequest)) == 3
+    member.world.advance(1.8)
+    assert member.told() == [] and not member.pinged()
+    member.world.advance(0.2)
+    assert len(member.told()) == 1 and len(member.pinged()) == 1
+
+
+def test_an_answer_makes_the_health_better_and_a_suspicion_of_oneself_worse() -> None:
+    member = Member(8, preset="lifeguard")
+    member.say(0, SUSPECTED)
+    assert member.swim.gauges()["local_health"] == 1
+    member.world.advance(0.5)
+    ((target, ping),) = member.pinged()
+    member.world.hand_over(target, SwimAck(ping.sequence, []))
+    assert member.swim.gauges()["local_health"] == 0
+
+
+def test_a_helper_tells_after_a_time_out_that_the_target_is_silent_if_it_is_asked_to() -> None:
+    member = Member(8, **SLOW)
+    member.world.hand_over(1, SwimPingRequest(7, 2, True))
+    member.world.hand_over(1, SwimPingRequest(8, 3, False))
+    member.world.advance(50.1)
+    assert [(peer, nack.sequence) for peer, nack in member.world.take(SwimNack)] == [(1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "share"), [(0, 0.0), (1, 0.5), (2, math.log(3, 4)), (3, 1.0), (9, 1.0)]
+)
+def test_independent_suspicions_shorten_the_time_of_a_suspicion(confirmed: int, share: float) -> None:
+    member = Member(8, preset="lifeguard", suspicion=0.01, **SLOW)  # 1 to 6 s
+    member.say(2, SUSPECTED, accuser=3)
+    for accuser in range(10, 10 + confirmed):
+        member.say(2, SUSPECTED, accuser=accuser)
+    until = 6.0 - 5.0 * share
+    member.world.advance(until - 0.01)
+    assert member.swim.state_of(2) == SUSPECTED
+    member.world.advance(0.02)
+    assert member.swim.state_of(2) == FAILED
+
+
+def test_a_suspicion_of_the_same_accuser_confirms_nothing_and_k_are_passed_on() -> None:
+    member = Member(8, preset="lifeguard", **SLOW)
+    member.say(2, SUSPECTED, accuser=3)
+    member.world.hand_over(1, SwimPing(1))
+    assert member.world.take(SwimAck)
+    passed = []
+    for accuser in (3, 4, 4, 5, 6, 7):
+        member.say(2, SUSPECTED, accuser=accuser)
+        ((_, ack),) = _answered(member)
+        passed += [update.accuser for update in ack.updates if update.state == SUSPECTED][:1]
+    assert passed == [3, 4, 4, 5, 6, 6]
+
+
+def _answered(member: Member) -> list[tuple[int, SwimAck]]:
+    member.world.hand_over(1, SwimPing(1))
+    return member.world.take(SwimAck)
+
+
+@pytest.mark.parametrize("buddy", [False, True])
+def test_a_ping_tells_a_suspected_member_first_that_it_is_suspected(buddy: bool) -> None:
+    member = Member(1, buddy=buddy, repeats=1, **SLOW)
+    member.say(1, SUSPECTED, incarnation=2)
+    for _ in range(3):
+        _answered(member)
+    member.world.advance(51.0)
+    ((_, ping),) = member.pinged()
+    assert ping.updates == ([MemberUpdate(1, 0, 2, SUSPECTED, 0)] if buddy else [])
+
+
+def test_gossip_goes_to_some_members_and_to_those_that_failed_lately() -> None:
+    member = Member(3, preset="memberlist", gossip_nodes=9, **SLOW)
+    member.say(2, FAILED)
+    member.world.advance(0.2)
+    assert {peer for peer, _ in member.world.take(SwimGossip)} == {1, 2, 3}
+    member.world.advance(30.0)
+    member.say(3, ALIVE, incarnation=1)
+    member.world.take(SwimGossip)
+    member.world.advance(0.2)
+    assert {peer for peer, _ in member.world.take(SwimGossip)} == {1, 3}
+
+
+def test_a_list_in_which_a_member_has_failed_makes_it_suspected_only() -> None:
+    for confirm, state in (("by-incarnation", SUSPECTED), ("final", FAILED)):
+        member = Member(4, confirm=confirm, **SLOW)
+        member.world.hand_over(
+            1, SwimSync(False, [MemberUpdate(1), MemberUpdate(2, state=FAILED)]), request=5
+        )
+        ((_, reply),) = member.world.take(SwimSyncReply)
+        assert {update.member for update in reply.members} == {0, 1, 2, 3, 4}
+        assert member.swim.state_of(2) == state
+
+
+def test_push_pull_exchanges_lists_with_one_member_an_interval() -> None:
+    member = Member(4, push_pull="10 s", **SLOW)
+    for _ in range(3):
+        member.world.advance(10.0)
+        ((_, sync),) = member.world.take(SwimSync)
+        assert not sync.joins and len(sync.members) == 5
+
+
+def test_failed_members_are_tried_again_until_a_time_out_and_only_if_asked_for() -> None:
+    for reconnect, tries in (("0 s", 0), ("10 s", 2)):
+        member = Member(1, reconnect=reconnect, reconnect_timeout="20 s", confirm="by-incarnation", **SLOW)
+        member.say(1, FAILED)
+        member.world.advance(60.0)
+        assert [peer for peer, _ in member.world.take(SwimSync)] == [1] * tries
+
+
+def test_a_preset_sets_what_an_experiment_does_not_give() -> None:
+    parameters = SwimParameters.model_validate({"preset": "memberlist", "gossip_nodes": 5})
+    assert (parameters.suspicion, parameters.repeats, parameters.gossip_nodes) == (4.0, 4, 5)
+    assert (parameters.push_pull, parameters.gossip, parameters.confirm) == (30.0, 0.2, "by-incarnation")
+    assert SwimParameters().confirm == "final"
+    with pytest.raises(ValueError, match="preset"):
+        SwimParameters.model_validate({"preset": "serf"})
