@@ -166,6 +166,18 @@ def test_a_large_message_is_announced_to_the_mesh_and_spared_to_those_that_have_
     assert sent(environment, IDontWant) == {}
 
 
+def test_a_copy_that_waits_for_the_link_is_spared_by_an_idontwant() -> None:
+    environment = FakeEnvironment(0)
+    peer_with(environment, 5, version="1.2", idontwant_threshold=10, uplink="100 kbit/s", degree_out=0)
+    environment.hand_over(1, message(5, payload=bytes(1000)))
+    leaves = []
+    for _ in range(4):
+        leaves += [peer for peer, _ in environment.take(TopicMessage)]
+        environment.hand_over(4, IDontWant(5))
+        environment.advance(0.09)
+    assert leaves == [2, 3, 5]
+
+
 def test_too_many_idontwant_of_a_heartbeat_are_ignored_and_old_ones_forgotten() -> None:
     environment = FakeEnvironment(0)
     tested = peer_with(environment, 5, version="1.2", max_idontwant_messages=2)

@@ -141,8 +141,11 @@ def test_a_counter_below_the_limit_becomes_zero() -> None:
 
 
 def test_a_bad_score_outlives_a_disconnection_and_a_good_one_does_not() -> None:
-    tested = scores(first_message_deliveries_weight=1, retain_score="60 s")
+    tested = scores(
+        first_message_deliveries_weight=2, invalid_message_deliveries_weight=-1, retain_score="60 s"
+    )
     tested.delivered_first(1, TOPIC)
+    tested.delivered_invalid(1, TOPIC)
     tested.disconnect(1, 0.0)
     tested.connect(1, 1)
     assert tested.score(1) == 0
@@ -188,6 +191,7 @@ def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
         ({"mcache_gossip": 6}, "mcache_gossip is more than mcache_len"),
         ({"score": {"publish_threshold": -5}}, "in this order"),
         ({"connections": 900}, "most_connections is 400"),
+        ({"uplink": "50 Mbit/s"}, "uplink is for version 1.2"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:

@@ -22,7 +22,6 @@ from analysis.claims.claim import (
     of_system,
     ratio,
 )
-from analysis.claims.pairs import pairs_by_value
 from analysis.claims.paper_setting import Setting
 from analysis.measures.variant_results import VariantResult
 
@@ -86,9 +85,17 @@ def _large(variants: Variants) -> list[VariantResult]:
 
 
 def _pairs(variants: Variants) -> list[Pair]:
-    return pairs_by_value(
-        _large(variants), _VERSION, lambda value: value == "1.2", lambda value: value == "1.1"
-    )
+    """Return the variants of v1.2 whose copies wait for the link, each beside v1.1 over the same links."""
+    rate, large = "network.bandwidth.up", _large(variants)
+    return [
+        Pair(f"{ours.name} to {theirs.name}", ours, theirs)
+        for ours in large
+        for theirs in large
+        if _is_of("1.2")(ours)
+        and ours.get("system.parameters.uplink")
+        and _is_of("1.1")(theirs)
+        and ours.get(rate) == theirs.get(rate)
+    ]
 
 
 def _lossy(variants: Variants) -> list[VariantResult]:
@@ -136,7 +143,7 @@ GOSSIPSUB = (
         "G3",
         "IDONTWANT saves copies of large messages.",
         lambda variants: members(_pairs(variants)),
-        "variants of v1.1 and v1.2 with messages of 128 kB",
+        "variants of v1.1, and of v1.2 with `uplink`, with messages of 128 kB",
         _MODEL,
         (
             Number(

@@ -20,6 +20,7 @@ from emulator.protocols.pubsub.gossipsub.fanout import Fanout
 from emulator.protocols.pubsub.gossipsub.gossip import Gossip
 from emulator.protocols.pubsub.gossipsub.mesh import Meshes
 from emulator.protocols.pubsub.gossipsub.message_cache import MessageCache
+from emulator.protocols.pubsub.gossipsub.outbox import Outbox
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
 from emulator.protocols.pubsub.gossipsub.seen import Arrival, Seen
@@ -76,6 +77,9 @@ class GossipSub(PubSub, ConnectionListener):
         self._dont_want = DontWant(
             most=int(parameters.max_idontwant_messages), kept=int(parameters.idontwant_ttl)
         )
+        self._outbox: Outbox | None = None
+        if parameters.uplink is not None:
+            self._outbox = Outbox(environment, float(parameters.uplink), self._dont_want.spares)
         environment.handle(TopicMessage, self._on_message)
         environment.handle(IDontWant, self._on_idontwant)
 
@@ -88,6 +92,8 @@ class GossipSub(PubSub, ConnectionListener):
     def stop(self, graceful: bool) -> None:
         self.connections.stop(graceful)
         self.meshes.clear()
+        if self._outbox is not None:
+            self._outbox.clear()
 
     def on_unreachable(self, peer: int) -> None:
         self.connections.drop(peer)
@@ -123,7 +129,7 @@ class GossipSub(PubSub, ConnectionListener):
         arrival.valid_at = now
         self._cache.put(message)
         for peer in self._audience(topic):
-            self.environment.send(peer, message)
+            self._send(peer, message)
 
     def gauges(self) -> dict[str, float]:
         meshes = self.meshes.members.values()
@@ -239,11 +245,17 @@ class GossipSub(PubSub, ConnectionListener):
         )
         self._cache.put(onward)
         for peer in self.meshes.of(message.topic):
-            if peer == sender or peer == message.publisher:
-                continue
-            if self._spares and self._dont_want.spares(peer, message.event):
-                continue
-            self.environment.send(peer, onward)
+            if peer != sender and peer != message.publisher:
+                self._send(peer, onward)
+
+    def _send(self, peer: int, message: TopicMessage) -> None:
+        """Send a message to a peer that does not say that it has it."""
+        if self._spares and self._dont_want.spares(peer, message.event):
+            return
+        if self._outbox is not None and len(message.payload) >= self._large:
+            self._outbox.send(peer, message)
+        else:
+            self.environment.send(peer, message)
 
     def _on_idontwant(self, sender: int, message: IDontWant) -> None:
         if self._spares and not self._dont_want.add(sender, message.event):
