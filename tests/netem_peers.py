@@ -1,10 +1,13 @@
 """A trial of real peers, each in a namespace of its own with netem, and their round trips: as JSON.
 
 `python tests/netem_peers.py FOLDER` under a kernel with netem, as root. The peers are started, their round
-trips measured without netem, a coordinator runs one trial of them, and their round trips are measured
-again, while netem is as the trial has left it. Prints one object: `matrix` (RTTs in ms), `echoes` and
-`calls` (`without`, `with` netem, in ms), `fidelity` (the trial's own). What the programs print goes
-to files in the folder.
+trips measured without netem, a coordinator runs one trial of them, in which half of the peers are parted
+from the others and each takes time for a message, and their round trips are measured again, while netem is
+as the trial has left it. What the programs print goes to files in the folder. The object has:
+
+`matrix` (RTTs in ms), `echoes` and `calls` (`without`, `with` netem, in ms), `fidelity` (the trial's own),
+`hops` (sent at s, handled at s, sender, peer), `parted` (the peers of one side), and `stopped` (the number of
+messages that the partition stopped).
 """
 
 from __future__ import annotations
@@ -27,10 +30,15 @@ from netem_world import hosts, within
 from pyroute2 import netns
 
 from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.tables import Plan
 from emulator.network.build_network import build_network
 from emulator.network.netem.shaper import why_unavailable
+from emulator.runtime.plan_script import faults_hit
+from emulator.telemetry import names
+from emulator.testing.trial_spans import read_spans
 from emulator.trust.credentials import new_token
 
 PEERS = 8
@@ -40,6 +48,9 @@ name: netem
 peers: {PEERS}
 system: {{name: vitis}}
 network: {{enforce: netem, latency: {{kind: king}}}}
+processing: {{message: 10 ms}}
+faults:
+  - {{name: split, at: 12 s, for: 5 s, partition: {{share: 0.5}}}}
 workload:
   subscriptions: {{kind: high, topics: 20, buckets: 4, per_peer: 4}}
   publications: {{events: 20}}
@@ -50,12 +61,22 @@ _LIMIT = 150.0
 """Seconds for the programs to start, and for the trial."""
 
 
-def matrix(experiment: Path) -> list[list[float]]:
+def matrix(spec: TrialSpec, plan: Plan) -> list[list[float]]:
     """Return RTTs in ms between the peers, which are at the hosts of the same number."""
-    (trial,) = trials(load(experiment))
-    locations = draw_plan(trial.spec).peers["location"].to_pylist()
-    network = build_network(trial.spec.network, locations, trial.spec.seed)
+    network = build_network(spec.network, plan.peers["location"].to_pylist(), spec.seed)
     return [[2e3 * network.one_way(one, other) for other in range(PEERS)] for one in range(PEERS)]
+
+
+def messages(folder: Path) -> tuple[list[tuple[float, float, int, int]], int]:
+    """Return the hops of traced messages, and the number of those that the partition stopped."""
+    hops, stopped = [], 0
+    for telemetry in folder.glob("telemetry-*"):
+        for span in read_spans(telemetry):
+            told = span.attributes
+            stopped += told.get(names.OBSERVED) == "fault split"
+            if names.DEPTH in told:
+                hops.append((span.start, span.end, told[names.SENDER], told[names.PEER]))
+    return hops, stopped
 
 
 @contextmanager
@@ -103,7 +124,8 @@ def main(folder: Path) -> dict[str, Any]:
         raise SystemExit(reason)
     experiment = folder / "experiment.yaml"
     experiment.write_text(EXPERIMENT)
-    wanted = matrix(experiment)
+    (trial,) = trials(load(experiment))
+    plan = draw_plan(trial.spec)
     run = folder / "run"
     token = folder / "token"
     token.write_text(new_token())
@@ -139,8 +161,12 @@ def main(folder: Path) -> dict[str, Any]:
         await_line(log, "all trials have ended")
         echoes["with"], calls["with"] = probe.echoes(), probe.calls()
         (fidelity,) = (run / "trials").glob("*/fidelity.json")
+        hops, stopped = messages(folder)
         return {
-            "matrix": wanted,
+            "matrix": matrix(trial.spec, plan),
+            "hops": hops,
+            "parted": faults_hit(trial.spec, plan)[0],
+            "stopped": stopped,
             "echoes": echoes,
             "calls": calls,
             "fidelity": json.loads(fidelity.read_text()),

@@ -102,7 +102,7 @@ class Outcome:
 
     @cached_property
     def spans(self) -> list[Span]:
-        return read_spans(self.directory)
+        return read_spans(self.directory.telemetry)
 
     def deliveries(self) -> Counter[tuple[int, int]]:
         """Return how often each (event, peer) was delivered; a publisher's own is no delivery."""

@@ -57,7 +57,7 @@ def test_tables_of_the_virtual_clock_tell_what_was_handed(
 
 def test_the_toy_delivers_in_every_way(trials: dict[str, WitnessedTrial]) -> None:
     """This peer delivers on a message's span, beside it, and outside of any operation."""
-    found = read_spans(trials[REPAIRING.name].directory)
+    found = read_spans(trials[REPAIRING.name].directory.telemetry)
     spans = {span.span: span for span in found}
     ways = Counter(
         (span.name, spans[span.parent].name if span.parent else "")

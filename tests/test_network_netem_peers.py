@@ -66,6 +66,22 @@ def test_calls_between_real_peers_take_no_less(found: dict[str, Any]) -> None:
     print(f"gRPC above the matrix: median {statistics.median(excess):.1f} ms")
 
 
+def test_a_partition_stops_what_netem_delays(found: dict[str, Any]) -> None:
+    parted = set(found["parted"])
+    assert len(parted) == len(found["matrix"]) // 2 and found["stopped"] > 0
+    # Hosts count trial time by offsets of their clocks, which a slow machine measures to some milliseconds.
+    inside = [hop for hop in found["hops"] if 12.1 < hop[0] < 16.9]
+    assert inside, "nothing was sent while the peers were parted"
+    assert [hop for hop in inside if (hop[2] in parted) != (hop[3] in parted)] == []
+    assert any((sender in parted) != (peer in parted) for _, _, sender, peer in found["hops"])
+
+
+def test_peers_take_their_time_for_messages_that_netem_delays(found: dict[str, Any]) -> None:
+    # Half of the 10 ms are left for what the hosts' clocks differ.
+    for sent, handled, sender, peer in found["hops"]:
+        assert handled - sent >= found["matrix"][sender][peer] / 2000 + 0.005
+
+
 def test_the_trial_says_that_netem_delayed(found: dict[str, Any]) -> None:
     fidelity = found["fidelity"]
     assert fidelity["enforced_by"] == "netem"

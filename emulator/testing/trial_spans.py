@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from emulator.experiment.run.directory import TrialDirectory
 from emulator.telemetry import names
 from emulator.telemetry.otlp_files import read_records
 
@@ -32,8 +32,8 @@ def values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
     return {a.key: getattr(a.value, a.value.WhichOneof("value") or "") for a in attributes}
 
 
-def read_spans(directory: TrialDirectory) -> list[Span]:
-    """Return all spans of a trial, file by file."""
+def read_spans(telemetry: Path) -> list[Span]:
+    """Return all spans in a folder of telemetry, file by file."""
     return [
         Span(
             span.name,
@@ -44,7 +44,7 @@ def read_spans(directory: TrialDirectory) -> list[Span]:
             (span.end_time_unix_nano - start) / 1e9,
             values(span.attributes),
         )
-        for path in sorted(directory.telemetry.glob("*-traces-*.otlp"))
+        for path in sorted(telemetry.glob("*-traces-*.otlp"))
         for record in read_records(path)
         for resource in TracesData.FromString(record).resource_spans
         for start in [values(resource.resource.attributes)[names.START]]

@@ -115,7 +115,7 @@ def _laid_out(spec: TrialSpec, plan: Plan) -> TrialSpec:
 
 def told(directory: TrialDirectory) -> list[Handed]:
     """Return what the telemetry of a trial says that applications were handed."""
-    return told_by(read_spans(directory))
+    return told_by(read_spans(directory.telemetry))
 
 
 def told_by(spans: Iterable[Span]) -> list[Handed]:
