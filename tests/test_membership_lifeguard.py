@@ -169,3 +169,14 @@ def test_a_preset_sets_what_an_experiment_does_not_give() -> None:
     assert SwimParameters().confirm == "final"
     with pytest.raises(ValueError, match="preset"):
         SwimParameters.model_validate({"preset": "serf"})
+
+
+def test_probes_are_counted_when_they_end_and_those_that_failed_among_them() -> None:
+    member = Member(8)
+    failing_probe(member, 0)
+    member.world.advance(0.01)
+    ((target, ping),) = member.pinged()
+    assert member.swim.gauges()["probes"] == 1 == member.swim.gauges()["failed_probes"]
+    member.world.hand_over(target, SwimAck(ping.sequence, []))
+    gauges = member.swim.gauges()
+    assert (gauges["probes"], gauges["failed_probes"]) == (2, 1)

@@ -101,7 +101,7 @@ _MEASURES = {
     "probe_failures": lower(
         "Probes that failed",
         "share",
-        "Of the probes that members began before the measure phase ended: neither the probed member nor a "
+        "Of the probes of members that ended before the measure phase did: neither the probed member nor a "
         "helper answered. Of members that count their probes.",
     ),
     "messages_a_period": lower(

@@ -63,7 +63,7 @@ class Prober:
         """The periods until the next probe, beyond this one."""
         self._asked: dict[int, tuple[int, int]] = {}
         """The probes of others that this member helps with: who asked, and its sequence number, by ours."""
-        self.begun = 0
+        self.ended = 0
         self.failed = 0
 
     def tick(self) -> None:
@@ -78,7 +78,6 @@ class Prober:
         target = self._view.next_target(self._environment.now)
         if target == NOBODY:
             return
-        self.begun += 1
         self._sequence += 1
         probe = Probe(target, self._view.word(target), self._sequence)
         self._probe = probe
@@ -91,6 +90,7 @@ class Prober:
         probe = self._probe
         if probe is not None and ack.sequence == probe.sequence:
             self._probe = None
+            self.ended += 1
             if probe.timer is not None:
                 probe.timer.cancel()
             self._health.change(-1)
@@ -139,6 +139,7 @@ class Prober:
         failure does (Lifeguard; the weights are memberlist's).
         """
         self._probe = None
+        self.ended += 1
         self.failed += 1
         if probe.missing_nacks or not self._nacks:
             self._health.change(len(probe.missing_nacks) if self._nacks else 1)

@@ -32,7 +32,7 @@ class Swim(MembershipService):
     GAUGES: ClassVar[Mapping[str, Gauge]] = {
         told.PERIOD: Gauge("Protocol period.", "s"),
         "members": Gauge("Members in the view, the peer itself among them.", "members"),
-        "probes": Gauge("Probes that the peer began since its join.", "probes"),
+        "probes": Gauge("Probes of the peer that ended since its join.", "probes"),
         "failed_probes": Gauge("Of these, without an answer.", "probes"),
         "local_health": Gauge("Lifeguard's score of local health; 0 is healthy.", ""),
     }
@@ -87,7 +87,7 @@ class Swim(MembershipService):
         return {
             told.PERIOD: self._parameters.period,
             "members": float(self._view.size + 1),
-            "probes": float(self._prober.begun),
+            "probes": float(self._prober.ended),
             "failed_probes": float(self._prober.failed),
             "local_health": float(self._health.score),
         }
