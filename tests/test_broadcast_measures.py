@@ -94,6 +94,8 @@ def test_measures_of_all_messages_of_the_first_and_of_those_after_a_fault(spark:
     assert row["broadcast_reliability_after_fault"] == pytest.approx(2 / 3)
     assert row["broadcast_redundancy_after_fault"] == 0.0
     assert row["broadcast_redundancy_mended"] is None
+    del tables["faults"]
+    assert of_broadcast._after_faults(tables).collect() == []
 
 
 def test_repairs_are_counted_where_a_system_announces_and_are_nothing_elsewhere(spark: SparkSession) -> None:
