@@ -92,7 +92,7 @@ def _pairs(variants: Variants) -> list[Pair]:
         for ours in large
         for theirs in large
         if _is_of("1.2")(ours)
-        and ours.get("system.parameters.uplink")
+        and ours.get("system.parameters.uplink") not in (None, "0 bit/s")
         and _is_of("1.1")(theirs)
         and ours.get(rate) == theirs.get(rate)
     ]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from emulator.files.quantities import Duration, Rate
+from emulator.files.quantities import Duration, RateOr0
 from emulator.protocols.pubsub.gossipsub.presets import PRESETS
 from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
 
@@ -64,10 +64,10 @@ class GossipSubParameters(BaseModel):
         10, ge=0, description="IDONTWANT of a peer in a heartbeat that are heeded (v1.2)"
     )
     idontwant_ttl: int = Field(3, ge=1, description="heartbeats for which an IDONTWANT is kept (v1.2)")
-    uplink: Rate | None = Field(
-        None,
+    uplink: RateOr0 = Field(
+        0,
         description="rate at which copies of large messages leave one after the other, so that an IDONTWANT "
-        "spares those that wait; left out: all copies are handed to the network at once (v1.2)",
+        "spares those that wait; 0: all copies are handed to the network at once (v1.2)",
     )
     validation: Duration = Field(0.0, ge=0, description="time that the validation of a message takes")
     score: ScoreParameters = Field(default_factory=ScoreParameters, description="the score of peers (v1.1)")
@@ -116,7 +116,7 @@ class GossipSubParameters(BaseModel):
                 f"degree_out is {self.degree_out}: it has to be less than degree_low and at most half of "
                 "degree (v1.1, Outbound Mesh Quotas). Lower it"
             )
-        if self.uplink is not None and self.version != "1.2":
+        if self.uplink and self.version != "1.2":
             raise ValueError(f"uplink is for version 1.2, and version is {self.version}. Leave it out")
         if self.connections // 2 > self.most_connections:
             raise ValueError(f"most_connections is {self.most_connections}. A peer makes more. Raise it")

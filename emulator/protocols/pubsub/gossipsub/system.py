@@ -78,7 +78,7 @@ class GossipSub(PubSub, ConnectionListener):
             most=int(parameters.max_idontwant_messages), kept=int(parameters.idontwant_ttl)
         )
         self._outbox: Outbox | None = None
-        if parameters.uplink is not None:
+        if parameters.uplink:
             self._outbox = Outbox(environment, float(parameters.uplink), self._dont_want.spares)
         environment.handle(TopicMessage, self._on_message)
         environment.handle(IDontWant, self._on_idontwant)
