@@ -27,11 +27,6 @@ _OF_PARTS = {
     *("magnet-pastry", "magnet-small-world", "magnet-chord", "magnet-kademlia"),
     *("quasar-pastry", "quasar-oscar", "quasar-small-world", "quasar-chord", "quasar-kademlia"),
     *("values-pastry", "values-oscar", "values-small-world"),
-    *("quasar-hyparview", "quasar-cyclon", "quasar-newscast"),
-    *("plumtree-random-graph", "plumtree-cyclon", "plumtree-newscast"),
-    *("flood-random-graph", "flood-hyparview", "flood-newscast"),
-    *("push-gossip-random-graph", "push-gossip-hyparview", "push-gossip-cyclon"),
-    *("anti-entropy-random-graph", "anti-entropy-hyparview", "anti-entropy-newscast"),
 }
 """Systems whose overlay and dissemination are those of others; `test_deliveries_told` has all of them."""
 SYSTEMS = [

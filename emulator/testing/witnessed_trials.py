@@ -40,8 +40,8 @@ def _is_repeated(name: str) -> bool:
 OWN_SYSTEMS = [
     name for name, entry in registry._systems().items() if not entry.package and not _is_repeated(name)
 ]
-"""The systems of Trellis itself, whatever toys tests have added; a protocol that takes any membership is there
-once, and so is each membership."""
+"""The systems of Trellis itself, whatever toys tests have added; a protocol that takes any membership is
+there once, and so is each membership."""
 TOPICS = {
     "subscriptions": {"kind": "random", "topics": 6, "per_peer": 2, "buckets": 1, "within": "2 s"},
     "publications": {"events": 60},
