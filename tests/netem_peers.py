@@ -70,7 +70,7 @@ def matrix(spec: TrialSpec, plan: Plan) -> list[list[float]]:
 def messages(folder: Path) -> tuple[list[tuple[float, float, int, int]], int]:
     """Return the hops of traced messages, and the number of those that the partition stopped."""
     hops, stopped = [], 0
-    for telemetry in folder.glob("telemetry-*"):
+    for telemetry in folder.glob("telemetry-*/*"):
         for span in read_spans(telemetry):
             told = span.attributes
             stopped += told.get(names.OBSERVED) == "fault split"
