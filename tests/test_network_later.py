@@ -10,6 +10,7 @@ from runtime_diary import Diary, diary_spec, diary_system
 from small_trial import make_plan, run
 from test_experiment_load import problems
 
+from emulator.experiment.file.load import load
 from emulator.network.build_network import build_network
 from emulator.runtime.shortest_ways import ShortestWays
 from trellis.v1.pubsub import Notification
@@ -55,6 +56,12 @@ def test_the_shortest_way_may_have_been_that_of_any_time(tmp_path: Path) -> None
     assert ways.least(0, 1, 0.0) == pytest.approx(0.05)
 
 
+LOSSY = """\
+graph [
+  node [ id 0 ] node [ id 1 ] node [ id 2 ]
+  edge [ source 0 target 1 latency 5 packet_loss 0.1 ] edge [ source 1 target 2 latency 5 ]
+]
+"""
 FILE = """\
 name: moments
 system: {name: vitis}
@@ -85,6 +92,7 @@ network:
         ("- {at: 9 s, latency: {kind: pairs, file: none}}", 9, "there is no such file"),
         ("- {at: 9 s, latency: {kind: pairs, file: two}}", 9, "has 2 places, but `network.latency` has 3"),
         ("- {at: 9 s, latency: {kind: pears, file: two}}", 9, "pears"),
+        ("- {at: 9 s, latency: {kind: graph, file: lossy}}", 9, "has losses, which do not change in time"),
     ],
 )
 def test_later_latencies_that_cannot_be_are_refused_in_their_line(
@@ -92,11 +100,20 @@ def test_later_latencies_that_cannot_be_are_refused_in_their_line(
 ) -> None:
     network(tmp_path)
     (tmp_path / "two").write_text("a,b,1\n")
+    (tmp_path / "lossy").write_text(LOSSY)
     file = tmp_path / "experiment.yaml"
     file.write_text(f"{FILE}    {later}\n")
     (found,) = problems(file)
     assert found.startswith(f"experiment.yaml:{line}: network.later")
     assert told in found
+
+
+def test_a_graph_without_losses_may_come_later(tmp_path: Path) -> None:
+    network(tmp_path)
+    (tmp_path / "graph").write_text(LOSSY.replace("packet_loss 0.1", ""))
+    file = tmp_path / "experiment.yaml"
+    file.write_text(f"{FILE}    - {{at: 9 s, latency: {{kind: graph, file: graph}}}}\n")
+    assert len(load(file).network.later) == 1
 
 
 def test_netem_cannot_change_delays_in_time(tmp_path: Path) -> None:

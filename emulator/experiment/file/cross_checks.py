@@ -93,6 +93,7 @@ def _later_problems(spec: TrialSpec) -> list[tuple[str, str]]:
         try:
             hosts, then = first.host_count(), each.latency.host_count()
             names, named = list(first.region_names), list(each.latency.region_names)
+            losses = each.latency.losses()
         except TraceError as error:
             problems += _unusable(f"{key}.latency", error)
             continue
@@ -104,7 +105,7 @@ def _later_problems(spec: TrialSpec) -> list[tuple[str, str]]:
         elif named and named != names:
             text = "has other regions than `network.latency`. Name the same ones in the same order"
             problems.append((f"{key}.latency", text))
-        if each.latency.losses() is not None:
+        if losses is not None and losses.any():
             text = "has losses, which do not change in time. Give them to `network.latency`, or as faults"
             problems.append((f"{key}.latency", text))
     return problems
