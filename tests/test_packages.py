@@ -371,7 +371,7 @@ def test_a_system_that_serves_no_known_kind_of_workload_is_refused(install, trel
     install("acme", "[trellis.systems]\nthing = acme:THING\n", odd)
     told = trellis("validate", "small.yaml", system="thing")
     assert told.returncode == 2
-    known = "Known: content, lookups, membership, topics"
+    known = "Known: broadcast, content, lookups, membership, topics, values"
     assert f'it serves "tea", which is no kind of workload. {known}' in told.stderr
 
 
