@@ -7,6 +7,22 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from emulator.files.quantities import Duration
 from emulator.protocols.pubsub.gossipsub.scores import ScoreRules, TopicRules
 
+_OF_PEER = frozenset(
+    (
+        *("topic_score_cap", "app_specific_weight", "decay_to_zero", "retain_score"),
+        *("ip_colocation_factor_weight", "ip_colocation_factor_threshold"),
+        *("behaviour_penalty_weight", "behaviour_penalty_threshold", "behaviour_penalty_decay"),
+    )
+)
+"""The parameters of a peer as a whole."""
+_OF_THRESHOLDS = frozenset(
+    (
+        *("gossip_threshold", "publish_threshold", "graylist_threshold", "accept_px_threshold"),
+        *("opportunistic_graft_threshold", "decay_interval"),
+    )
+)
+"""The parameters that are none of scores. All others are of topics."""
+
 
 class ScoreParameters(BaseModel):
     """Thresholds, weights and decays; the specification gives no values, so the defaults are ours.
@@ -74,6 +90,6 @@ class ScoreParameters(BaseModel):
 
     def rules(self) -> ScoreRules:
         """Return the same as plain numbers, for the protocol."""
-        of_topic = {name: getattr(self, name) for name in TopicRules.__slots__}
-        of_peer = {name: getattr(self, name) for name in ScoreRules.__slots__ if name != "topic"}
-        return ScoreRules(TopicRules(**of_topic), **of_peer)
+        of_peer = {name: getattr(self, name) for name in _OF_PEER}
+        others = type(self).model_fields.keys() - _OF_PEER - _OF_THRESHOLDS
+        return ScoreRules(TopicRules(**{name: getattr(self, name) for name in others}), **of_peer)
