@@ -44,7 +44,7 @@ class Difference:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval does not hold 0."""
+        """The difference shows: its interval does not hold 0."""
         return self.by.ci95 is not None and abs(self.by.mean) > self.by.ci95
 
     @property
@@ -54,7 +54,7 @@ class Difference:
 
     @property
     def reading(self) -> str:
-        """What can be said, in words."""
+        """The sentence that says what these seeds allow to say."""
         if self.by.mean == 0 and not self.by.ci95:
             return "equal" if self.by.n == 1 else "equal at each seed"
         if self.by.n == 1:

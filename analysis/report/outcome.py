@@ -1,4 +1,4 @@
-"""What came out of a run, for the head of its report: a few measures, and which variant is better."""
+"""The head of a report tells what came out of the run: a few measures, and which variant is better."""
 
 from __future__ import annotations
 

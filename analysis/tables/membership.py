@@ -1,4 +1,4 @@
-"""What members said of each other, held against who was up."""
+"""These tables hold what members said of each other against who was up."""
 
 from __future__ import annotations
 

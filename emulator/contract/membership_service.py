@@ -33,7 +33,7 @@ class MembershipService(Application):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
         self.tells_all = True
-        """Whether the peer tells of changes that it heard of from others."""
+        """This is true if the peer tells of changes that it heard of from others."""
 
     def tell(self, name: str, member: int, life: int, heard: bool) -> None:
         """Record a change of the view about a member in its session `life`, by one of the names above."""

@@ -42,7 +42,7 @@ class _MeshSybil(Attack):
         self._topic = model.topic
         self._every = model.every
         self._here = False
-        """Whether this is the channel of GossipSub, as its messages show."""
+        """This is true once messages have shown that this is the channel of GossipSub."""
         self._is_connected = False
 
     def sends(self, sending: Sending, send: Callable[[Message], None]) -> bool:

@@ -73,7 +73,7 @@ class AccessLinks:
         self.dropped_down = 0
         """The messages that did not fit into the queue of a down link, so far."""
         self.counting = False
-        """Whether the use of links is counted now."""
+        """This is true while the use of links is counted."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
 

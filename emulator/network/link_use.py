@@ -1,4 +1,4 @@
-"""What links carried, and how long messages waited at them."""
+"""A count of what links carried, and of how long messages waited at them."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class _Link:
         """The work, number and item of the messages of each peer in `heads` that wait behind the first."""
         self.entered = 0
         self.ahead = False
-        """Whether the only message has been sent ahead: nothing is to be done when it departs."""
+        """This is true if the only message was sent ahead, so that nothing is to be done when it departs."""
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
         self.counted: dict[int, tuple[int, int]] = {}
@@ -240,7 +240,7 @@ class SharedLinks:
         """1 for each link that has a limit."""
         self._made: list[_Link | None] = [None] * len(self._limited)
         self.counting = False
-        """Whether the use of links by what enters now is counted."""
+        """This is true while the use of links is counted for the messages that enter."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
 

@@ -24,7 +24,7 @@ class Probe:
     def __init__(self, target: int, word: i64, sequence: int) -> None:
         self.target = target
         self.word = word
-        """What was known of the target when the probe began."""
+        """The word that the prober had of the target when the probe began."""
         self.sequence = sequence
         self.timer: Timer | None = None
         self.missing_nacks: list[int] = []

@@ -1,4 +1,4 @@
-"""What is known of a member as one number, of which the larger one is the later word."""
+"""Words pack what a member knows of another one into a number: the larger number is the later word."""
 
 from __future__ import annotations
 

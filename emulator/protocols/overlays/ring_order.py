@@ -1,4 +1,4 @@
-"""Whether the peers of an overlay form one ordered ring, by the peer that each takes for the next one."""
+"""A check that the peers of an overlay form one ordered ring, by what each takes for the next peer."""
 
 from __future__ import annotations
 

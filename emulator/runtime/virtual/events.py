@@ -35,7 +35,7 @@ class Arrival(Entry):
         self.sent = sent
         self.context = context
         self.void = False
-        """Whether another event has taken the place of this one."""
+        """This is true if another event has taken the place of this one."""
 
     def again(self, at: float, order: int) -> Arrival:
         """Return the event that another copy of the message arrives."""
@@ -74,7 +74,7 @@ class Reach(Entry):
         self.instant = instant
         """The exact time, in units of the links."""
         self.void = False
-        """Whether another event has taken the place of this one."""
+        """This is true if another event has taken the place of this one."""
 
 
 class Handled(Entry):

@@ -56,8 +56,8 @@ class LinkedWorld(LifeHost):
         """The number of the last event of a departure. At equal times they come before all others."""
         self._kept = network.order
         self._ahead = self._pausing is None and self._kept is None
-        """Whether a message that is alone on a shared link goes on before it has left the link, which spares
-        an event. If another one enters meanwhile, what was scheduled is void."""
+        """This is true if a message that is alone on a shared link goes on before it has left the link, which
+        spares an event. If another one enters meanwhile, what was scheduled is void."""
         self._faults = network_faults(spec, plan)
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""

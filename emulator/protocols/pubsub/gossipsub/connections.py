@@ -33,7 +33,7 @@ _SILENT: Final = 3
 @mypyc_attr(allow_interpreted_subclasses=True)
 @trait
 class ConnectionListener:
-    """What is told of connections that come and go."""
+    """A listener hears of connections that come and go."""
 
     @abstractmethod
     def connected(self, peer: int) -> None:
@@ -51,7 +51,7 @@ class Connection:
 
     def __init__(self, outbound: bool, topics: Iterable[int], heard: float) -> None:
         self.outbound = outbound
-        """Whether this peer made the connection."""
+        """This is true if this peer made the connection."""
         self.topics = frozenset(topics)
         self.heard = heard
         """The time of the last sign of life (s of trial time)."""

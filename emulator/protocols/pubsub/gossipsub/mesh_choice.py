@@ -1,4 +1,5 @@
-"""Who stays in a mesh that is pruned, by scores and outbound connections (v1.1, "Heartbeat Maintenance")."""
+"""A peer chooses by scores and outbound connections who stays in a mesh that it prunes (v1.1, "Heartbeat
+Maintenance")."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class _InTopic:
         self.mesh_time = 0.0
         """The time in the mesh at the last decay, in seconds."""
         self.active = False
-        """Whether the peer was in the mesh for longer than the activation of P3."""
+        """This is true if the peer was in the mesh for longer than the activation of P3."""
         self.first = 0.0
         self.mesh = 0.0
         self.failures = 0.0
