@@ -37,14 +37,16 @@ emulator/_compiled/stamp: $(VENV)/installed trellis/v1/stamp $(CORE)
 demo: environment
 	$(BIN)/trellis run experiments/quickstart.yaml
 
-# What needs a cluster or a kernel for itself runs alone; the rooms of the protocols once more from their
-# source. More processes than cores: some tests wait for programs that they have started.
-ALONE := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py tests/test_network_netem_delays.py \
-    tests/test_network_netem_kernel.py tests/test_network_netem_peers.py)
+# What needs a cluster runs apart, since pods take the cores, and what needs a kernel for itself runs alone; the
+# rooms of the protocols run once more from their source. More processes than cores: some tests wait for programs
+# that they have started.
+CLUSTER := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py)
+ALONE := $(addprefix tests/test_network_netem_,delays.py kernel.py peers.py)
 FROM_SOURCE := tests/test_gossip_*.py tests/test_messages*.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py tests/test_values_*.py
 
 test: environment lint
-	$(BIN)/pytest -n 4 $(addprefix --ignore=,$(ALONE))
+	$(BIN)/pytest -n 3 --durations=30 $(addprefix --ignore=,$(CLUSTER) $(ALONE))
+	$(BIN)/pytest -n 2 --durations=20 $(CLUSTER)
 	$(BIN)/pytest $(ALONE)
 	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 

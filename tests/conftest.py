@@ -34,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
     """Sends files that use Spark to one process, where each would start a JVM of its own, and the tests of a
-    file that share a run to one, where each would make the run.
+    file that share what they make to one, where each would make it.
 
     The groups of `--dist loadgroup` get lost: xdist 3.8 names them in what pytest 9.2 no longer reads.
     """
@@ -44,7 +44,7 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
         text = _text(self.config.rootpath / file)
         if "spark: SparkSession" in text:
             return "spark"
-        return file if "def run(tmp_path_factory" in text else nodeid
+        return file if 'scope="module"' in text else nodeid
 
 
 @cache

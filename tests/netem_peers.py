@@ -41,7 +41,7 @@ from emulator.telemetry import names
 from emulator.testing.trial_spans import read_spans
 from emulator.trust.credentials import new_token
 
-PEERS = 8
+PEERS = 6
 COORDINATOR_PORT = 7000
 EXPERIMENT = f"""
 name: netem
@@ -52,7 +52,7 @@ processing: {{message: 10 ms}}
 faults:
   - {{name: split, at: 12 s, for: 5 s, partition: {{share: 0.5}}}}
 workload:
-  subscriptions: {{kind: high, topics: 20, buckets: 4, per_peer: 4}}
+  subscriptions: {{kind: high, topics: 12, buckets: 3, per_peer: 4}}
   publications: {{events: 20}}
 phases: {{join: 5 s, settle: 10 s, measure: 5 s, drain: 5 s}}
 runtime: {{kind: kubernetes, hosts: {PEERS}}}

@@ -24,17 +24,17 @@ ROOT = Path(__file__).parent.parent
 TOPICS = {
     "workload": {
         "subscriptions": {"kind": "high", "topics": 60, "buckets": 6, "per_peer": 8},
-        "publications": {"events": 30},
+        "publications": {"events": 20},
     },
-    "phases": {"join": "5 s", "settle": "15 s", "measure": "10 s", "drain": "5 s"},
+    "phases": {"join": "3 s", "settle": "9 s", "measure": "6 s", "drain": "4 s"},
 }
 BY_CONTENT = {
     "workload": CONTENT,
-    "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
+    "phases": {"join": "12 s", "settle": "12 s", "measure": "6 s", "drain": "4 s"},
 }
 LOOKUPS = {
     "workload": {"lookups": {"rate": 5}},
-    "phases": {"join": "20 s", "settle": "20 s", "measure": "10 s", "drain": "5 s"},
+    "phases": {"join": "12 s", "settle": "12 s", "measure": "6 s", "drain": "4 s"},
 }
 VALUES = LOOKUPS | {"workload": {"values": {"count": 20, "gets": 5, "updates": 1}}}
 BROADCAST = LOOKUPS | {"workload": {"broadcast": {"rate": 2}}}
@@ -91,7 +91,7 @@ def run(specs: list[dict[str, Any]], folder: Path, interpreted: bool) -> tuple[s
 def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, tmp_path: Path) -> None:
     systems = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves == serves]
     specs = [
-        {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 25, **CHURN}
+        {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 20, **CHURN}
         | SETTINGS[serves]
         | NETWORKS[place % 2]
         for place, name in enumerate(systems)

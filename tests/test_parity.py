@@ -58,7 +58,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 SPEC: dict[str, Any] = {
-    "peers": 60,
+    "peers": 40,
     # A busy machine may be late by half a round, which changes no delivery.
     "fidelity": {
         "timer_lateness_p99": "0.5 s",

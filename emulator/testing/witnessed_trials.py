@@ -115,7 +115,7 @@ def run_witnessed(
 ) -> WitnessedTrial:
     """Draw the plan of a trial of a witness, lay out what its system needs, and execute it."""
     parameters = spec.system.parameters
-    directory = run.trial(f"{parameters['of']}-1")
+    directory = run.trial(f"{parameters['of']}-{spec.runtime.kind}")
     directory.path.mkdir(parents=True)
     plan = draw_plan(spec)
     plan.write(directory.plan)
