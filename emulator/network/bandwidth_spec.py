@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
+from emulator.network.link_table import MOST_CLASSES, LinkTable
 from emulator.network.peer_classes import PeerClass, Population, class_problems
 from emulator.network.shared_links import RateChange, SharedLinks
 
@@ -35,7 +36,27 @@ class Bandwidth(_Rates):
         "fifo", description='"fair": messages to or from different peers share a link equally'
     )
     queue: Duration = Field(0.1, gt=0, le=3600, description="what may wait at a link, as time at its rate")
-    classes: list[LinkClass] = Field(default_factory=list, max_length=100)
+    classes: list[LinkClass] = Field(default_factory=list, max_length=MOST_CLASSES)
+    table: LinkTable | None = Field(
+        None,
+        description="a file with the classes, instead of `classes`",
+        exclude_if=lambda given: given is None,
+    )
+
+    @model_validator(mode="after")
+    def _with_classes(self) -> Bandwidth:
+        """Return this with the classes of the table, so that whoever has it needs no file.
+
+        A file that is not there is told of where all files are.
+        """
+        table = self.table
+        if table is None or table.file is None or not table.file.is_file():
+            return self
+        if self.classes:
+            raise ValueError("both `classes` and `table` are given. Give one")
+        classes = TypeAdapter(list[LinkClass]).validate_python(table.read())
+        read = {"classes": classes, "table": table.model_copy(update={"file": None})}
+        return self.model_copy(update=read)
 
     def all_classes(self) -> list[LinkRates]:
         """Return the rates of the classes, or those of all peers as the one class."""
@@ -74,11 +95,11 @@ class Bandwidth(_Rates):
                 for key in ("up", "down")
                 if getattr(self, key) is not None
             ]
-            problems += class_problems(self.classes, crowd)
+            problems += class_problems(self.classes, crowd, may_be_empty=self.table is not None)
             if not any(each.up or each.down or each.loss for each in self.classes):
                 text = "no class has `up`, `down` or `loss`, so nothing is limited. Give one"
                 problems.append(("classes", text))
-        elif self.up is None and self.down is None:
+        elif self.table is None and self.up is None and self.down is None:
             problems.append(
                 ("up", "neither `up` nor `down` is given, so nothing is limited. Give one, such as 20 Mbit/s")
             )

@@ -74,8 +74,13 @@ def draw_classes(
     return [index or 0 for index in drawn]
 
 
-def class_problems(classes: Sequence[PeerClass], crowd: Population) -> list[tuple[str, str]]:
-    """Return the key, below what has the classes, and the problem of shares and names that cannot be."""
+def class_problems(
+    classes: Sequence[PeerClass], crowd: Population, may_be_empty: bool = False
+) -> list[tuple[str, str]]:
+    """Return the key, below what has the classes, and the problem of shares and names that cannot be.
+
+    With `may_be_empty`, a class may have so small a share that it has no peer.
+    """
     problems = []
     for index, each in enumerate(classes):
         given = [key for key in _WHO if getattr(each, key) is not None]
@@ -100,10 +105,12 @@ def class_problems(classes: Sequence[PeerClass], crowd: Population) -> list[tupl
         ("classes", f'the name "{name}" is there twice. Rename one')
         for name in sorted({name for name in names if names.count(name) > 1})
     ]
-    return problems or _share_problems(classes, crowd)
+    return problems or _share_problems(classes, crowd, may_be_empty)
 
 
-def _share_problems(classes: Sequence[PeerClass], crowd: Population) -> list[tuple[str, str]]:
+def _share_problems(
+    classes: Sequence[PeerClass], crowd: Population, may_be_empty: bool
+) -> list[tuple[str, str]]:
     """Return the problems of shares, which are of the peers that no role and no region names."""
     shares = [each.share or 0.0 for each in classes]
     named = [each for each in classes if each.share is None]
@@ -114,7 +121,7 @@ def _share_problems(classes: Sequence[PeerClass], crowd: Population) -> list[tup
         text = "the peers of other roles and regions have no class. Add one with `share: 1` for them"
         problems.append(("classes", text))
     for index, count in enumerate(_counts(shares, crowd.peers) if not named else ()):
-        if not count:
+        if not count and not may_be_empty:
             text = f"{shares[index]:g} of {crowd.peers} peers is nobody. Raise it, or remove the class"
             problems.append((f"classes.{index}.share", text))
     return problems
