@@ -88,6 +88,8 @@ def test_a_class_of_a_table_may_have_no_peer(tmp_path: Path) -> None:
         ("up\n" + "5\n" * 101, "up: up", "has 101 classes, and 1 to 100 can be"),
         (TABLE, "weight: households", "no class has `up`, `down` or `loss`, so nothing is limited"),
         ("", "up: up", "there is no column 'up'. There are: none"),
+        (TABLE.replace("comment", "upload"), COLUMNS, "access.csv:2: the column 'upload' is there twice"),
+        (TABLE + "satellite,1\n", COLUMNS, "access.csv:6: has 2 values, but there are 5 columns"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused_with_its_line(
@@ -102,6 +104,13 @@ def test_a_table_that_is_not_there_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError) as error:
         load(experiment(tmp_path, TABLE, file="acess.csv"))
     assert len(error.value.problems) == 1 and "there is no such file" in str(error.value)
+
+
+def test_a_table_without_a_file_is_refused(tmp_path: Path) -> None:
+    path = experiment(tmp_path, TABLE)
+    path.write_text(path.read_text().replace("file: access.csv, ", ""))
+    with pytest.raises(ExperimentError, match=r"bandwidth\.table.*Name the file that has the columns"):
+        load(path)
 
 
 def test_classes_and_a_table_are_not_given_both(tmp_path: Path) -> None:

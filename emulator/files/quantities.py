@@ -85,7 +85,13 @@ Duration = Annotated[float, BeforeValidator(parse_duration), PlainSerializer(for
 SignedDuration = Annotated[float, BeforeValidator(parse_signed_duration), PlainSerializer(format_duration)]
 """A duration in seconds, which is written with a unit and may be negative."""
 
-_BITS = {"bit/s": Decimal(1), "kbit/s": Decimal(1000), "Mbit/s": Decimal(10**6), "Gbit/s": Decimal(10**9)}
+RATE_UNITS = {
+    "bit/s": Decimal(1),
+    "kbit/s": Decimal(1000),
+    "Mbit/s": Decimal(10**6),
+    "Gbit/s": Decimal(10**9),
+}
+"""The bits per second of each unit of a rate."""
 _FASTEST = 10**12
 _RATE_FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+/s)\s*")
 
@@ -97,9 +103,9 @@ def parse_rate(value: Any) -> int:
     second, and for a part of a bit.
     """
     form = _RATE_FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
-    if form is None or form[2] not in _BITS:
-        raise ValueError(f'a rate needs a number and a unit ({", ".join(_BITS)}), such as "20 Mbit/s"')
-    bits = Decimal(form[1]) * _BITS[form[2]]
+    if form is None or form[2] not in RATE_UNITS:
+        raise ValueError(f'a rate needs a number and a unit ({", ".join(RATE_UNITS)}), such as "20 Mbit/s"')
+    bits = Decimal(form[1]) * RATE_UNITS[form[2]]
     if not 1 <= bits <= _FASTEST or bits != int(bits):
         raise ValueError("a rate is a whole number of bits per second, from 1 bit/s to 1000 Gbit/s")
     return int(bits)
@@ -108,12 +114,12 @@ def parse_rate(value: Any) -> int:
 def parse_rate_or_0(value: Any) -> int:
     """Return the bits per second of a rate, which may be "0 bit/s". Raises what `parse_rate` raises."""
     form = _RATE_FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
-    return 0 if form is not None and form[2] in _BITS and not Decimal(form[1]) else parse_rate(value)
+    return 0 if form is not None and form[2] in RATE_UNITS and not Decimal(form[1]) else parse_rate(value)
 
 
 def format_rate(bits: int) -> str:
     """Return the shortest exact text of a rate: 20000000 -> "20 Mbit/s"."""
-    unit, size = next((u, s) for u, s in reversed(_BITS.items()) if bits >= s or u == "bit/s")
+    unit, size = next((u, s) for u, s in reversed(RATE_UNITS.items()) if bits >= s or u == "bit/s")
     return f"{(Decimal(bits) / size).normalize():f} {unit}"
 
 

@@ -54,7 +54,7 @@ class Bandwidth(_Rates):
             return self
         if self.classes:
             raise ValueError("both `classes` and `table` are given. Give one")
-        classes = TypeAdapter(list[LinkClass]).validate_python(table.read())
+        classes = TypeAdapter(list[LinkClass]).validate_python(table.read(table.file))
         read = {"classes": classes, "table": table.model_copy(update={"file": None})}
         return self.model_copy(update=read)
 
@@ -99,7 +99,10 @@ class Bandwidth(_Rates):
             if not any(each.up or each.down or each.loss for each in self.classes):
                 text = "no class has `up`, `down` or `loss`, so nothing is limited. Give one"
                 problems.append(("classes", text))
-        elif self.table is None and self.up is None and self.down is None:
+        elif self.table is not None:
+            if self.table.file is None:
+                problems.append(("table.file", "is not given. Name the file that has the columns"))
+        elif self.up is None and self.down is None:
             problems.append(
                 ("up", "neither `up` nor `down` is given, so nothing is limited. Give one, such as 20 Mbit/s")
             )

@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.files.quantities import parse_rate
+from emulator.files.quantities import RATE_UNITS, parse_rate
 from emulator.files.trace_error import TraceError
 from emulator.files.trace_lines import numbered_lines, shown
 
 MOST_CLASSES = 100
-_UNITS = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 
 
 class LinkTable(BaseModel):
@@ -33,38 +32,49 @@ class LinkTable(BaseModel):
     weight: str | None = Field(
         None,
         min_length=1,
-        description="the column of how many peers a class has beside the others; all alike",
+        description="the column of how many peers a class has beside the others; all alike if it is left out",
     )
     name: str | None = Field(
         None, min_length=1, description="the column of the names; line-2, line-3, ... if it is left out"
     )
 
-    def read(self) -> list[dict[str, Any]]:
-        """Return the classes, as they stand in an experiment file.
+    def read(self, file: Path) -> list[dict[str, Any]]:
+        """Return the classes of the file, as they stand in an experiment file.
 
-        An empty rate is no limit. Raises TraceError for a file that has no such columns, no class or more
-        than 100, and for a value that is none.
+        An empty rate is no limit. Raises TraceError for a file that has not each named column once, no class
+        or more than 100, and for a line that has another number of values or one that is no rate or weight.
         """
-        assert self.file is not None
-        lines = numbered_lines(self.file)
+        lines = numbered_lines(file)
         number, heading = next(lines, (0, ""))
         separator = max(",;\t", key=heading.count)
         columns = _words(heading, separator)
         keys = {key: getattr(self, key) for key in ("up", "down", "weight", "name")}
-        for column in keys.values():
-            if column is not None and column not in columns:
+        named = {key: column for key, column in keys.items() if column is not None}
+        for column in named.values():
+            if (count := columns.count(column)) != 1:
+                text = (
+                    f"the column {shown(column)} is there twice"
+                    if count
+                    else f"there is no column {shown(column)}"
+                )
                 there = ", ".join(columns) or "none"
-                raise TraceError(self.file, number, f"there is no column {shown(column)}. There are: {there}")
+                raise TraceError(file, number, f"{text}. There are: {there}")
         rows = []
         for number, text in lines:
-            words = dict(zip(columns, _words(text, separator), strict=False))
-            cells = {key: words.get(column, "") for key, column in keys.items() if column is not None}
-            rows.append(self._row(number, cells))
+            words = _words(text, separator)
+            if len(words) != len(columns):
+                text = f"has {len(words)} values, but there are {len(columns)} columns. Complete it"
+                raise TraceError(file, number, text)
+            cells = dict(zip(columns, words, strict=True))
+            try:
+                rows.append(self._row(number, {key: cells[column] for key, column in named.items()}))
+            except ValueError as error:
+                raise TraceError(file, number, str(error)) from None
         if not 1 <= len(rows) <= MOST_CLASSES:
             text = (
                 f"has {len(rows)} classes, and 1 to {MOST_CLASSES} can be. Put lines that are alike together"
             )
-            raise TraceError(self.file, 0, text)
+            raise TraceError(file, 0, text)
         whole = sum(row.weight for row in rows)
         return [
             {"name": row.name, "share": row.weight / whole}
@@ -73,27 +83,25 @@ class LinkTable(BaseModel):
         ]
 
     def _row(self, line: int, cells: dict[str, str]) -> _Row:
-        rates = (self._number(line, cells.get(way, ""), _UNITS[self.unit]) for way in ("up", "down"))
-        weight = self._number(line, cells["weight"], 1) if "weight" in cells else Decimal(1)
+        weight = _number(cells.get("weight", "1") or "0")
         if not weight:
-            raise TraceError(self.file or Path(), line, "has no weight above 0. Give it, or remove the line")
+            raise ValueError("has no weight above 0. Give it, or remove the line")
         name = "-".join(cells.get("name", "").lower().split()) or f"line-{line}"
-        return _Row(name, float(weight), *(self._rate(line, bits) for bits in rates))
+        up, down = (self._rate(cells.get(way, "")) for way in ("up", "down"))
+        return _Row(name, float(weight), up, down)
 
-    def _number(self, line: int, word: str, unit: int) -> Decimal | None:
-        try:
-            number = Decimal(word) * unit if word else None
-        except InvalidOperation:
-            number = Decimal(-1)
-        if number is not None and not (number.is_finite() and number >= 0):
-            raise TraceError(self.file or Path(), line, f"{shown(word)} is no number from 0 on. Mend it")
-        return number
+    def _rate(self, word: str) -> int | None:
+        return parse_rate(f"{round(_number(word) * RATE_UNITS[self.unit])} bit/s") if word else None
 
-    def _rate(self, line: int, bits: Decimal | None) -> int | None:
-        try:
-            return None if bits is None else parse_rate(f"{round(bits)} bit/s")
-        except ValueError as error:
-            raise TraceError(self.file or Path(), line, str(error)) from None
+
+def _number(word: str) -> Decimal:
+    try:
+        number = Decimal(word)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not (number.is_finite() and number >= 0):
+        raise ValueError(f"{shown(word)} is no number from 0 on. Mend it")
+    return number
 
 
 class _Row(NamedTuple):
