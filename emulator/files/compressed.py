@@ -66,8 +66,10 @@ def _only_member(raw: BinaryIO, file: Path) -> IO[bytes]:
         members = [member for member in archive.infolist() if not member.is_dir()]
         if len(members) == 1:
             return archive.open(members[0])
-    except (*DAMAGE, NotImplementedError) as error:
+    except DAMAGE as error:  # a kind of compression that is not known is a RuntimeError, too
+        raw.close()
         raise TraceError(file, 0, f"is a zip file that cannot be read: {error}") from error
+    raw.close()
     names = ", ".join(member.filename[:40] for member in members[:5])
     raise TraceError(
         file, 0, f"is a zip file of {len(members)} files ({names}). Unpack it and name one of them"
