@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry, EventQueue
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, ROW_REACHES, Entry, EventQueue
 from emulator.runtime.virtual.events import Call
 from emulator.runtime.virtual.life import VirtualTimer
 
@@ -61,6 +61,26 @@ def test_rows_and_entries_come_out_in_one_order_with_what_they_were_pushed_with(
             assert entry is not None
             assert entry.order == order
     assert queue.pop(100.0) is None
+
+
+@given(st.lists(st.tuples(DELAYS, st.booleans()), max_size=300))
+def test_rows_that_were_taken_back_do_not_come_out(events: list[tuple[float, bool]]) -> None:
+    queue, pushed = EventQueue(), list[int]()
+    for order, (at, _) in enumerate(events, 1):
+        pushed.append(queue.push_row(at, order, 3, 4, 5, 6, order + 7, at, order + 8))
+    for order, (_, taken) in enumerate(events, 1):
+        if taken:
+            assert queue.take_back(pushed[order - 1], order)
+            assert (queue.order, queue.row, queue.reaches) == (order, order + 7, order + 8)
+            assert not queue.take_back(pushed[order - 1], order)
+    came = []
+    while (entry := queue.pop(100.0)) is not None:
+        if entry is ROW_REACHES:
+            came.append(int(queue.order))
+            assert not queue.take_back(pushed[came[-1] - 1], came[-1])
+        else:
+            assert entry.is_void()
+    assert sorted(came) == [order for order, (_, taken) in enumerate(events, 1) if not taken]
 
 
 @given(st.permutations(range(40)))

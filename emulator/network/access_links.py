@@ -25,6 +25,12 @@ DOWN_LINK_DROP: Final = "down link drop"
 """The name of the observation of a receiver, into whose down link a message did not fit."""
 
 
+_WORD: Final = 2**61
+"""The instants that are kept in words are smaller, and so is the sum of two."""
+LARGEST_ROW: Final = 2**20
+"""No message that is a row of a pool is larger, in bytes."""
+
+
 class LinkRates:
     """The rates of one class of links in bit/s, 0 for a link without a limit, and its queue in ns."""
 
@@ -84,6 +90,12 @@ class AccessLinks:
     def nanoseconds(self, instant: int) -> int:
         """Return a time in units in ns, rounded to the nearest."""
         return (2 * instant + self._units) // (2 * self._units)
+
+    def fit_words(self, end: float) -> bool:
+        """Return whether instants of rows fit words of 64 bits in a trial that ends at `end` (s)."""
+        slowest = max([*self._up, *self._down], default=0)
+        after = max(self._queues, default=0) + slowest * (LARGEST_ROW + self._overhead)
+        return math.ceil(end) * self._units * NANOSECONDS + after <= _WORD
 
     def limits_down(self, peer: int) -> bool:
         """Return whether the peer's down link has a limit."""

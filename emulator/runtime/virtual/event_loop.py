@@ -10,10 +10,8 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
 
-from emulator.contract.message_pool import MessagePool
 from emulator.contract.mistakes import handled, placed
 from emulator.contract.protocol import Application, Environment, Installation, Outcome
 from emulator.contract.random_streams import stream
@@ -28,16 +26,15 @@ from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.fault_actor import FaultActor
-from emulator.runtime.peer_channels import Channel, NoHandler
+from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import faults_hit, script_of
 from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES, Entry
+from emulator.runtime.virtual.event_queue import ROW_ARRIVES, ROW_REACHES, Entry
 from emulator.runtime.virtual.events import Arrival, Call, Departure, Handled, Reach
 from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
-from emulator.runtime.virtual.linked_world import LinkedWorld
-from emulator.runtime.virtual.sent_pools import SentPools
+from emulator.runtime.virtual.row_world import RowWorld
 from emulator.runtime.virtual.skewed_life import SkewedLife
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
@@ -55,13 +52,12 @@ _STANDS_STILL = (
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class VirtualWorld(LinkedWorld):
+class VirtualWorld(RowWorld):
     """The clock, the network and the peers of one trial."""
 
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         super().__init__(spec, plan, network, recorder)
         self.context: TraceContext | None = None
-        self.messages = 0
         self.asked = 0
         """The number of operations that peers began; those asked of peers that are down do not count."""
         self.delivered = 0
@@ -75,18 +71,12 @@ class VirtualWorld(LinkedWorld):
         self._last_recovery: TraceContext | None = None
         self._recovered = 0.0, -1, -1, -1
         """The time, peer, event and topic of the last recovery."""
-        self._plain_network = network.is_plain
-        self._pools = SentPools(recorder)
-        self._passes_rows = self._is_ideal and self._plain_network
-        """This is true if rows of message pools arrive as rows, not as messages."""
         self.shared = {}
         self.breaches = Occurrences(spec.system.name)
         self.drops = Occurrences(spec.system.name)
         self._system = SYSTEMS[spec.system.name]
         self._parameters = self._system.parameters.model_validate(spec.system.parameters)
         self._tracker = Tracker(stream(spec.seed, "bootstrap"))
-        self._up = vec[i64]([i64(0)] * spec.peers)
-        """Each peer has a 1 here while it is up, else a 0; the arrival of a row reads no life."""
         kind = spec.workload.kind
         script = script_of(plan, kind, spec.phases.end)
         if spec.processing is not None:
@@ -171,19 +161,6 @@ class VirtualWorld(LinkedWorld):
         now = self.time
         self._queue.push(Arrival(now + delay, self._order, peer, message, channel, request, now, context))
 
-    def transmit_row(self, channel: Channel, peer: int, pool: MessagePool, row: i64) -> None:
-        if self.context is not None or not (self._passes_rows and 0 <= peer < len(self._lives)):
-            self.transmit(channel, peer, pool.view(row), 0)
-            return
-        number = self._pools.number(pool, channel, row)
-        channel.count_row(self._pools.tallies[int(number)], pool.byte_size(row), self.recorder)
-        self.messages += 1
-        pool.hold(row)
-        delay = self._network.one_way(channel.peer, peer)
-        self._order += 1
-        now = self.time
-        self._queue.push_row(now + delay, self._order, number, peer, channel.peer, channel.session, row, now)
-
     def hand_over(self, life: VirtualLife, outcome: Outcome) -> None:
         self.deliveries.judge(life, outcome, self.time, self.context, self.may_know(life, outcome))
         self.delivered += not isinstance(outcome, Installation)
@@ -225,6 +202,8 @@ class VirtualWorld(LinkedWorld):
                     looked, again = self.time, self.handled + self.most_at_once
                 if entry is ROW_ARRIVES:
                     self._arrive_row()
+                elif entry is ROW_REACHES:
+                    self._reach_row()
                 elif isinstance(entry, Arrival):
                     if entry.void:
                         continue
@@ -279,7 +258,7 @@ class VirtualWorld(LinkedWorld):
             what = "message" if not request else "request" if request > 0 else "reply"
             kind = getattr(entry.message, "NAME", kind)
             return told, handled(what, kind, channel.peer, channel.name, None if request < 0 else handler)
-        if entry is ROW_ARRIVES:
+        if entry is ROW_ARRIVES or entry is ROW_REACHES:
             queue, pools, number = self._queue, self._pools, int(self._queue.pool)
             kind = pools.pools[number].view(queue.row).NAME
             return int(queue.receiver), handled(
@@ -320,20 +299,6 @@ class VirtualWorld(LinkedWorld):
             self._arrive(handled.arrival)
         else:
             self._bounce(handled.arrival)
-
-    def _arrive_row(self) -> None:
-        queue, pools = self._queue, self._pools
-        number, row, receiver, sender = int(queue.pool), queue.row, int(queue.receiver), int(queue.sender)
-        pool = pools.pools[number]
-        if not self._up[receiver]:
-            life = self._lives[sender]
-            if life is not None and life.session == queue.session:
-                channel = life.channels[pools.channels[number]]
-                self._tell_unreachable(channel, receiver, 0, queue.sent, None)
-        elif not pool.receive(receiver, sender, row, self.time):
-            kind = pool.view(row).NAME
-            raise NoHandler(f"peer {receiver} does not know {kind} on channel {pools.channels[number]!r}")
-        pool.release(row)
 
     def _handle_traced(self, arrival: Arrival, receiver: VirtualLife, context: TraceContext) -> None:
         message, channel = arrival.message, arrival.channel

@@ -12,8 +12,7 @@ _WINDOW: Final[i64] = 8192
 """The number of buckets, 16 s of trial time, that are kept apart. Later events wait by the window that they
 belong to."""
 _FACTS: Final[i64] = 8
-"""The whole numbers of an event: order, pool, receiver, sender, session, row and next, and one to fill a
-line."""
+"""The whole numbers of an event: order, pool, receiver, sender, session, row, next and reaches."""
 _ORDER: Final[i64] = 0
 _POOL: Final[i64] = 1
 _RECEIVER: Final[i64] = 2
@@ -21,6 +20,7 @@ _SENDER: Final[i64] = 3
 _SESSION: Final[i64] = 4
 _ROW: Final[i64] = 5
 _NEXT: Final[i64] = 6
+_REACHES: Final[i64] = 7
 _NONE: Final[i64] = -1
 
 
@@ -42,6 +42,20 @@ class Entry:
 
 ROW_ARRIVES: Final = Entry(0.0, 0)
 """The entry that stands for the arrival of a row of a message pool, whose facts the queue has."""
+ROW_REACHES: Final = Entry(0.0, 0)
+"""The entry that stands for a row whose last bit reaches its receiver's down link."""
+
+
+class _TakenBack(Entry):
+    """The event of a row that was taken back, which nothing is left of."""
+
+    __slots__ = ()
+
+    def is_void(self) -> bool:
+        return True
+
+
+_TAKEN_BACK: Final = _TakenBack(0.0, 0)
 
 
 class EventQueue:
@@ -65,6 +79,9 @@ class EventQueue:
         self.session: i64 = 0
         """The session of the sender."""
         self.row: i64 = 0
+        self.reaches: i64 = _NONE
+        """The instant, in units of the links, at which the row reaches its receiver's down link; -1 for a row
+        that arrives."""
         self._times = vec[float]()
         """The time of each event, and the one at which its row was sent (s)."""
         self._facts = vec[i64]()
@@ -102,8 +119,10 @@ class EventQueue:
         session: i64,
         row: i64,
         sent: float,
-    ) -> None:
-        """Add the arrival of a row of the pool of this number; its time is not before the last event's."""
+        reaches: i64 = _NONE,
+    ) -> i64:
+        """Add the event that a row of the pool of this number arrives, or that it reaches a down link at an
+        instant; its time is not before the last event's. Returns the number of the event."""
         event = self._take(at, order)
         self._times[2 * event + 1] = sent
         facts, first = self._facts, _FACTS * event
@@ -112,10 +131,27 @@ class EventQueue:
         facts[first + _SENDER] = sender
         facts[first + _SESSION] = session
         facts[first + _ROW] = row
+        facts[first + _REACHES] = reaches
         self._put(event, at)
+        return event
+
+    def take_back(self, event: i64, order: i64) -> bool:
+        """Take an event of a row out before its time, and have its facts as if it was popped now.
+
+        Returns False if it was popped before.
+        """
+        facts, first = self._facts, _FACTS * event
+        if facts[first + _ORDER] != order or facts[first + _POOL] == _NONE:
+            return False
+        self._read(event)
+        facts[first + _ORDER] = order
+        facts[first + _POOL] = _NONE
+        self._entries[int(event)] = _TAKEN_BACK
+        return True
 
     def pop(self, end: float) -> Entry | None:
-        """Take the first event up to time `end`: an entry, `ROW_ARRIVES`, or None if there is none."""
+        """Take the first event up to time `end`: an entry, `ROW_ARRIVES` or `ROW_REACHES`; None if there is
+        none."""
         while self._heap_size == 0:
             if not self._advance(i64(end * _BUCKETS_PER_SECOND)):
                 return None
@@ -127,19 +163,25 @@ class EventQueue:
         self.at = at
         self._free[self._free_count] = event
         self._free_count += 1
-        facts, first = self._facts, _FACTS * event
-        self.pool = facts[first + _POOL]
-        if self.pool == _NONE:
+        if self._facts[_FACTS * event + _POOL] == _NONE:
             entry = self._entries[int(event)]
             self._entries[int(event)] = None
             return entry
+        self._read(event)
+        return ROW_ARRIVES if self.reaches == _NONE else ROW_REACHES
+
+    def _read(self, event: i64) -> None:
+        """Have the facts of an event of a row, which has no order any more."""
+        facts, first = self._facts, _FACTS * event
+        self.pool = facts[first + _POOL]
         self.order = facts[first + _ORDER]
+        facts[first + _ORDER] = _NONE
         self.receiver = facts[first + _RECEIVER]
         self.sender = facts[first + _SENDER]
         self.session = facts[first + _SESSION]
         self.row = facts[first + _ROW]
         self.sent = self._times[2 * event + 1]
-        return ROW_ARRIVES
+        self.reaches = facts[first + _REACHES]
 
     def _take(self, at: float, order: i64) -> i64:
         """Return a free event, which has this time and order now."""
