@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.files.quantities import format_rate, parse_rate
-from emulator.network.access_links import DROPPED, AccessLinks, LinkRates
+from emulator.network.access_links import DROPPED, AccessLinks, LinkRates, nearest_ns
 
 MBIT = 1_000_000
 MS = 1_000_000
@@ -135,3 +135,15 @@ def test_waiting_at_random_arrivals_is_that_of_theory(load: float, messages: int
         waited += links.send(0, at, 1250) - takes - at
     assert links.instant(1) == 1
     assert waited / messages == pytest.approx(load / (2 * (1 - load)) * takes, rel=0.01)
+
+
+@given(st.one_of(st.floats(0, 1e6), st.integers(0, 10**12).map(lambda halves: halves / 2e9)))
+def test_a_time_in_nanoseconds_is_the_one_that_round_gives(seconds: float) -> None:
+    assert nearest_ns(seconds) == round(seconds * 1e9)
+
+
+def test_instants_fit_words_unless_rates_divide_a_second_badly_or_the_trial_is_long() -> None:
+    plain = AccessLinks([LinkRates(20 * MBIT, 100 * MBIT, 100 * MS)], [0], 0)
+    assert plain.fit_words(100_000.0)
+    assert not plain.fit_words(1e10)
+    assert not AccessLinks([LinkRates(999_999_937, 0, 100 * MS)], [0], 0).fit_words(100_000.0)

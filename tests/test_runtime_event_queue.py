@@ -45,7 +45,9 @@ def test_rows_and_entries_come_out_in_one_order_with_what_they_were_pushed_with(
     queue, waiting = EventQueue(), list[tuple[float, int, bool]]()
     for order, (at, is_row) in enumerate(events):
         if is_row:
-            queue.push_row(at, order, order + 1, order + 2, order + 3, order + 4, order + 5, at / 2)
+            facts = [order + more for more in range(1, 6)]
+            reaches = -1 if order % 2 else 7 * order
+            queue.push_row(at, order, *facts, at / 2, reaches)
         else:
             queue.push(Entry(at, order))
         waiting.append((at, order, is_row))
@@ -53,7 +55,8 @@ def test_rows_and_entries_come_out_in_one_order_with_what_they_were_pushed_with(
         entry = queue.pop(100.0)
         assert queue.at == at
         if is_row:
-            assert entry is ROW_ARRIVES
+            assert entry is (ROW_ARRIVES if order % 2 else ROW_REACHES)
+            assert queue.reaches == (-1 if order % 2 else 7 * order)
             told = (queue.pool, queue.receiver, queue.sender, queue.session, queue.row)
             assert told == tuple(order + more for more in range(1, 6))
             assert (queue.order, queue.sent) == (order, at / 2)
@@ -61,26 +64,6 @@ def test_rows_and_entries_come_out_in_one_order_with_what_they_were_pushed_with(
             assert entry is not None
             assert entry.order == order
     assert queue.pop(100.0) is None
-
-
-@given(st.lists(st.tuples(DELAYS, st.booleans()), max_size=300))
-def test_rows_that_were_taken_back_do_not_come_out(events: list[tuple[float, bool]]) -> None:
-    queue, pushed = EventQueue(), list[int]()
-    for order, (at, _) in enumerate(events, 1):
-        pushed.append(queue.push_row(at, order, 3, 4, 5, 6, order + 7, at, order + 8))
-    for order, (_, taken) in enumerate(events, 1):
-        if taken:
-            assert queue.take_back(pushed[order - 1], order)
-            assert (queue.order, queue.row, queue.reaches) == (order, order + 7, order + 8)
-            assert not queue.take_back(pushed[order - 1], order)
-    came = []
-    while (entry := queue.pop(100.0)) is not None:
-        if entry is ROW_REACHES:
-            came.append(int(queue.order))
-            assert not queue.take_back(pushed[came[-1] - 1], came[-1])
-        else:
-            assert entry.is_void()
-    assert sorted(came) == [order for order, (_, taken) in enumerate(events, 1) if not taken]
 
 
 @given(st.permutations(range(40)))

@@ -34,23 +34,18 @@ AS_ROWS: dict[str, dict[str, Any]] = {
     "links in order, pause": {"network": {"bandwidth": TIGHT}, "faults": [PAUSE]},
     "up links alone, loss": {"network": {"bandwidth": {"up": "200 kbit/s"}, "loss": 0.1}},
     "classes of links": {"network": {"bandwidth": CLASSES, "jitter": "5 ms"}},
-    "fair links": {"network": {"bandwidth": TIGHT | {"discipline": "fair"}, "overhead": 40}},
-    "fair links, crash": {"network": {"bandwidth": TIGHT | {"discipline": "fair"}}, "faults": [CRASH]},
-    "fair links, loss": {"network": {"bandwidth": CLASSES | {"discipline": "fair"}, "loss": 0.1}},
 }
 """Trials in which the frequent messages of Vitis arrive as rows."""
 AS_MESSAGES: dict[str, dict[str, Any]] = {
-    "fair links, pause": {
-        "network": {"bandwidth": TIGHT | {"discipline": "fair"}},
-        "faults": [PAUSE],
-    },
+    "fair links": {"network": {"bandwidth": TIGHT | {"discipline": "fair"}}},
     "a rate that changes": {
         "network": {"bandwidth": TIGHT},
         "faults": [
             {"name": "slow", "at": "6 s", "for": "4 s", "links": {"share": 0.5, "bandwidth": "1 kbit/s"}}
         ],
     },
-    "links with an awkward rate": {"network": {"bandwidth": {"up": "999999937 bit/s", "discipline": "fair"}}},
+    "links with an awkward rate": {"network": {"bandwidth": {"up": "999999937 bit/s"}}},
+    "kept order": {"network": {"bandwidth": TIGHT, "order": "kept"}},
     "busy peers": {"network": {"bandwidth": TIGHT}, "processing": {"message": "1 ms"}},
 }
 """Trials in which they are sent as messages, because a row could not take their way."""

@@ -10,6 +10,8 @@ _EXACT = 64
 
 
 def _bucket(microseconds: int) -> int:
+    if microseconds < _EXACT:
+        return microseconds
     shift = max(microseconds.bit_length() - 6, 0)
     return (shift << 5) + (microseconds >> shift)
 

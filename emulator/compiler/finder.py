@@ -64,7 +64,6 @@ MODULES = (
     "emulator.network.pair_order",
     "emulator.network.placed_loss",
     "emulator.network.shared_links",
-    "emulator.network.lone_messages",
     "emulator.network.peer_network",
     "emulator.telemetry.context",
     "emulator.telemetry.span_encoding",

@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from mypy_extensions import i64
+
 from emulator.network.link_use import LinkUse
 
 NANOSECONDS: Final = 1_000_000_000
@@ -27,7 +29,7 @@ DOWN_LINK_DROP: Final = "down link drop"
 
 _WORD: Final = 2**61
 """The instants that are kept in words are smaller, and so is the sum of two."""
-LARGEST_ROW: Final = 2**20
+_LARGEST_ROW: Final = 2**20
 """No message that is a row of a pool is larger, in bytes."""
 
 
@@ -94,7 +96,7 @@ class AccessLinks:
     def fit_words(self, end: float) -> bool:
         """Return whether instants of rows fit words of 64 bits in a trial that ends at `end` (s)."""
         slowest = max([*self._up, *self._down], default=0)
-        after = max(self._queues, default=0) + slowest * (LARGEST_ROW + self._overhead)
+        after = max(self._queues, default=0) + slowest * (_LARGEST_ROW + self._overhead)
         return math.ceil(end) * self._units * NANOSECONDS + after <= _WORD
 
     def limits_down(self, peer: int) -> bool:
@@ -138,6 +140,14 @@ class AccessLinks:
         if self.counting:
             self.use[2 * link + 1].add(size + self._overhead, max(free - at, 0) // self._units)
         return leaves
+
+
+def nearest_ns(seconds: float) -> int:
+    """Return a time that is not negative in ns, rounded as `round` does, which takes far longer compiled."""
+    exact = seconds * NANOSECONDS
+    below = i64(exact)
+    rest = exact - float(below)
+    return int(below + 1 if rest > 0.5 or (rest == 0.5 and below & 1) else below)
 
 
 def _departure(at: int, free: int, takes: int, queue: int) -> int:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from emulator.network.access_links import LARGEST_ROW, NANOSECONDS, LinkRates
+from emulator.network.access_links import NANOSECONDS, LinkRates
 from emulator.network.link_use import LinkUse
 
 NEVER: Final = -1
@@ -21,7 +21,6 @@ NEVER: Final = -1
 _UNKNOWN: Final = -2
 _FINE: Final = 2**24 * 3**8 * 5**4 * 7**2 * 11 * 13
 """The parts of a unit of `AccessLinks`, so that divisions by small numbers of peers leave whole ones."""
-_EXACT_IN_A_DOUBLE: Final = 2**53
 _ROUNDING_BITS: Final = 30
 """A time that is less than this power of a half nanosecond before the middle of two counts as the middle."""
 _NOTHING: Final[list[tuple[int, object]]] = []
@@ -210,7 +209,6 @@ class SharedLinks:
         "_made",
         "_overhead",
         "_second",
-        "_taken",
         "_unit",
         "counting",
         "use",
@@ -233,10 +231,6 @@ class SharedLinks:
         self._unit = math.lcm(NANOSECONDS, *rates) // NANOSECONDS * _FINE
         self._second = self._unit * NANOSECONDS
         self._classes = list(classes)
-        units = self._second // _FINE
-        both = [rate for each in classes for rate in (each.up, each.down)]
-        self._taken = [8 * units // rate if rate else 0 for rate in both]
-        """The units that a byte takes on the up and the down links of each class; 0 without a limit."""
         self._links = list(links)
         self._overhead = overhead
         self._fair = fair
@@ -286,49 +280,11 @@ class SharedLinks:
             here.advance(at)
         if here.ahead:
             here.ahead, back = False, here.heads[0][3]
-        self._put(here, link, peer, size, item, self.counting)
-        return back
-
-    def enter_at(self, link: int, peer: int, at: int, size: int, item: object, counted: bool) -> None:
-        """Put a message into an idle link that it entered at an earlier time."""
-        here = self._link(link)
-        here.advance(at)
-        self._put(here, link, peer, size, item, counted)
-
-    def _put(self, here: _Link, link: int, peer: int, size: int, item: object, counted: bool) -> None:
         work = self._work(size)
         here.enter(peer if self._fair else 0, work, item)
-        if counted:
+        if self.counting:
             here.counted[here.entered] = here.clock + work // self._own_rate(link), size + self._overhead
-
-    def fit_words(self, end: float) -> bool:
-        """Return whether a double has each time, in units, of a trial that ends at `end` (s), and no rate
-        changes, so that `LoneMessages` may answer for links."""
-        slowest = max(self._taken, default=0)
-        units = math.ceil(end) * self._second // _FINE + slowest * (LARGEST_ROW + self._overhead)
-        return not self._changes and units <= _EXACT_IN_A_DOUBLE
-
-    def parts(self, units: int) -> int:
-        """Return a time in the units of `LoneMessages` in parts."""
-        return units * _FINE
-
-    def is_idle(self, link: int, at: int) -> bool:
-        """Return whether a link has no message at this time, which is in units."""
-        here = self._made[link]
-        if here is None:
-            return True
-        instant = at * _FINE
-        if here.heads:
-            here.advance(instant)
-        return not here.heads and here.clock <= instant
-
-    def taken(self, link: int, size: int) -> int:
-        """Return the units that a link takes for a message of `size` bytes that is alone on it."""
-        return (size + self._overhead) * self._taken[2 * self._links[link >> 1] + (link & 1)]
-
-    def count_lone(self, link: int, size: int) -> None:
-        """Count a message that was alone on a link."""
-        self.use[2 * self._links[link >> 1] + (link & 1)].add(size + self._overhead, 0)
+        return back
 
     def send_ahead(self, link: int) -> int:
         """Return when the only message on a link departs unless another one enters before, in which case

@@ -46,18 +46,6 @@ ROW_REACHES: Final = Entry(0.0, 0)
 """The entry that stands for a row whose last bit reaches its receiver's down link."""
 
 
-class _TakenBack(Entry):
-    """The event of a row that was taken back, which nothing is left of."""
-
-    __slots__ = ()
-
-    def is_void(self) -> bool:
-        return True
-
-
-_TAKEN_BACK: Final = _TakenBack(0.0, 0)
-
-
 class EventQueue:
     """Buckets of 2 ms, each made a heap when its turn comes, of events that are rows of packed columns.
 
@@ -120,9 +108,9 @@ class EventQueue:
         row: i64,
         sent: float,
         reaches: i64 = _NONE,
-    ) -> i64:
+    ) -> None:
         """Add the event that a row of the pool of this number arrives, or that it reaches a down link at an
-        instant; its time is not before the last event's. Returns the number of the event."""
+        instant; its time is not before the last event's."""
         event = self._take(at, order)
         self._times[2 * event + 1] = sent
         facts, first = self._facts, _FACTS * event
@@ -133,21 +121,6 @@ class EventQueue:
         facts[first + _ROW] = row
         facts[first + _REACHES] = reaches
         self._put(event, at)
-        return event
-
-    def take_back(self, event: i64, order: i64) -> bool:
-        """Take an event of a row out before its time, and have its facts as if it was popped now.
-
-        Returns False if it was popped before.
-        """
-        facts, first = self._facts, _FACTS * event
-        if facts[first + _ORDER] != order or facts[first + _POOL] == _NONE:
-            return False
-        self._read(event)
-        facts[first + _ORDER] = order
-        facts[first + _POOL] = _NONE
-        self._entries[int(event)] = _TAKEN_BACK
-        return True
 
     def pop(self, end: float) -> Entry | None:
         """Take the first event up to time `end`: an entry, `ROW_ARRIVES` or `ROW_REACHES`; None if there is
@@ -163,25 +136,20 @@ class EventQueue:
         self.at = at
         self._free[self._free_count] = event
         self._free_count += 1
-        if self._facts[_FACTS * event + _POOL] == _NONE:
+        facts, first = self._facts, _FACTS * event
+        self.pool = facts[first + _POOL]
+        if self.pool == _NONE:
             entry = self._entries[int(event)]
             self._entries[int(event)] = None
             return entry
-        self._read(event)
-        return ROW_ARRIVES if self.reaches == _NONE else ROW_REACHES
-
-    def _read(self, event: i64) -> None:
-        """Have the facts of an event of a row, which has no order any more."""
-        facts, first = self._facts, _FACTS * event
-        self.pool = facts[first + _POOL]
         self.order = facts[first + _ORDER]
-        facts[first + _ORDER] = _NONE
         self.receiver = facts[first + _RECEIVER]
         self.sender = facts[first + _SENDER]
         self.session = facts[first + _SESSION]
         self.row = facts[first + _ROW]
         self.sent = self._times[2 * event + 1]
         self.reaches = facts[first + _REACHES]
+        return ROW_ARRIVES if self.reaches == _NONE else ROW_REACHES
 
     def _take(self, at: float, order: i64) -> i64:
         """Return a free event, which has this time and order now."""

@@ -62,9 +62,9 @@ class LinkedWorld(LifeHost):
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""
         may_overtake = self._kept is not None and not (network.is_plain and not network.later)
-        more = spec.processing or may_overtake or self._faults or spec.attackers
+        more = self._shared or spec.processing or may_overtake or self._faults or spec.attackers
         self._meets_more_than_links = bool(more)
-        self._is_ideal = not (self._links or self._shared or self._meets_more_than_links)
+        self._is_ideal = not (self._links or self._meets_more_than_links)
         """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
         for at, _ in network.later:
@@ -103,7 +103,6 @@ class LinkedWorld(LifeHost):
                 return
         elif shared is not None:
             leaves, size = shared.instant(round(now * NANOSECONDS)), message.byte_size()
-            self._settle(2 * sender, leaves)
             if shared.limits(2 * sender) and not shared.fits(2 * sender, leaves, size):
                 channel.record(UP_LINK_DROP, size, peer, "bytes")
                 return
@@ -221,7 +220,6 @@ class LinkedWorld(LifeHost):
                 return
         elif shared is not None:
             link = 2 * arrival.receiver + 1
-            self._settle(link, reach.instant)
             if shared.fits(link, reach.instant, size):
                 self._take_back(shared.enter(link, arrival.channel.peer, reach.instant, size, arrival))
                 if self._ahead and not isinstance(arrival, Spoilt):
@@ -253,9 +251,6 @@ class LinkedWorld(LifeHost):
                 flight.ahead = self._cross_by(flight.arrival, flight.way_ns, leaves)
                 return
         self._serve(link, now)
-
-    def _settle(self, link: int, at: int) -> None:
-        """Make a row that is on a shared link at this time a message there, before another one enters."""
 
     def _take_back(self, item: object) -> None:
         """Void what was scheduled for a message that was alone on a shared link and is not any more."""
