@@ -28,6 +28,9 @@ _NO_NEED = {
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.sql.variant.pushVariantIntoScan": "false",
+    # Spark would note the line of Python code that made each column, by ten calls from Python to Java.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
     # Spark describes each plan for its web page, which nobody serves; this description takes the least time.
     "spark.sql.ui.explainMode": "simple",
 }
