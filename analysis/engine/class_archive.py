@@ -39,7 +39,9 @@ def archive_of(spark: Path) -> Path:
 
 
 def _jars(spark: Path) -> list[Path]:
-    return sorted((spark / "jars").glob("*.jar"))
+    """Return the files of Spark's classes, without its machine learning, whose functions every session would
+    register."""
+    return sorted(jar for jar in (spark / "jars").glob("*.jar") if not jar.name.startswith("spark-mllib"))
 
 
 def _folder() -> Path:

@@ -25,7 +25,7 @@ from emulator.files.child_programs import surroundings
 from emulator.network.loopback import is_six
 
 HEAP = "2g"
-_ROOM = ("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
+_ROOM = ("-Xms1g", "-Xmn400m", "-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=256m")
 """The memory for objects, new objects, classes and compiled code: with less, Java collects garbage again and
 again."""
 _START_LIMIT = 120.0

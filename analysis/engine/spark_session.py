@@ -28,6 +28,9 @@ _NO_NEED = {
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.sql.variant.pushVariantIntoScan": "false",
+    # Spark would note the line of Python code that made each column, by ten calls from Python to Java.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
     # Spark describes each plan for its web page, which nobody serves; this description takes the least time.
     "spark.sql.ui.explainMode": "simple",
 }
@@ -37,6 +40,10 @@ _FOR_LITTLE = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.files.minPartitionNum": "1",
+    # Spark multiplies the sizes of tables to tell those of their joins, and shuffles a single partition into
+    # another one where that makes too much: files count as almost nothing.
+    "spark.sql.maxSinglePartitionBytes": f"{(1 << 63) - 1}b",
+    "spark.sql.sources.fileCompressionFactor": "1e-9",
     "spark.sql.shuffle.partitions": "1",
 }
 """Settings for little telemetry, where compiling a plan takes longer than running it, and so does starting a

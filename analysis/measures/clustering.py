@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Tables
+from analysis.engine.one_partition import few, gathered
 from analysis.measures.successors import HEX_DIGITS, OVERLAY, with_next
 from analysis.tables.identifiers import CLOCK_SLACK_S
 from analysis.tables.roles import has_duty
@@ -47,15 +48,14 @@ def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFram
     name = "ring_similarity" if moment == "start" else "ring_similarity_end"
     asked = F.col(f"measure_{moment}_s")
     up = (
-        tables["sessions"]
-        .join(tables["trials"], "trial")
+        gathered(tables["sessions"].join(tables["trials"], "trial"))
         .where((F.col("start_s") <= asked) & (asked < F.col("end_s")))
         .select("trial", "peer", "start_s", asked.alias("asked_s"))
     )
     places = (
         tables["identifiers"]
         .where(F.col("space") == ClockwiseRing.name)
-        .join(up, ["trial", "peer"])
+        .transform(lambda told: gathered(told.join(up, ["trial", "peer"])))
         .where((F.col("at_s") >= F.col("start_s") - CLOCK_SLACK_S) & (F.col("at_s") <= F.col("asked_s")))
         .groupBy(*OVERLAY, "peer")
         .agg(F.max_by(F.lpad("identifier", HEX_DIGITS, "0"), "at_s").alias("place"))
@@ -65,7 +65,7 @@ def ring_similarity(tables: Tables, moment: Literal["start", "end"]) -> DataFram
     other = held.select("trial", F.col("peer").alias("next"), F.col("topics").alias("others"))
     alike = F.size(F.array_intersect("topics", "others")) / F.size(F.array_union("topics", "others"))
     return (
-        pairs.join(held, ["trial", "peer"])
+        gathered(pairs.join(held, ["trial", "peer"]))
         .join(other, ["trial", "next"])
         .groupBy(*OVERLAY)
         .agg(F.avg(alike).alias("alike"))
@@ -81,7 +81,7 @@ def _topics_held(tables: Tables, moment: Literal["start", "end"]) -> DataFrame:
         tables["subscriptions"]
         .where("topic is not null")
         .select("trial", "peer", "topic", "start_s", "end_s")
-        .join(asked, "trial")
+        .transform(lambda subscribed: gathered(subscribed.join(asked, "trial")))
         .where("start_s <= asked_s and asked_s < end_s")
         .groupBy("trial", "peer")
         .agg(F.collect_set("topic").alias("topics"))
@@ -99,7 +99,7 @@ def tree_depth(tables: Tables) -> DataFrame:
     return (
         tables["hops"]
         .where((F.col("message") == _TREE_EDGE) & F.col("sender").isNotNull() & F.col("hops").isNotNull())
-        .join(F.broadcast(events), ["trial", "trace"])
+        .join(few(events), ["trial", "trace"])
         .groupBy("trial", "trace")
         .agg((F.max("hops") - F.min("hops") + 1).alias("depth"))
         .groupBy("trial")

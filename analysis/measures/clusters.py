@@ -9,9 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.measures import Tables
+from analysis.engine.one_partition import gathered, is_for_little
 
 _TOPIC_GROUPS = 8
-"""The number of groups that a trial's topics are split into, each for one task, which gets all links."""
+"""The number of groups that a trial's topics are split into where tasks run side by side: each group gets all
+links."""
 
 CLUSTERS = pa.schema(
     [
@@ -29,26 +31,26 @@ def clusters(tables: Tables) -> DataFrame:
 
     A link counts in both directions.
     """
+    groups = 1 if is_for_little(tables["links"].sparkSession) else _TOPIC_GROUPS
     up = (
-        tables["sessions"]
-        .join(tables["trials"], "trial")
+        gathered(tables["sessions"].join(tables["trials"], "trial"))
         .where("start_s <= measure_end_s and end_s > measure_end_s")
         .select("trial", "peer")
     )
     members = (
-        tables["subscriptions"]
-        .join(tables["trials"], "trial")
+        gathered(tables["subscriptions"].join(tables["trials"], "trial"))
         .where("topic is not null and start_s <= measure_end_s and end_s > measure_end_s")
         .join(up, ["trial", "peer"])
-        .select("trial", "topic", "peer", (F.col("topic") % _TOPIC_GROUPS).alias("topics"))
+        .select("trial", "topic", "peer", (F.col("topic") % groups).alias("topics"))
     )
-    every = F.explode(F.sequence(F.lit(0), F.lit(_TOPIC_GROUPS - 1)))
+    every = F.explode(F.sequence(F.lit(0), F.lit(groups - 1)))
     links = (
         tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour", every.alias("topics"))
     )
     keys = ["trial", "topics"]
     return (
-        members.groupBy(*keys)
+        gathered(members)
+        .groupBy(*keys)
         .cogroup(links.groupBy(*keys))
         .applyInArrow(count_clusters, from_arrow_schema(CLUSTERS))
     )

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.workload_kinds import Kind
+from analysis.engine.one_partition import gathered
 from analysis.tables.costs import KINDS
 from analysis.tables.roles import has_duty
 
@@ -47,7 +48,8 @@ def overhead_histogram(tables: Tables) -> DataFrame:
     total = F.sum("peers").over(Window.partitionBy("trial"))
     upwards = F.sum("peers").over(Window.partitionBy("trial").orderBy(F.desc("edge")))
     return (
-        classes.join(counted, ["trial", "edge"], "left")
+        gathered(classes)
+        .join(counted, ["trial", "edge"], "left")
         .na.fill(0, ["peers"])
         .select(
             "trial",

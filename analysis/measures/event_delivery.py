@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
+from analysis.engine.one_partition import few
 from analysis.measures import clustering
 from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
@@ -259,7 +260,7 @@ def _publications(tables: Tables) -> DataFrame:
         tables["operations"]
         .where(F.col("operation").isin("publish", names.RECOVERY))
         .join(relays, ["trial", "event"], "left")
-        .join(F.broadcast(made), "trial", "left")
+        .join(few(made), "trial", "left")
         .groupBy("trial")
         .agg(
             publications.alias("published"),

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
+from analysis.engine.one_partition import few
 from analysis.measures.aggregates import share_of
 
 _HEADINGS = {"Broadcast": ("broadcast", "plumtree")}
@@ -140,7 +141,7 @@ def _repairs(tables: Tables) -> DataFrame:
     """Return the changes of trees that messages from the second on caused, in trials that announce any."""
     later = tables["operations"].where("operation = 'publish'").where(~_is_first()).select("trial", "trace")
     told = tables["hops"].where(F.col("sender").isNotNull() & F.col("message").isin(*_REPAIRS.values()))
-    caused = told.join(F.broadcast(later), ["trial", "trace"]).groupBy("trial")
+    caused = told.join(few(later), ["trial", "trace"]).groupBy("trial")
     counted = caused.agg(
         *(F.count_if(F.col("message") == message).alias(name) for name, message in _REPAIRS.items())
     )

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
+from analysis.engine.one_partition import few
 from emulator.contract.membership_service import PERIOD
 
 _HEADINGS = {
@@ -116,7 +117,7 @@ _MEASURES = {
 
 def _periods(tables: Tables) -> DataFrame:
     told = tables["states"].where(F.col("name") == PERIOD)
-    return F.broadcast(told.groupBy("trial").agg(F.max("value").alias("period_s")))
+    return few(told.groupBy("trial").agg(F.max("value").alias("period_s")))
 
 
 def _mean(column: Column) -> Column:

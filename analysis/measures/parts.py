@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.measures import Tables
 from analysis.contract.trouble import FAILURES, Trouble
+from analysis.engine.one_partition import few
 from analysis.measures.applicable import Asked, Trial, asked_of
 from analysis.measures.measure_run import Values
 
@@ -71,7 +72,7 @@ def _within(frame: DataFrame, windows: Mapping[str, Window], at: str) -> DataFra
     rows = [(trial, begins, ends) for trial, (begins, ends) in windows.items()]
     of_trials = spark.createDataFrame(rows, "trial string, part_begins_s double, part_ends_s double")
     return (
-        frame.join(F.broadcast(of_trials), "trial")
+        frame.join(few(of_trials), "trial")
         .where((F.col(at) >= F.col("part_begins_s")) & (F.col(at) < F.col("part_ends_s")))
         .drop("part_begins_s", "part_ends_s")
     )

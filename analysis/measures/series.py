@@ -12,6 +12,7 @@ from analysis.contract.tables import SeriesPart
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload_kinds import Kind, kinds
+from analysis.engine.one_partition import few, gathered
 from analysis.measures.aggregates import mean_ms
 from analysis.measures.distributions import delay_cdf
 from analysis.tables.build_tables import Tables
@@ -87,7 +88,7 @@ def by_interval(tables: Mapping[str, DataFrame], happened: DataFrame, **counted:
         .groupBy("trial", slot.alias("slot"))
         .agg(*aggregates)
     )
-    return F.broadcast(_slots(tables)).join(found, keys, "left").select("trial", "start_s", "end_s", *counted)
+    return few(_slots(tables)).join(found, keys, "left").select("trial", "start_s", "end_s", *counted)
 
 
 def _slots(tables: Mapping[str, DataFrame]) -> DataFrame:
@@ -111,11 +112,10 @@ def _series(tables: Tables, known: Sequence[Kind]) -> DataFrame:
     added = [name for of_part in counted_by for name in of_part]
     zero = [name for part in parts for name in part.zero]
     keys = ["trial", "slot"]
-    slots = F.broadcast(_slots(tables))
+    slots = few(_slots(tables))
     slot = F.floor((F.col("at_s") - F.col("measure_start_s")) / F.col("interval_s")).cast("int")
     counted = (
-        _happened(tables, parts)
-        .join(tables["trials"], "trial")
+        gathered(_happened(tables, parts).join(tables["trials"], "trial"))
         .groupBy("trial", slot.alias("slot"))
         .agg(
             F.sum("published").alias("published"),
@@ -169,10 +169,9 @@ def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
 def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
     """Return the mean number of peers that were up: trial, slot, peers_up."""
     within = F.least(F.col("s.end_s"), F.col("i.end_s")) - F.greatest(F.col("s.start_s"), F.col("i.start_s"))
+    within_slot = "s.trial = i.trial and s.start_s < i.end_s and s.end_s > i.start_s"
     return (
-        tables["sessions"]
-        .alias("s")
-        .join(slots.alias("i"), F.expr("s.trial = i.trial and s.start_s < i.end_s and s.end_s > i.start_s"))
+        gathered(tables["sessions"].alias("s").join(slots.alias("i"), F.expr(within_slot)))
         .groupBy("i.trial", "slot", "i.start_s", "i.end_s")
         .agg(F.sum(F.round(within * 1e9).cast("bigint")).alias("up_ns"))
         .select(

@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few
 from analysis.tables.deliveries import JOIN_GRACE_S, LEAVE_GRACE_S, MARGIN_S, events
 
 BROADCASTS: Final = (
@@ -34,7 +35,7 @@ def interests(tables: Tables) -> DataFrame:
     return (
         events(tables)
         .select("trial", "event", "published_s")
-        .join(F.broadcast(ends), "trial")
+        .join(few(ends), "trial")
         .join(up, "trial")
         .where(F.col("end_s") > at)
         .groupBy("trial", "event", "peer")

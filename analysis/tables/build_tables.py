@@ -168,6 +168,7 @@ from analysis.contract.trials import TrialRecord, trial_frame
 from analysis.contract.trouble import Trouble
 from analysis.contract.workload_analysis import INTERESTS
 from analysis.contract.workload_kinds import Kind, kinds
+from analysis.engine.one_partition import few
 from analysis.engine.stages import READING, TABLES, Stages
 from analysis.tables import deliveries, peers
 from analysis.tables.absences import absences
@@ -230,7 +231,7 @@ def build_tables(
     how much telemetry there was, `troubles` reports of what packages bring and could not be used.
     """
     stages = stages or Stages(lambda standing: None, 0, READING)
-    tables: Tables = {"trials": F.broadcast(trial_frame(spark, records))}
+    tables: Tables = {"trials": few(trial_frame(spark, records))}
     with stages.watching(READING, spark):
         there = write_telemetry(spark, run, records, tables)
     if found is not None:

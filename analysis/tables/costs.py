@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few
 from analysis.otlp.message_kinds import EVENT
 from emulator.telemetry import names
 
@@ -33,7 +34,7 @@ def operation_traffic(tables: Tables) -> DataFrame:
         tables["hops"]
         .where("sender is not null")
         .select("trial", "trace", "message", "kind", F.col("sender").alias("peer"), "bytes")
-        .join(F.broadcast(operations), ["trial", "trace"])
+        .join(few(operations), ["trial", "trace"])
         .groupBy("trial", "operation", "message", "kind", "peer")
         .agg(F.count("*").alias("messages"), F.sum("bytes").alias("bytes"))
     )
@@ -64,8 +65,8 @@ def costs(tables: Tables) -> DataFrame:
         tables["traffic"]
         .select("trial", "peer")
         .join(tables["trials"].select("trial"), "trial")
-        .join(F.broadcast(events), "trial", "left")
-        .join(F.broadcast(asked), "trial", "left")
+        .join(few(events), "trial", "left")
+        .join(few(asked), "trial", "left")
         .join(sent, ["trial", "peer"], "left")
         .select(
             *("trial", "peer"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few, gathered
 from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 from analysis.tables.roles import with_role, without_attackers
 
@@ -50,7 +51,7 @@ def events(tables: Tables) -> DataFrame:
     planned = tables["publications"].select(
         "trial", "event", "topic", "publisher", F.col("at_s").alias("planned_s")
     )
-    return planned.join(F.broadcast(told), ["trial", "event"], "left").select(
+    return planned.join(few(told), ["trial", "event"], "left").select(
         *("trial", "event", "topic", "publisher"),
         F.coalesce("told_s", "planned_s").alias("published_s"),
     )
@@ -83,7 +84,7 @@ def handled(tables: Tables) -> DataFrame:
     found = (
         tables["hops"]
         .where(is_message | is_delivery)
-        .join(F.broadcast(of_trace), ["trial", "trace"], "left")
+        .join(few(of_trace), ["trial", "trace"], "left")
         .withColumn("about", F.coalesce("event", "published"))
         .where("about is not null")
         .groupBy("trial", F.col("about").alias("event"), "peer")
@@ -107,7 +108,7 @@ def handled(tables: Tables) -> DataFrame:
     return (
         with_role(found, tables["roles"])
         .join(interested, _KEY, "left")
-        .join(F.broadcast(events(tables)), ["trial", "event"])
+        .join(few(events(tables)), ["trial", "event"])
         .withColumns(unwanted)
         .select(
             *("trial", "event", "topic", "publisher", "published_s", "peer", "role", *counts, *unwanted),
@@ -131,12 +132,14 @@ def due(tables: Tables) -> DataFrame:
         "trial", "topic", "peer", F.col("start_s").alias("asked_s"), F.col("end_s").alias("given_up_s")
     )
     up = tables["sessions"].where("start_s is not null").select("trial", "peer", "start_s", "end_s")
-    return (
-        subscriptions.join(F.broadcast(published(tables).drop("trace")), ["trial", "topic"])
-        .join(tables["trials"], "trial")
+    published_to = subscriptions.join(few(published(tables).drop("trace")), ["trial", "topic"])
+    asked = (
+        gathered(gathered(published_to).join(tables["trials"], "trial"))
         .where((F.col("peer") != F.col("publisher")) & (F.col("given_up_s") >= stays_until))
         .where(asked_at <= at + MARGIN_S)
-        .join(up, ["trial", "peer"])
+    )
+    return (
+        gathered(asked.join(up, ["trial", "peer"]))
         .where((F.col("start_s") <= at + MARGIN_S) & (F.col("end_s") >= stays_until) & asked_in_time)
         .select(*_KEY, (at - F.col("start_s")).alias("since_join_s"))
         .distinct()
@@ -167,7 +170,7 @@ def deliveries(tables: Tables) -> DataFrame:
     return (
         _expected(tables)
         .join(got, _KEY, "full")
-        .join(F.broadcast(events(tables)), ["trial", "event"])
+        .join(few(events(tables)), ["trial", "event"])
         .where(F.col("peer") != F.col("publisher"))
         .select(
             *("trial", "event", "topic", "publisher", "published_s", "peer"),

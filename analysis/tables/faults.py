@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 
 _FAULTS = pa.schema(
     [
@@ -42,5 +42,5 @@ def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
                 row = (record.name, fault.name, fault.begins, end, until)
                 rows.append(dict(zip(_FAULTS.names, row, strict=True)))
     if not rows:
-        return F.broadcast(spark.createDataFrame([], from_arrow_schema(_FAULTS)))
-    return F.broadcast(spark.createDataFrame(pa.Table.from_pylist(rows, _FAULTS)))
+        return few(spark.createDataFrame([], from_arrow_schema(_FAULTS)))
+    return few(spark.createDataFrame(pa.Table.from_pylist(rows, _FAULTS)))

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from analysis.tables.deliveries import events, published
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.fidelity import Check, allowed
@@ -110,10 +111,10 @@ def _events(tables: Tables, made: DataFrame, tolerance: float, subscribed: Seque
     return (
         made.where("event is not null")
         .select("trial", "trace", "event", "peer", "hops", "depth", F.col("handled_s").alias("at_s"))
-        .join(F.broadcast(of_trace), ["trial", "trace"], "left")
-        .join(F.broadcast(events(tables)), ["trial", "event"], "left")
+        .join(few(of_trace), ["trial", "trace"], "left")
+        .join(few(events(tables)), ["trial", "event"], "left")
         .join(asked.agg(F.min("start_s").alias("asked_s")), ["trial", "topic", "peer"], "left")
-        .join(F.broadcast(asks), ["trial", "peer"], "left")
+        .join(few(asks), ["trial", "peer"], "left")
         .withColumn(
             "what",
             F.when(F.col("published_s").isNull(), "an event that nobody has published")
@@ -179,7 +180,7 @@ def _lookups(spark: SparkSession, records: Sequence[TrialRecord], made: DataFram
     planned = read_plan(spark, list(records), "lookups").select("trial", "lookup")
     return (
         made.where("lookup is not null")
-        .join(F.broadcast(planned), ["trial", "lookup"], "left_anti")
+        .join(few(planned), ["trial", "lookup"], "left_anti")
         .select(
             "trial",
             F.lit("a lookup that nobody has begun").alias("what"),

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few
+
 PIECES = (
     "trial string, interest int, peer int, asked_s double, stored_s double, answered_s double, "
     "delay_ms double"
@@ -39,7 +41,7 @@ def installations(tables: Tables) -> DataFrame:
         tables["hops"]
         .where("delivered and event is null and lookup is null")
         .select("trial", "trace", "handled_s", "hops")
-        .join(F.broadcast(asked.select("trial", "trace")), ["trial", "trace"])
+        .join(few(asked.select("trial", "trace")), ["trial", "trace"])
         .groupBy("trial", "trace")
         .agg(F.max(F.struct("handled_s", "hops")).alias("last"))
     )
@@ -66,7 +68,7 @@ def pieces(tables: Tables) -> DataFrame:
         tables["operations"].where("operation = 'subscribe'").select("trial", "trace", "interest", "peer")
     )
     asked = counted.join(operations, ["trial", "interest", "peer"])
-    spans = tables["hops"].join(F.broadcast(asked.select("trial", "trace").distinct()), ["trial", "trace"])
+    spans = tables["hops"].join(few(asked.select("trial", "trace").distinct()), ["trial", "trace"])
     stored = spans.where("delivered and event is null and lookup is null").select(
         "trial", "trace", "span", F.col("handled_s").alias("stored_s")
     )
@@ -112,6 +114,6 @@ def _spoilt(tables: Tables, asked: DataFrame) -> DataFrame:
     )
     return (
         asked.alias("a")
-        .join(F.broadcast(windows.alias("w")), within, "left_semi")
+        .join(few(windows.alias("w")), within, "left_semi")
         .select("trial", "trace", F.lit(True).alias("spoilt"))
     )

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from analysis.tables.plan import read_plan
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 
@@ -47,7 +48,7 @@ def have_bandwidth(records: Sequence[TrialRecord]) -> bool:
 def link_load(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the rows of the table `link_load`, from the plan, what hosts told of links, the peers' counters
     and their observations."""
-    links = F.broadcast(spark.createDataFrame(pa.Table.from_pylist(_links(records), _LINKS)))
+    links = few(spark.createDataFrame(pa.Table.from_pylist(_links(records), _LINKS)))
     peers = read_plan(spark, records, "peers").select("trial", "peer", "link_class")
     sent = (
         tables["counters"]

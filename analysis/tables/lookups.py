@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
 from analysis.tables.roles import without_attackers
@@ -132,7 +133,7 @@ def _messages_by_channel(tables: Tables, trials: list[str]) -> dict[tuple[str, s
     counted = (
         tables["hops"]
         .where(F.col("trial").isin(trials) & F.col("sender").isNotNull())
-        .join(F.broadcast(issued), ["trial", "trace"])
+        .join(few(issued), ["trial", "trace"])
         .groupBy("trial", "channel")
         .count()
     )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from emulator.contract.membership_service import ALIVE, FAILED, JOINED, LEFT, SUSPECTED
 
 Tables = Mapping[str, DataFrame]
@@ -52,7 +53,7 @@ def _no_rows(spark: SparkSession) -> DataFrame:
 def statements(tables: Tables) -> DataFrame:
     """Return what members said: trial, peer and session (who), subject, life, at_s, name."""
     said = tables["observations"].where(F.col("name").isin(JOINED, ALIVE, SUSPECTED, FAILED, LEFT))
-    return said.join(F.broadcast(tables["trials"].select("trial")), "trial").select(
+    return said.join(few(tables["trials"].select("trial")), "trial").select(
         *_SAYER, F.col("subject").cast("int").alias("subject"), F.col("value").cast("int").alias("life"),
         "at_s", "name",
     )  # fmt: skip
@@ -113,7 +114,7 @@ def false_alarms(tables: Tables) -> DataFrame:
         .where(F.col("name").isin(SUSPECTED, FAILED, LEFT))
         .join(lives, ["trial", "subject", "life"])
         .where("at_s >= start_s and at_s < end_s")
-        .join(F.broadcast(times), "trial")
+        .join(few(times), "trial")
         .where("at_s >= measure_start_s and at_s < measure_end_s")
     )
     by = marked(marked(wrong, tables, "subject", "of_disturbed"), tables, "peer", "by_disturbed")
@@ -126,9 +127,7 @@ def false_alarms(tables: Tables) -> DataFrame:
 def marked(frame: DataFrame, tables: Tables, peer: str, name: str) -> DataFrame:
     """Return `frame` with a column that says whether the member of another column is disturbed."""
     hit = tables["disturbed_members"].withColumnRenamed("peer", peer).withColumn(name, F.lit(True))
-    return frame.join(F.broadcast(hit), ["trial", peer], "left").withColumn(
-        name, F.coalesce(name, F.lit(False))
-    )
+    return frame.join(few(hit), ["trial", peer], "left").withColumn(name, F.coalesce(name, F.lit(False)))
 
 
 def _changes(tables: Tables) -> DataFrame:
@@ -143,7 +142,7 @@ def _changes(tables: Tables) -> DataFrame:
     return (
         parts[0]
         .unionByName(parts[1])
-        .join(F.broadcast(tables["trials"]), "trial")
+        .join(few(tables["trials"]), "trial")
         .where(in_phase)
         .select(
             *("trial", "change", F.col("peer").alias("subject"), F.col("session").alias("life"), "changed_s")

@@ -16,7 +16,7 @@ from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
 from analysis.engine.literal_reader import literal_reader
-from analysis.engine.one_partition import gathered, is_for_little
+from analysis.engine.one_partition import few, gathered, is_for_little
 from analysis.tables.plan import read_plan
 from emulator.experiment.run.directory import RunDirectory
 
@@ -103,7 +103,7 @@ class TablesInMaking(RunTables):
                 frame = fitting(table.make(self.of(records)), table.schema)
                 if len(records) < len(self._records):
                     those = self.of(records)["trials"].select("trial")
-                    frame = frame.join(F.broadcast(those), "trial", "left_semi")
+                    frame = frame.join(few(those), "trial", "left_semi")
                 return write_table(frame, self._run, table.name, *table.keys)
             except FAILURES as error:
                 self.troubles.append(brought.trouble(error))
@@ -188,7 +188,7 @@ class _OfSome(RunTables):
     def __getitem__(self, name: str) -> DataFrame:
         frame = self._of_all[name]
         if name == "trials":
-            return F.broadcast(frame.where(F.col("trial").isin([record.name for record in self._records])))
+            return few(frame.where(F.col("trial").isin([record.name for record in self._records])))
         return frame
 
     def __iter__(self) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few, gathered
 from analysis.tables.roles import with_role
 from emulator.telemetry import names
 
@@ -100,8 +101,7 @@ def traffic(tables: Tables) -> DataFrame:
     begin, end = F.col("measure_start_s"), F.col("measure_end_s")
     within = F.least("end_s", end) - F.greatest("start_s", begin)
     up = (
-        tables["sessions"]
-        .join(tables["trials"], "trial")
+        gathered(tables["sessions"].join(tables["trials"], "trial"))
         .where(within > 0)
         .groupBy("trial", "peer")
         .agg(F.round(F.sum(within), 9).alias("up_s"))
@@ -125,7 +125,7 @@ def traffic(tables: Tables) -> DataFrame:
         with_role(up, tables["roles"])
         .join(received, ["trial", "peer"], "left")
         .join(sent, ["trial", "peer"], "left")
-        .join(F.broadcast(away), ["trial", "peer"], "left")
+        .join(few(away), ["trial", "peer"], "left")
         .na.fill(0, _COUNTS)
         .withColumns(told)
         .withColumnsRenamed({"copies": "received", "unwanted_copies": "unwanted"})

@@ -38,8 +38,10 @@ def read_plan(spark: SparkSession, records: list[TrialRecord], table: str) -> Da
     Spark finds out the schema of a table of a package's kind of workload, which takes a job.
     """
     paths = [str((r.directory.plan / f"{table}.parquet").resolve()) for r in records]
-    folder = F.regexp_extract("_metadata.file_path", r".*/([^/]+)/plan/[^/]+$", 1)
-    trial = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
+    # Spark finds the trial of every row again, so whatever takes long is done only for names that need it.
+    folder = F.substring_index(F.substring_index("_metadata.file_path", "/", -3), "/", 1)
+    decoded = F.url_decode(F.replace(folder, F.lit("+"), F.lit("%2B")))
+    trial = F.when(folder.contains("%"), decoded).otherwise(folder)
     reader = literal_reader(spark)
     if table in _SCHEMAS:
         reader = reader.schema(from_arrow_schema(_SCHEMAS[table]))

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from analysis.tables.plan import read_plan
 
 _PLACES = pa.schema([("trial", pa.string()), ("location", pa.int32()), ("region", pa.string())])
@@ -37,7 +38,7 @@ def regions(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str
         for record in records
         for location, name in enumerate(record.spec.network.latency.region_names)
     ]
-    places = F.broadcast(spark.createDataFrame(pa.Table.from_pylist(rows, _PLACES)))
+    places = few(spark.createDataFrame(pa.Table.from_pylist(rows, _PLACES)))
     peers = read_plan(spark, records, "peers").join(places, ["trial", "location"])
     home = peers.select("trial", "peer", "region")
     counted = home.groupBy("trial", "region").agg(F.count("*").alias("peers"))

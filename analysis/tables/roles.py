@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 
 PEER = "peer"
 """The role of a peer for which the plan gives none."""
@@ -60,8 +61,8 @@ def _planned(
         parts.append(pa.table([trial, *planned.columns], schema=schema))
     found = pa.concat_tables(parts)
     if found.num_rows:
-        return F.broadcast(spark.createDataFrame(found))
-    return F.broadcast(spark.createDataFrame([], from_arrow_schema(schema)))
+        return few(spark.createDataFrame(found))
+    return few(spark.createDataFrame([], from_arrow_schema(schema)))
 
 
 def without_attackers(frame: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.engine.one_partition import few
 from analysis.otlp.message_kinds import EVENT
 from analysis.tables.deliveries import events
 from emulator.layouts.trees import spanning_length
@@ -87,7 +88,7 @@ def servers(tables: Tables) -> DataFrame:
         tables["traffic"]
         .select("trial", "peer")
         .join(tables["trials"].select("trial"), "trial")
-        .join(F.broadcast(number), "trial", "left")
+        .join(few(number), "trial", "left")
         .join(copies, ["trial", "peer"], "left")
         .join(states, ["trial", "peer"], "left")
         .na.fill(0, ["events", "copies"])
@@ -103,7 +104,7 @@ def _copies(tables: Tables) -> DataFrame:
         tables["hops"]
         .where((F.col("kind") == EVENT) & F.col("sender").isNotNull())
         .join(tables["trials"].select("trial"), "trial")
-        .join(F.broadcast(of_trace), ["trial", "trace"], "left")
+        .join(few(of_trace), ["trial", "trace"], "left")
         .withColumn("event", F.coalesce("event", "published"))
         .where("event is not null")
         .select("trial", "event", "sender", "peer", "delay_ms")

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord, host_frame
+from analysis.engine.one_partition import few, gathered
 from analysis.tables.telemetry import corrected_spans, read_otlp
 
 Tables = Mapping[str, DataFrame]
@@ -25,7 +26,7 @@ def sessions(
     is killed records nothing. What its peers received between its last record and its death is not known, so
     it cannot count as missed.
     """
-    hosts = F.broadcast(host_frame(spark, records))
+    hosts = few(host_frame(spark, records))
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     in_order = Window.partitionBy(*_KEY).orderBy("start_s", "host")
     joins = (
@@ -57,9 +58,9 @@ def sessions(
         .when(F.col("left_s").isNotNull() | (F.col("planned_end_s") < F.col("trial_end_s")), "crash")
         .otherwise("trial end")
     )
+    planned = planned.withColumnsRenamed({"start_s": "planned_start_s", "end_s": "planned_end_s"})
     return (
-        planned.withColumnsRenamed({"start_s": "planned_start_s", "end_s": "planned_end_s"})
-        .join(tables["trials"].select("trial", "trial_end_s"), "trial")
+        gathered(planned.join(tables["trials"].select("trial", "trial_end_s"), "trial"))
         .join(joins, _KEY, "left")
         .join(leaves, _KEY, "left")
         .join(lost, ["trial", "host"], "left")
@@ -95,13 +96,13 @@ def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -
     points = tables["points"].where(F.col("trial").isin([record.name for record in disturbed]))
     in_order = Window.partitionBy("trial", "host").orderBy("incarnation")
     lost = host_frame(spark, disturbed).where("lost_at_s is not null").select("trial", "host", "lost_at_s")
-    return F.broadcast(
+    return few(
         spans.select(*start, F.col("handled_s").alias("at_s"))
         .union(points.select(*start, "at_s"))
         .groupBy(*start)
         .agg(F.max("at_s").alias("silent_s"))
         .withColumn("next", F.lead("incarnation").over(in_order))
-        .join(F.broadcast(lost), ["trial", "host"], "left")
+        .join(few(lost), ["trial", "host"], "left")
         .where("next is not null or lost_at_s is not null")
         .groupBy("trial", "host")
         .agg(F.sort_array(F.collect_list("silent_s")).alias("silences"))

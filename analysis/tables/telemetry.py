@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord, host_frame
+from analysis.engine.one_partition import few
 from analysis.otlp.source import read_files
 
 
@@ -42,8 +43,8 @@ def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRe
         )
         senders = homes.join(hosts, ["trial", "host"]).drop("host")
         receivers = hosts.select("trial", "host", *(F.col(c).alias(f"own_{c}") for c in hosts.columns[2:]))
-        spans = spans.join(F.broadcast(receivers), ["trial", "host"], "left")
-        spans = spans.join(F.broadcast(senders), ["trial", "sender"], "left")
+        spans = spans.join(few(receivers), ["trial", "host"], "left")
+        spans = spans.join(few(senders), ["trial", "sender"], "left")
         handled = _corrected(handled, "own_")
         sent = F.when(F.col("sender").isNull(), _corrected(sent, "own_")).otherwise(_corrected(sent, ""))
     return spans.select(

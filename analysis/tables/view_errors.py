@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.engine.one_partition import few
 from analysis.tables.membership import observers, statements
 from emulator.contract.membership_service import FAILED, LEFT
 
@@ -27,7 +28,7 @@ def view_errors(tables: Tables, reticent: DataFrame) -> DataFrame:
     watching = observers(tables, reticent)
     lives = _lives(tables)
     wrong = _said_wrongly(tables, watching, lives).unionByName(_unsaid(tables, watching, lives))
-    times = F.broadcast(tables["trials"].select("trial", "measure_start_s", "measure_end_s", "interval_s"))
+    times = few(tables["trials"].select("trial", "measure_start_s", "measure_end_s", "interval_s"))
     others = tables["sessions"].groupBy("trial").agg((F.count_distinct("peer") - 1).alias("others"))
     up = watching.select(
         "trial", F.col("from_s").alias("wrong_from_s"), F.col("until_s").alias("wrong_until_s")
@@ -37,7 +38,7 @@ def view_errors(tables: Tables, reticent: DataFrame) -> DataFrame:
     return (
         sums[1]
         .join(sums[0], ["trial", "at_s"], "left")
-        .join(F.broadcast(others), "trial")
+        .join(few(others), "trial")
         .select(
             *("trial", "at_s", F.coalesce(F.col("wrong_ns") / 1e9, F.lit(0.0)).alias("wrong_s")),
             (F.col("up_ns") / 1e9 * F.col("others")).alias("pairs_s"),
@@ -90,7 +91,7 @@ def _unsaid(tables: Tables, watching: DataFrame, lives: DataFrame) -> DataFrame:
     first = (
         statements(tables).groupBy("trial", "peer", "session", "subject").agg(F.min("at_s").alias("first_s"))
     )
-    after_joins = F.broadcast(tables["trials"].select("trial", "join_end_s"))
+    after_joins = few(tables["trials"].select("trial", "join_end_s"))
     changes = lives.join(after_joins, "trial")
     joins = changes.where("life = 0 and start_s >= join_end_s").select(
         *("trial", "subject", F.col("start_s").alias("changed_s"), F.col("end_s").alias("over_s"))
