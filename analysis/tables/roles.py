@@ -39,9 +39,13 @@ def roles(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
 
 
 def attackers(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
-    """Return one row for each peer that behaves badly: trial, peer, attacker (true)."""
+    """Return one row for each peer that behaves badly: trial, peer, attacker (true), target? (the peer that
+    its behaviour is aimed at)."""
     asked = [record for record in records if record.spec.attackers is not None]
-    return _planned(spark, asked, "attacker", pc.field("attacker"))
+    behaviours = [(each.name, each.spec.attackers.behaviour) for each in asked if each.spec.attackers]
+    targets = [(name, getattr(behaviour, "target", None)) for name, behaviour in behaviours]
+    aims = spark.createDataFrame(targets, "trial string, target int")
+    return F.broadcast(_planned(spark, asked, "attacker", pc.field("attacker")).join(aims, "trial"))
 
 
 def _planned(
@@ -68,7 +72,7 @@ def without_attackers(frame: DataFrame, tables: Mapping[str, DataFrame]) -> Data
     """Return the rows of `frame`, which has trial and peer, whose peer behaves well."""
     if "attackers" not in tables:
         return frame
-    return frame.join(tables["attackers"].drop("attacker"), ["trial", "peer"], "left_anti")
+    return frame.join(tables["attackers"].select("trial", "peer"), ["trial", "peer"], "left_anti")
 
 
 def with_role(frame: DataFrame, roles_of_peers: DataFrame) -> DataFrame:
