@@ -26,6 +26,7 @@ _SCHEMAS = {
     "role": pa.schema([*_KEY, ("role", pa.string())]),
     "attacker": pa.schema([*_KEY, ("attacker", pa.bool_())]),
 }
+_AIMS = pa.schema([("trial", pa.string()), ("target", pa.int32())])
 
 
 def has_duty() -> Column:
@@ -42,10 +43,16 @@ def attackers(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     """Return one row for each peer that behaves badly: trial, peer, attacker (true), target? (the peer that
     its behaviour is aimed at)."""
     asked = [record for record in records if record.spec.attackers is not None]
-    behaviours = [(each.name, each.spec.attackers.behaviour) for each in asked if each.spec.attackers]
-    targets = [(name, getattr(behaviour, "target", None)) for name, behaviour in behaviours]
-    aims = spark.createDataFrame(targets, "trial string, target int")
-    return F.broadcast(_planned(spark, asked, "attacker", pc.field("attacker")).join(aims, "trial"))
+    aims = [{"trial": record.name, "target": _target(record)} for record in asked]
+    aimed = pa.Table.from_pylist(aims, _AIMS)
+    planned = _planned(spark, asked, "attacker", pc.field("attacker"))
+    return F.broadcast(planned.join(spark.createDataFrame(aimed), "trial"))
+
+
+def _target(record: TrialRecord) -> int | None:
+    """Return the peer that the behaviour of a trial's attackers names as its target, if it names one."""
+    attackers = record.spec.attackers
+    return None if attackers is None else getattr(attackers.behaviour, "target", None)
 
 
 def _planned(
