@@ -26,7 +26,7 @@ MEASURES = (
     *("broadcast_surplus_first", "broadcast_redundancy_later", "broadcast_redundancy_mended"),
     *("plumtree_grafts_later", "plumtree_prunes_later"),
     *("mesh_one_end", "mesh_degree_min", "mesh_degree_max", "mesh_copies_over_degree", "delay_ms"),
-    *("copies_per_delivery", "mesh_honest_min"),
+    *("copies_per_delivery", "mesh_honest_target"),
     *(f"mesh_attackers_{after}_s" for after in (90, 150, 210)),
     *("popularity_exponent", "neighbours_above_15", "neighbours_above_200", "neighbours_max"),
 )

@@ -26,7 +26,7 @@ def tables(spark: SparkSession) -> dict[str, DataFrame]:
     ]
     return {
         "links": table(spark, links, "peer int, neighbour int, kind string, moment string"),
-        "attackers": table(spark, [(9, True)], "peer int, attacker boolean"),
+        "attackers": table(spark, [(9, True, 3)], "peer int, attacker boolean, target int"),
         "observations": table(spark, changes, "name string, peer int, subject bigint, at_s double"),
         "trials": table(spark, [(10.0, 120.0)], "measure_start_s double, measure_end_s double"),
         "deliveries": table(spark, [(True,), (True,), (False,)], "delivered boolean"),
@@ -46,9 +46,20 @@ def test_degrees_count_meshes_alone_and_links_with_one_end(tables: dict[str, Dat
 
 
 def test_attackers_are_counted_in_the_meshes_of_others(tables: dict[str, DataFrame]) -> None:
-    assert measured(tables, of_gossipsub._honest) == {"mesh_honest_min": 1, "mesh_attackers": 2 / 7}
+    shares = {"mesh_honest_min": 1, "mesh_attackers": 2 / 7}
+    assert measured(tables, of_gossipsub._honest) == shares | {"mesh_honest_target": 1}
     del tables["attackers"]
-    assert measured(tables, of_gossipsub._honest) == {"mesh_honest_min": 2, "mesh_attackers": 0}
+    shares = {"mesh_honest_min": 2, "mesh_attackers": 0}
+    assert measured(tables, of_gossipsub._honest) == shares | {"mesh_honest_target": None}
+
+
+def test_the_targets_mesh_is_counted_whatever_other_meshes_have(
+    spark: SparkSession, tables: dict[str, DataFrame]
+) -> None:
+    columns = "peer int, attacker boolean, target int"
+    for target, honest in ((1, 2), (2, 2), (3, 1), (7, 0), (None, None)):
+        tables["attackers"] = table(spark, [(9, True, target)], columns)
+        assert measured(tables, of_gossipsub._honest)["mesh_honest_target"] == honest
 
 
 def test_attackers_over_time_are_counted_as_long_as_the_measure_phase_lasts(

@@ -199,12 +199,12 @@ GOSSIPSUB = (
             Number(
                 "honest members with v1.0",
                 at_most(0, "peers"),
-                _where(_is_of("1.0"), each("mesh_honest_min")),
+                _where(_is_of("1.0"), each("mesh_honest_target")),
             ),
             Number(
                 "honest members with v1.1",
                 at_least(6, "peers"),
-                _where(_is_of("1.1"), each("mesh_honest_min")),
+                _where(_is_of("1.1"), each("mesh_honest_target")),
             ),
         ),
     ),

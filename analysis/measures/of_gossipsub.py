@@ -65,7 +65,19 @@ def _honest(tables: Tables) -> DataFrame:
     each = entries.groupBy("trial", "peer").agg(F.sum(1 - F.col("bad")).alias("honest"))
     least = each.groupBy("trial").agg(F.min("honest").alias("mesh_honest_min"))
     share = entries.groupBy("trial").agg(F.avg("bad").alias("mesh_attackers"))
-    return least.join(share, "trial")
+    return least.join(share, "trial").join(_of_targets(each, tables), "trial", "left")
+
+
+def _of_targets(honest: DataFrame, tables: Tables) -> DataFrame:
+    """Return the members that behave well of the mesh of the peer that attackers are aimed at.
+
+    A target without any mesh has none of them.
+    """
+    if "attackers" not in tables:
+        return honest.select("trial", F.lit(None).cast("bigint").alias("mesh_honest_target")).where("false")
+    aims = tables["attackers"].where("target is not null").select("trial", F.col("target").alias("peer"))
+    found = aims.distinct().join(honest, ["trial", "peer"], "left").fillna(0, ["honest"])
+    return found.select("trial", F.col("honest").alias("mesh_honest_target"))
 
 
 def _over_time(tables: Tables) -> DataFrame:
@@ -112,6 +124,12 @@ _MEASURES = {
         "peers",
         "higher",
         "In the mesh of the peer that behaves well and has the fewest of them.",
+    ),
+    "mesh_honest_target": Measure(
+        "Members that behave well of the target's mesh",
+        "peers",
+        "higher",
+        "In the mesh of the peer that the attackers' behaviour names as its target.",
     ),
     **{
         f"mesh_attackers_{after}_s": lower(

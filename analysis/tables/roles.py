@@ -27,6 +27,7 @@ _SCHEMAS = {
     "role": pa.schema([*_KEY, ("role", pa.string())]),
     "attacker": pa.schema([*_KEY, ("attacker", pa.bool_())]),
 }
+_AIMS = pa.schema([("trial", pa.string()), ("target", pa.int32())])
 
 
 def has_duty() -> Column:
@@ -40,9 +41,19 @@ def roles(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
 
 
 def attackers(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
-    """Return one row for each peer that behaves badly: trial, peer, attacker (true)."""
+    """Return one row for each peer that behaves badly: trial, peer, attacker (true), target? (the peer that
+    its behaviour is aimed at)."""
     asked = [record for record in records if record.spec.attackers is not None]
-    return _planned(spark, asked, "attacker", pc.field("attacker"))
+    aims = [{"trial": record.name, "target": _target(record)} for record in asked]
+    aimed = pa.Table.from_pylist(aims, _AIMS)
+    planned = _planned(spark, asked, "attacker", pc.field("attacker"))
+    return F.broadcast(planned.join(spark.createDataFrame(aimed), "trial"))
+
+
+def _target(record: TrialRecord) -> int | None:
+    """Return the peer that the behaviour of a trial's attackers names as its target, if it names one."""
+    attackers = record.spec.attackers
+    return None if attackers is None else getattr(attackers.behaviour, "target", None)
 
 
 def _planned(
@@ -69,7 +80,7 @@ def without_attackers(frame: DataFrame, tables: Mapping[str, DataFrame]) -> Data
     """Return the rows of `frame`, which has trial and peer, whose peer behaves well."""
     if "attackers" not in tables:
         return frame
-    return frame.join(tables["attackers"].drop("attacker"), ["trial", "peer"], "left_anti")
+    return frame.join(tables["attackers"].select("trial", "peer"), ["trial", "peer"], "left_anti")
 
 
 def with_role(frame: DataFrame, roles_of_peers: DataFrame) -> DataFrame:
