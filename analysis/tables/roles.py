@@ -47,7 +47,7 @@ def attackers(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     aims = [{"trial": record.name, "target": _target(record)} for record in asked]
     aimed = pa.Table.from_pylist(aims, _AIMS)
     planned = _planned(spark, asked, "attacker", pc.field("attacker"))
-    return F.broadcast(planned.join(spark.createDataFrame(aimed), "trial"))
+    return few(planned.join(spark.createDataFrame(aimed), "trial"))
 
 
 def _target(record: TrialRecord) -> int | None:
