@@ -1,6 +1,7 @@
 """The command `trellis`.
 
-`cli` has the commands, and `package_commands` those about systems and packages. `on_kubernetes`, `on_spark`
+`cli` has the commands that take an experiment from its file to its report. `compare_command` shows runs
+beside each other, and `package_commands` has those about systems and packages. `on_kubernetes`, `on_spark`
 and `releases` are those for clusters, with `pod_options` and the folder `release`; `terminal`, `outcome`,
-`systems_table` and `exits` show results and errors.
+`systems_table`, `as_json` and `exits` show results and errors.
 """
