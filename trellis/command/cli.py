@@ -52,6 +52,7 @@ from trellis.command.outcome import need_summary, out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
+from trellis.command.run_commands import commands as run_commands
 from trellis.command.steps import analyze_run, given_command, new_screen, report_run
 from trellis.command.trace_commands import commands as trace_commands
 
@@ -71,6 +72,7 @@ app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
+app.add_typer(run_commands)
 
 
 def _say_version(asked: bool) -> None:
