@@ -53,6 +53,7 @@ from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
+from trellis.command.schema_command import commands as schema_commands
 from trellis.command.steps import analyze_run, given_command, new_screen, report_run
 from trellis.command.trace_commands import commands as trace_commands
 
@@ -73,6 +74,7 @@ app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
 app.add_typer(run_commands)
+app.add_typer(schema_commands)
 
 
 def _say_version(asked: bool) -> None:
