@@ -46,6 +46,22 @@ def test_status_shows_pods_trials_and_progress(trellis, running):
     assert "vitis-2: running: measure, 50 of 80 s, 10 peers up, 3 published, 5 delivered" in lines
 
 
+def test_status_prints_json_for_programs(trellis, running):
+    told = json.loads(trellis("status", "demo", "--json").stdout)
+    assert (told["release"], told["helm"]) == ("demo", "deployed")
+    assert {"name": "demo-peers-0", "ready": 2, "wanted": 2} in told["workloads"]
+    assert told["claims"] == {"demo-results": "Bound"}
+    assert told["standing"]["counts"] == {"invalid": 1, "running": 1, "planned": 1}
+
+
+def test_a_folder_hides_a_release_of_its_name_only_if_it_is_a_run_and_no_namespace_is_named(trellis, running):
+    Path("demo").mkdir()
+    assert "release demo: deployed" in trellis("status", "demo").stdout
+    Path("demo/experiment.yaml").write_text(EXPERIMENT)
+    assert trellis("status", "demo").stdout.startswith("run demo: planned")
+    assert "release demo: deployed" in trellis("status", "demo", "--namespace", "here").stdout
+
+
 def test_a_deleted_analysis_is_told(trellis, running):
     gone = "the Job demo-analysis is gone, so there will be no report"
     assert gone in trellis("status", "demo").stdout

@@ -202,3 +202,15 @@ def alone(run: RunDirectory) -> Iterator[None]:
         ) from None
     finally:
         os.close(descriptor)
+
+
+def is_busy(run: RunDirectory) -> bool:
+    """Return whether another process is running or analyzing these trials now. Raises OSError."""
+    descriptor = os.open(run.path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)

@@ -16,7 +16,9 @@ import typer
 from emulator.compiler.finder import WHY_INTERPRETED
 from emulator.files.input_facts import counted
 from trellis.command import pod_options as pods
+from trellis.command.as_json import Json, say_json
 from trellis.command.campaign_command import commands as campaign_commands
+from trellis.command.compare_command import commands as compare_commands
 from trellis.command.exits import (
     INVALID,
     VALID,
@@ -31,8 +33,10 @@ from trellis.command.inputs import (
     InputWarnings,
     check_drawing,
     check_expectations,
+    checked_fields,
     draw_or_refuse,
     refuse_draws,
+    say_checked,
     say_inputs,
     say_refused,
 )
@@ -48,6 +52,8 @@ from trellis.command.outcome import need_summary, out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
+from trellis.command.run_commands import commands as run_commands
+from trellis.command.schema_command import commands as schema_commands
 from trellis.command.steps import analyze_run, given_command, new_screen, report_run
 from trellis.command.trace_commands import commands as trace_commands
 
@@ -66,6 +72,9 @@ app.add_typer(release_commands)
 app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
+app.add_typer(compare_commands)
+app.add_typer(run_commands)
+app.add_typer(schema_commands)
 
 
 def _say_version(asked: bool) -> None:
@@ -243,7 +252,7 @@ _LOOKED_AT = 20
 
 
 @app.command()
-def validate(target: Target, options: Options = None) -> None:
+def validate(target: Target, options: Options = None, as_json: Json = False) -> None:
     """Check an experiment file whole, draw its plans, and say what it would run."""
     with endings():
         from emulator.experiment.file.load import load
@@ -259,63 +268,14 @@ def validate(target: Target, options: Options = None) -> None:
             spec = campaign_of(spec, file, _LOOKED_AT)
         count, made = len(trials(spec)), count_variants(spec.vary)
         check_expectations(spec, file, options or [])
-        check_drawing(spec, file, options or [])
+        checked = check_drawing(spec, file, options or [])
+        if as_json:
+            runs = {"trials": count, "variants": made, "seeds": spec.repeat}
+            say_json({"valid": True, **runs, **checked_fields(checked)})
+            return
+        say_checked(checked)
         each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
         out.print(f"valid: {counted(count, 'trial')} ({each})", markup=False)
-
-
-@app.command()
-def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
-    between: Annotated[
-        str | None,
-        typer.Option("--between", metavar="KEY", help="Compare the variants of one run by this varied key."),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option("--base", metavar="VALUE", help="The value of KEY that others are compared with."),
-    ] = None,
-    page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
-) -> None:
-    """Show the measures of runs beside those of the first one, or of the variants of one run."""
-    with endings():
-        from analysis.charts.results import Results, ResultsError
-        from analysis.report.between import pairings
-        from analysis.report.compare import compare as compare_runs
-        from analysis.report.compare_table import comparison_tables
-        from analysis.report.pairing_table import pairing_tables
-
-        _check_sides(runs, between, base, page)
-        opened = [_open(run) for run in runs]
-        for directory in opened:
-            need_summary(directory)
-        first, *others = opened
-        try:
-            with readable(*opened):
-                parts = []
-                if between is not None:
-                    parts = pairing_tables(pairings(Results.read(first), between, base))
-                for other in others:
-                    parts += comparison_tables(compare_runs(first, other, page))
-                for part in parts:
-                    out.print(part)
-        except ResultsError as error:
-            raise UserError(str(error)) from None
-
-
-def _check_sides(runs: list[Path], between: str | None, base: str | None, page: Path | None) -> None:
-    """Refuse what cannot be compared."""
-    if between is not None and len(runs) != 1:
-        raise UserError("--between compares the variants of one run. Name one run directory")
-    if between is None and len(runs) < 2:
-        raise UserError(
-            "name two or more run directories, or compare the variants of one run by --between, "
-            "such as --between system.name"
-        )
-    if between is None and base is not None:
-        raise UserError("--base is a value of the key that --between names. Give --between, too")
-    if page is not None and len(runs) != 2:
-        raise UserError("--out writes the page of two runs. Name two run directories")
 
 
 def _find_run(

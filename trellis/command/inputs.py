@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import counted
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from emulator.experiment.file.document import Problem
     from emulator.experiment.file.spec import ExperimentSpec
     from emulator.experiment.file.variants import Trial
-    from emulator.experiment.plan.check_plans import Refusal
+    from emulator.experiment.plan.check_plans import Checked, Refusal
     from emulator.experiment.run.directory import RunDirectory, TrialDirectory
     from emulator.files.input_facts import Facts
     from emulator.trials.sweep import Update
@@ -41,20 +41,35 @@ def refuse_draws(spec: ExperimentSpec, file: Path) -> None:
         raise UserError(f"{file} has `draw`. Run it by trellis campaign {shlex.quote(str(file))}")
 
 
-def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:
-    """Draw the plans and print what is told of their inputs. Raises ExperimentError if one cannot be."""
+def check_drawing(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> Checked:
+    """Draw the plans and return what is told of their inputs. Raises ExperimentError if one cannot be."""
     from emulator.experiment.file.document import ExperimentError
     from emulator.experiment.file.variants import trials
-    from emulator.experiment.plan.check_plans import LONGEST, check_plans
+    from emulator.experiment.plan.check_plans import check_plans
 
     found = check_plans(trials(spec))
     if found.refused:
         raise ExperimentError(_placed(found.refused, file, options))
+    return found
+
+
+def say_checked(found: Checked) -> None:
+    """Print what is told of the inputs of the plans that were drawn, and how many were not."""
+    from emulator.experiment.plan.check_plans import LONGEST
+
     say_inputs(found.inputs)
     if found.drawn < found.plans:
         drawn = f"{found.drawn:,} of {counted(found.plans, 'plan')} were drawn, in {LONGEST:g} s"
         text = f"{drawn}; the others were not checked"
         err.print(text, markup=False, soft_wrap=True)
+
+
+def checked_fields(found: Checked) -> dict[str, Any]:
+    """Return for JSON what `say_checked` prints: the numbers of plans, and the sentences on inputs."""
+    from emulator.experiment.plan.check_plans import lines_of
+
+    said, warnings = lines_of(found.inputs)
+    return {"plans": found.plans, "plans_drawn": found.drawn, "inputs": said, "warnings": warnings}
 
 
 def _placed(refused: Mapping[Refusal, Sequence[str]], file: Path, options: Sequence[str]) -> list[Problem]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.command.as_json import Json, say_json
 from trellis.command.exits import UserError, endings, err
 from trellis.command.outcome import out
 
@@ -29,24 +30,34 @@ def systems(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Show the parameters and the paper of these."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """List the systems that can be run, those of packages too, or show some with parameters and paper."""
     with endings():
         from emulator.contract.registry import SYSTEMS
         from emulator.experiment.file.keys import suggestion
         from emulator.experiment.file.package_kinds import displaced_names
-        from trellis.command.systems_table import system_lines, table_of
+        from trellis.command.systems_table import fields_of, headline, table_of, usable_systems
 
-        for name in names or ():
+        chosen = names or []
+        for name in chosen:
             if name not in SYSTEMS:
                 raise UserError(f'no system is called "{name}". {suggestion(name, SYSTEMS)}')
-            out.print(table_of(SYSTEMS[name], SYSTEMS.package_of(name)))
-        if names:
+        if chosen and as_json:
+            say_json([fields_of(SYSTEMS[name], SYSTEMS.package_of(name)) for name in chosen])
+        elif chosen:
+            for name in chosen:
+                out.print(table_of(SYSTEMS[name], SYSTEMS.package_of(name)))
+        if chosen:
             return
         broken: list[str] = []
-        for line in system_lines(broken):
-            out.print(line, markup=False, soft_wrap=True)
-        out.print("parameters and paper: trellis systems NAME", markup=False)
+        found = list(usable_systems(broken))
+        if as_json:
+            say_json([fields_of(system, package) for system, package in found])
+        else:
+            for system, package in found:
+                out.print(headline(system, package), markup=False, soft_wrap=True)
+            out.print("parameters and paper: trellis systems NAME", markup=False)
         if refused := dict.fromkeys([*broken, *displaced_names()]):
             raise UserError("\n".join(refused))
 

@@ -1,38 +1,48 @@
-"""The commands for a running release: status, logs, stop, fetch, open."""
+"""The commands for a running release: status, logs, stop, fetch, open. The first and the last take a run
+directory, too."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
+from trellis.command.run_status import open_report, run_directory, show_run, trial_lines
 
 if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing
     from trellis.command.release.helm import Helm
-    from trellis.command.release.release import Release
+    from trellis.command.release.release import Release, Workload
     from trellis.command.terminal import Step
 
 commands = typer.Typer(rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="RELEASE", help="The name of a release.")]
-_MAX_TRIALS = 20
+NameOrRun = Annotated[
+    str, typer.Argument(metavar="RELEASE|RUNDIR", help="The name of a release, or a run directory.")
+]
 _MAX_PODS = 20
 
 
 @commands.command()
-def status(name: Name, namespace: Namespace = None) -> None:
-    """Show how far a release is, and what holds it up."""
+def status(name: NameOrRun, namespace: Namespace = None, as_json: Json = False) -> None:
+    """Show how far a run directory or a release is, and what holds it up."""
+    if (path := run_directory(name, namespace)) is not None:
+        with endings():
+            show_run(path, as_json)
+        return
     with _release(name, namespace) as (helm, release):
         known = helm.release(name)
         workloads = release.workloads()
@@ -40,6 +50,9 @@ def status(name: Name, namespace: Namespace = None) -> None:
         there = known is not None or bool(workloads)
         if not there and not claims:
             raise UserError(_unknown(release))
+        if as_json:
+            say_json(_fields(release, None if known is None else str(known["status"]), workloads))
+            return
         if not there:
             names = ", ".join(str(claim["metadata"]["name"]) for claim in claims)
             _say(f"{name} is not installed; its volume claim {names} is there")
@@ -53,7 +66,8 @@ def status(name: Name, namespace: Namespace = None) -> None:
         for claim in claims:
             _say(f"  {claim['metadata']['name']}: {claim['status']['phase']}")
         _say_pods(release)
-        _say_problems(release)
+        for problem in _problems(release):
+            _say(f"  ! {problem}")
         standing = release.standing()
         _say_standing(release, standing)
         if why := release.analysis().get("Failed"):
@@ -140,11 +154,16 @@ def fetch(
 
 @commands.command(name="open")
 def open_(
-    name: Name,
+    name: NameOrRun,
     namespace: Namespace = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
-    """Show the report of a release, or how far it is, in a browser, until Ctrl-C."""
+    """Show the report of a run directory in a browser, or that of a release, or how far it is, until
+    Ctrl-C."""
+    if (path := run_directory(name, namespace)) is not None:
+        with endings():
+            open_report(path, browser)
+        return
     from trellis.command.release.relay import Relay
 
     with _release(name, namespace) as (helm, release):
@@ -156,6 +175,20 @@ def open_(
                 typer.launch(relay.address)
             with contextlib.suppress(KeyboardInterrupt):
                 relay.serve()
+
+
+def _fields(release: Release, helm: str | None, workloads: Sequence[Workload]) -> dict[str, Any]:
+    """Return a release for JSON; `helm` is its state as Helm tells it."""
+    standing = release.standing()
+    return {
+        "release": release.name,
+        "helm": helm,
+        "workloads": [{"name": w.name, "ready": w.ready, "wanted": w.wanted} for w in workloads],
+        "claims": {str(c["metadata"]["name"]): str(c["status"]["phase"]) for c in release.claims()},
+        "pods": dict(Counter(str(row["Status"]) for row in release.pods())),
+        "problems": _problems(release),
+        "standing": json.loads(standing.to_json()) if standing else None,
+    }
 
 
 @contextlib.contextmanager
@@ -212,29 +245,20 @@ def _say_pods(release: Release) -> None:
         _say("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
 
 
-def _say_problems(release: Release) -> None:
+def _problems(release: Release) -> list[str]:
     from trellis.command.release.lookout import Lookout
 
-    for problem in Lookout(release, 0.0).look(release.workloads()):
-        _say(f"  ! {problem.told(release.name)}")
+    return [problem.told(release.name) for problem in Lookout(release, 0.0).look(release.workloads())]
 
 
 def _say_standing(release: Release, standing: Standing | None) -> None:
-    from trellis.command.terminal import told
-
     if standing is None:
         _say("the results service does not answer yet")
         return
+    for line in trial_lines(standing):
+        _say(line)
     if not standing.trials:
-        _say(standing.problem or "no trial has begun yet")
         return
-    counts = ", ".join(f"{count} {state}" for state, count in standing.counts.items())
-    _say(f"experiment {standing.experiment}: {counted(len(standing.trials), 'trial')}, {counts}")
-    telling = [trial for trial in standing.trials if trial.state != "planned"]
-    for trial in telling[-_MAX_TRIALS:]:
-        running = trial.state == "running" and trial.progress is not None
-        text = told(trial.progress, None) if running and trial.progress else "; ".join(trial.reasons)
-        _say(f"  {trial.trial}: {trial.state}{': ' if text else ''}{text}")
     if standing.reported:
         _say(f"the report is there. Bring it home: {command('fetch', release)}")
     elif standing.ended:

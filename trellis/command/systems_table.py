@@ -18,10 +18,11 @@ from emulator.contract.system import System
 from emulator.files.quantities import parse_duration
 
 _TYPES: dict[Any, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
+_REQUIRED, _AS_THERE = "required", "as there"
 
 
-def system_lines(broken: list[str]) -> Iterator[str]:
-    """Yield a line for each system: its name, its title, and what it serves.
+def usable_systems(broken: list[str]) -> Iterator[tuple[System, str]]:
+    """Yield each system with the package that it comes from, "" for Trellis itself.
 
     What is wrong with systems of packages that cannot be used is added to `broken`.
     """
@@ -31,7 +32,7 @@ def system_lines(broken: list[str]) -> Iterator[str]:
         except BadPackage as error:
             broken.append(str(error))
             continue
-        yield _headline(system, SYSTEMS.package_of(name))
+        yield system, SYSTEMS.package_of(name)
 
 
 def table_of(system: System, package: str = "") -> Table:
@@ -40,7 +41,7 @@ def table_of(system: System, package: str = "") -> Table:
     An overlay's parameters are in its own table, or have their names after a dot. The title names
     the `package` that the system comes from, if that is not Trellis itself.
     """
-    table = Table(title=_headline(system, package), caption=system.paper, title_justify="left")
+    table = Table(title=headline(system, package), caption=system.paper, title_justify="left")
     for heading in ("parameter", "type", "default", "about"):
         table.add_column(heading, overflow="fold")
     for row in _rows(system.parameters, _defaults(system.parameters)):
@@ -48,7 +49,29 @@ def table_of(system: System, package: str = "") -> Table:
     return table
 
 
-def _headline(system: System, package: str) -> str:
+def fields_of(system: System, package: str = "") -> dict[str, Any]:
+    """Return what `table_of` shows, for JSON.
+
+    A default is a value as an experiment file has it. A parameter without one is required, or stands for
+    those of an overlay that has a table of its own.
+    """
+    parameters = [
+        {"name": name, "type": kind, "about": about, "required": default == _REQUIRED}
+        | ({} if default in (_REQUIRED, _AS_THERE) else {"default": json.loads(default)})
+        for name, kind, default, about in _rows(system.parameters, _defaults(system.parameters))
+    ]
+    return {
+        "name": system.name,
+        "title": system.title,
+        "serves": _served(system),
+        "package": package,
+        "paper": system.paper,
+        "parameters": parameters,
+    }
+
+
+def headline(system: System, package: str) -> str:
+    """Return a line on a system: its name, its title, what it serves, and its package if it has one."""
     origin = f", from the package {package}" if package else ""
     return f"{system.name}: {system.title} (serves {_served(system)}{origin})"
 
@@ -66,11 +89,11 @@ def _rows(
     for name, field in parameters.model_fields.items():
         below, about = field.annotation, field.description or ""
         if not (isinstance(below, type) and issubclass(below, BaseModel)):
-            default = json.dumps(defaults[name]) if name in defaults else "required"
+            default = json.dumps(defaults[name]) if name in defaults else _REQUIRED
             yield above + name, type_name(field), default, about
         elif elsewhere := _shown_elsewhere(below, field.default):
             example = f"{above}{name}.{next(iter(below.model_fields))}"
-            yield above + name, f"parameters of {elsewhere}", "as there", f"{about}, such as {example}"
+            yield above + name, f"parameters of {elsewhere}", _AS_THERE, f"{about}, such as {example}"
         else:
             yield from _rows(below, defaults.get(name, {}), f"{above}{name}.")
 

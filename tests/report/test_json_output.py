@@ -1,0 +1,84 @@
+"""What `--json` prints in place of tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.contract.registry import SYSTEMS
+from emulator.experiment.run.directory import RunDirectory
+from trellis.command.cli import app
+
+EXPERIMENT = """\
+name: small
+system: {name: vitis}
+peers: 10
+repeat: 2
+vary: {peers: [10, 20, 30]}
+workload:
+  subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
+"""
+
+
+def printed(*arguments: object) -> Any:
+    """Return what the command prints on its standard output, read as JSON."""
+    result = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def run(make_run: Callable[..., RunDirectory]) -> RunDirectory:
+    """An analyzed run whose experiment file the command accepts."""
+    made = make_run()
+    made.experiment.write_text(EXPERIMENT)
+    return made
+
+
+def test_all_systems_are_listed_and_a_named_one_alone() -> None:
+    assert [system["name"] for system in printed("systems")] == list(SYSTEMS)
+    (vitis,) = printed("systems", "vitis")
+    assert "IPDPS 2011" in vitis["paper"]
+
+
+def test_a_parameter_has_its_default_as_an_experiment_file_has_it() -> None:
+    systems = {system["name"]: system for system in printed("systems", "vitis", "scribe-pastry")}
+    parameters = {each["name"]: each for each in systems["vitis"]["parameters"]}
+    assert parameters["gateway_hops"]["default"] == 5
+    assert not parameters["gateway_hops"]["required"]
+    overlay = systems["scribe-pastry"]["parameters"][0]
+    assert overlay["name"] == "overlay" and "default" not in overlay
+
+
+def test_validate_tells_what_would_run(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    assert printed("validate", file) == {
+        "valid": True,
+        "trials": 6,
+        "variants": 3,
+        "seeds": 2,
+        "plans": 6,
+        "plans_drawn": 6,
+        "inputs": [],
+        "warnings": [],
+    }
+
+
+def test_two_runs_are_compared_measure_by_measure(run: RunDirectory) -> None:
+    (comparison,) = printed("compare", run.path, run.path)
+    assert comparison["a"]["path"] == str(run.path)
+    row = comparison["rows"][0]
+    assert row["difference"] == 0 and row["reading"] == "equal"
+    assert row["a"]["mean"] == row["b"]["mean"]
+
+
+def test_the_variants_of_a_run_are_compared_by_a_key(run: RunDirectory) -> None:
+    pairs = printed("compare", run.path, "--between", "system.name")
+    assert [(pair["base"], pair["other"]) for pair in pairs] == [("vitis", "rvr")] * 3
+    assert all(each["reading"] and each["by"]["n"] >= 1 for each in pairs[0]["differences"])

@@ -1,0 +1,145 @@
+"""The commands about the run directories of a folder: `runs` and `clean`."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from emulator.files.input_facts import counted
+from trellis.command.as_json import Json, say_json
+from trellis.command.exits import UserError, endings, err
+from trellis.command.outcome import out
+
+if TYPE_CHECKING:
+    from trellis.command.local_runs import LocalRun
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+Folder = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where run directories are.")]
+_MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", "report", "smaller"}
+"""What Trellis makes in a run directory."""
+
+
+@commands.command()
+def runs(folder: Folder = Path("runs"), as_json: Json = False) -> None:
+    """List the run directories of a folder, the youngest first: state, verdict, trials, size, age."""
+    with endings():
+        from trellis.command.local_runs import find_runs, look
+
+        found = sorted((look(run) for run in find_runs(folder)), key=lambda run: run.age)
+        if as_json:
+            say_json([run.fields() for run in found])
+        elif found:
+            _say_table(found)
+        else:
+            out.print(f"there are no run directories in {folder}", markup=False, soft_wrap=True)
+
+
+@commands.command()
+def clean(
+    folder: Folder = Path("runs"),
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Remove runs that are invalid, or of which a trial failed.")
+    ] = False,
+    older: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="TIME", help='Remove runs last written before, such as "30 d".'),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove failed or old run directories. With both options a run has to be failed and old."""
+    with endings():
+        from trellis.command.local_runs import find_runs, look
+
+        if not failed and older is None:
+            raise UserError('say which runs: --failed, --older-than "30 d", or both')
+        least = 0.0 if older is None else _seconds(older)
+        found = [
+            run
+            for run in map(look, find_runs(folder))
+            if run.age >= least and (not failed or run.verdict in ("invalid", "failed")) and _removable(run)
+        ]
+        if not found:
+            out.print("there is nothing to remove", markup=False)
+            return
+        _say_table(found)
+        if dry_run:
+            return
+        if not yes:
+            typer.confirm(f"remove {counted(len(found), 'run')} for good?", abort=True)
+        for run in found:
+            _remove(run)
+
+
+def _seconds(text: str) -> float:
+    from emulator.files.quantities import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(f'--older-than is "{text}", but {error}') from None
+
+
+def _removable(run: LocalRun) -> bool:
+    """Return whether a run may be removed; what speaks against it is printed."""
+    path = run.directory.path
+    others = sorted({each.name for each in path.iterdir() if not each.name.endswith(".new")} - _MADE)
+    why = ""
+    if run.state in ("running", "analyzing"):
+        why = f"it is {run.state}"
+    elif path.is_symlink():
+        why = "it is a link"
+    elif others:
+        why = f"it has {', '.join(others[:5])}, which Trellis did not make"
+    if why:
+        err.print(f"{path} is kept: {why}", style="yellow", markup=False, soft_wrap=True)
+    return not why
+
+
+def _remove(run: LocalRun) -> None:
+    """Remove a run directory, unless it has begun to run meanwhile. Raises RunBusy and OSError."""
+    from emulator.trials.sweep import alone
+
+    path = run.directory.path
+    try:
+        with alone(run.directory):
+            shutil.rmtree(path)
+    except KeyboardInterrupt:
+        rest = f"{path} is removed in part. Remove the rest: rm -r {shlex.quote(str(path))}"
+        err.print(rest, markup=False, soft_wrap=True)
+        raise
+    out.print(f"removed {path}", markup=False, soft_wrap=True)
+
+
+def _say_table(found: list[LocalRun]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    table.add_column("run", overflow="fold")
+    for heading in ("state", "verdict"):
+        table.add_column(heading)
+    for heading in ("trials", "size", "age"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for run in found:
+        trials = f"{run.ended} of {len(run.standing.trials)}"
+        size = f"{run.bytes / 1e6:,.1f} MB"
+        cells = (run.directory.path.name, run.state, run.verdict, trials, size, _age(run.age))
+        table.add_row(*map(Text, cells))
+    out.print(table)
+    for run in found:
+        if run.standing.problem:
+            out.print(f"{run.directory.path}: {run.standing.problem}", markup=False, soft_wrap=True)
+
+
+def _age(seconds: float) -> str:
+    """Return a time in its largest unit, rounded down."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:,.0f} {unit}"
+    return f"{seconds:.0f} s"

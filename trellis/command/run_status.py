@@ -1,0 +1,88 @@
+"""What `status` and `open` show of a run directory, and what `status` says of trials anywhere."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from emulator.experiment.run.directory import RunDirectory
+from emulator.files.input_facts import counted
+from trellis.command.as_json import say_json
+from trellis.command.exits import UserError, err
+from trellis.command.outcome import out
+
+if TYPE_CHECKING:
+    from emulator.trials.run_progress import Standing
+
+_MAX_TRIALS = 20
+"""The most trials that are told of."""
+
+
+def run_directory(name: str, namespace: str | None) -> Path | None:
+    """Return the run directory that a name means, None if it means a release.
+
+    A name means a run directory if it has a slash, or if it is a folder with an experiment.yaml. With a
+    namespace it always means a release.
+    """
+    path = Path(name)
+    if namespace is None and ("/" in name or RunDirectory(path).experiment.is_file()):
+        return path
+    return None
+
+
+def trial_lines(standing: Standing) -> Iterator[str]:
+    """Yield how many trials are in which state, and a line for each of the last that have begun."""
+    from trellis.command.terminal import told
+
+    if not standing.trials:
+        yield standing.problem or "no trial has begun yet"
+        return
+    counts = ", ".join(f"{count} {state}" for state, count in standing.counts.items())
+    yield f"experiment {standing.experiment}: {counted(len(standing.trials), 'trial')}, {counts}"
+    telling = [trial for trial in standing.trials if trial.state != "planned"]
+    for trial in telling[-_MAX_TRIALS:]:
+        running = trial.state == "running" and trial.progress is not None
+        text = told(trial.progress, None) if running and trial.progress else "; ".join(trial.reasons)
+        yield f"  {trial.trial}: {trial.state}{': ' if text else ''}{text}"
+
+
+def show_run(path: Path, as_json: bool) -> None:
+    """Print what a run is doing, and the command to go on with. Raises NoRun if the folder is no run."""
+    from emulator.experiment.run.runs import open_run
+    from trellis.command.local_runs import look
+
+    found = look(open_run(path)[0])
+    if as_json:
+        say_json(found.whole())
+        return
+    verdict = f", {found.verdict}" if found.verdict else ""
+    for line in (f"run {path}: {found.state}{verdict}", *trial_lines(found.standing)):
+        out.print(line, markup=False, soft_wrap=True)
+    name = shlex.quote(str(path))
+    further = {
+        "planned": f"run it: trellis run {name}",
+        "interrupted": f"nothing runs; go on with: trellis run {name}",
+        "ended": f"analyze it: trellis analyze {name}",
+        "analyzed": f"write its report: trellis report {name}",
+        "reported": f"report: {found.directory.report}",
+    }
+    if text := further.get(found.state):
+        out.print(text, markup=False, soft_wrap=True)
+
+
+def open_report(path: Path, browser: bool) -> None:
+    """Print where the report of a run is, and show it in a browser. Raises UserError if there is no report,
+    and NoRun."""
+    from emulator.experiment.run.runs import open_run
+
+    report = open_run(path)[0].report
+    if not report.is_file():
+        name = shlex.quote(str(path))
+        raise UserError(f"{path} has no report yet. See what it lacks: trellis status {name}")
+    out.print(str(report), markup=False, soft_wrap=True)
+    if browser and typer.launch(report.resolve().as_uri()) != 0:
+        err.print("no browser could be opened. Open the file that is named above", markup=False)
