@@ -71,10 +71,12 @@ class Standing:
 class Reader:
     """Reads the standing of one run again and again, without reading again files that have not changed."""
 
-    def __init__(self, run: RunDirectory, wanted: Path | None = None) -> None:
-        """`wanted` is the file of the experiment that the run must be of, None for any."""
+    def __init__(self, run: RunDirectory, wanted: Path | None = None, any_system: bool = False) -> None:
+        """`wanted` is the file of the experiment that the run must be of, None for any. With `any_system` a
+        run may be of a system that is not installed here; without, that is a problem of the run."""
         self._run = run
         self._wanted = wanted
+        self._any_system = any_system
         self.refusal = ""
         """Why the run is not the one that is wanted, or ""."""
         self._name = ""
@@ -103,7 +105,7 @@ class Reader:
 
     def _read_experiment(self) -> None:
         """Read the experiment of the run. Raises ExperimentError."""
-        spec = load(self._run.experiment, check_files=False, check_systems=False)
+        spec = load(self._run.experiment, check_files=False, check_systems=not self._any_system)
         if self._wanted is not None:
             asked = load(self._wanted, check_files=False)
             if asked != spec:

@@ -59,7 +59,7 @@ class LocalRun:
 
 def look(directory: RunDirectory) -> LocalRun:
     """Return how a run stands. A run that cannot be read is "unreadable", and its standing says why."""
-    standing = Reader(directory).read()
+    standing = Reader(directory, any_system=True).read()
     size, written = _size_and_time(directory)
     state, verdict = _state(directory, standing), _verdict(directory, standing)
     return LocalRun(directory, standing, state, verdict, size, max(0.0, time.time() - written))
