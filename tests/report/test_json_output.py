@@ -1,4 +1,4 @@
-"""What `--json` prints in place of tables."""
+"""The commands that show tables print the same as JSON if `--json` asks for it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 Folder = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where run directories are.")]
 _MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", "report", "smaller"}
-"""What Trellis makes in a run directory."""
+"""Trellis makes these files and folders in a run directory; `clean` keeps a folder that has others."""
 
 
 @commands.command()

@@ -1,4 +1,4 @@
-"""What `status` and `open` show of a run directory, and what `status` says of trials anywhere."""
+"""`status` and `open` show a run directory by these functions, and a release's trials are told by them, too."""
 
 from __future__ import annotations
 
