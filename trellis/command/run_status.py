@@ -1,4 +1,4 @@
-"""`status` and `open` show a run directory by these functions, and a release's trials are told by them, too."""
+"""These functions show a run directory for `status` and `open`, and tell of the trials of releases, too."""
 
 from __future__ import annotations
 
