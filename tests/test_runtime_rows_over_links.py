@@ -25,6 +25,7 @@ CLASSES = {
     ],
     "queue": "200 ms",
 }
+FAIR = {"discipline": "fair"}
 PAUSE = {"name": "stopped", "at": "6 s", "for": "4 s", "pause": {"share": 0.2}}
 CRASH = {"name": "gone", "at": "6 s", "for": "4 s", "crash": {"share": 0.3}}
 AS_ROWS: dict[str, dict[str, Any]] = {
@@ -34,10 +35,15 @@ AS_ROWS: dict[str, dict[str, Any]] = {
     "links in order, pause": {"network": {"bandwidth": TIGHT}, "faults": [PAUSE]},
     "up links alone, loss": {"network": {"bandwidth": {"up": "200 kbit/s"}, "loss": 0.1}},
     "classes of links": {"network": {"bandwidth": CLASSES, "jitter": "5 ms"}},
+    "fair links": {"network": {"bandwidth": TIGHT | FAIR, "overhead": 40}},
+    "fair links, crash, loss": {"network": {"bandwidth": TIGHT | FAIR, "loss": 0.1}, "faults": [CRASH]},
+    "fair links, pause": {"network": {"bandwidth": TIGHT | FAIR}, "faults": [PAUSE]},
+    "fair up links alone": {"network": {"bandwidth": {"up": "200 kbit/s"} | FAIR, "jitter": "20 ms"}},
+    "fair links of classes": {"network": {"bandwidth": CLASSES | FAIR}},
 }
 """Trials in which the frequent messages of Vitis arrive as rows."""
 AS_MESSAGES: dict[str, dict[str, Any]] = {
-    "fair links": {"network": {"bandwidth": TIGHT | {"discipline": "fair"}}},
+    "fair links with an awkward rate": {"network": {"bandwidth": {"up": "999999937 bit/s"} | FAIR}},
     "a rate that changes": {
         "network": {"bandwidth": TIGHT},
         "faults": [

@@ -26,17 +26,21 @@ def _upper_edge(bucket: int) -> int:
 class Distribution:
     """A distribution in seconds; quantiles are exact to 1 microsecond or 3.2 %, and never too small."""
 
-    __slots__ = ("_counts", "maximum")
+    __slots__ = ("_counts", "_none", "maximum")
 
     def __init__(self, counts: Iterable[tuple[int, int]] = (), maximum: float = 0.0) -> None:
         self._counts = dict(counts)
+        self._none = 0
+        """The durations of 0 that are not among the counts, as they are by far the most frequent at links."""
         self.maximum = maximum
         """The exact maximum in seconds; 0 if there are no durations."""
 
     def add(self, seconds: float) -> None:
         """Count one duration; a negative one counts as 0."""
-        microseconds = int(seconds * 1e6) if seconds > 0 else 0
-        bucket = _bucket(microseconds)
+        if seconds <= 0:
+            self._none += 1
+            return
+        bucket = _bucket(int(seconds * 1e6))
         counts = self._counts
         counts[bucket] = counts.get(bucket, 0) + 1
         if seconds > self.maximum:
@@ -49,15 +53,18 @@ class Distribution:
 
     def counts(self) -> Iterator[tuple[int, int]]:
         """Yield (bucket, count), by bucket."""
-        yield from sorted(self._counts.items())
+        counts = self._counts
+        if self._none:
+            counts = counts | {0: counts.get(0, 0) + self._none}
+        yield from sorted(counts.items())
 
     def is_sound(self) -> bool:
         """Return whether the maximum is in the last bucket, as it is where durations were added."""
-        last = max((bucket for bucket, count in self._counts.items() if count), default=0)
+        last = max((bucket for bucket, count in self.counts() if count), default=0)
         return 0 <= self.maximum < math.inf and _bucket(int(self.maximum * 1e6)) == last
 
     def __len__(self) -> int:
-        return sum(self._counts.values())
+        return self._none + sum(self._counts.values())
 
     def quantile(self, share: float) -> float:
         """Return the duration in seconds that `share` (0 to 1) of all do not exceed; 0 if there are none."""

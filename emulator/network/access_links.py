@@ -44,23 +44,25 @@ class LinkRates:
         self.queue_ns = queue_ns
 
 
+class _Link:
+    """One link, which sends one message after the other. Times are in units of `AccessLinks`."""
+
+    __slots__ = ("free", "queue", "takes", "use")
+
+    def __init__(self, takes: int, queue: int, use: LinkUse) -> None:
+        self.takes = takes
+        """The units that a byte takes; 0 if there is no limit."""
+        self.queue = queue
+        self.free = 0
+        """When all messages that have entered so far have left."""
+        self.use = use
+        """The use of the links of its class and direction."""
+
+
 class AccessLinks:
     """The up and down links of the peers of a trial, or of those of a host."""
 
-    __slots__ = (
-        "_down",
-        "_down_free",
-        "_links",
-        "_overhead",
-        "_queues",
-        "_units",
-        "_up",
-        "_up_free",
-        "counting",
-        "dropped_down",
-        "dropped_up",
-        "use",
-    )
+    __slots__ = ("_down", "_last", "_overhead", "_units", "_up", "counting", "use")
 
     def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
         """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message."""
@@ -68,22 +70,19 @@ class AccessLinks:
         second = math.lcm(NANOSECONDS, *rates)
         self._units = second // NANOSECONDS
         """The units of time in a nanosecond."""
-        # The units that a byte takes, by class; 0 where there is no limit.
-        self._up = [8 * second // each.up if each.up else 0 for each in classes]
-        self._down = [8 * second // each.down if each.down else 0 for each in classes]
-        self._queues = [each.queue_ns * self._units for each in classes]
-        self._links = list(links)
         self._overhead = overhead
-        self._up_free = [0] * len(links)
-        self._down_free = [0] * len(links)
-        self.dropped_up = 0
-        """The messages that did not fit into the queue of an up link, so far."""
-        self.dropped_down = 0
-        """The messages that did not fit into the queue of a down link, so far."""
         self.counting = False
         """This is true while the use of links is counted."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
+        up = [8 * second // each.up if each.up else 0 for each in classes]
+        down = [8 * second // each.down if each.down else 0 for each in classes]
+        queues = [each.queue_ns * self._units for each in classes]
+        self._up = [_Link(up[index], queues[index], self.use[2 * index]) for index in links]
+        self._down = [_Link(down[index], queues[index], self.use[2 * index + 1]) for index in links]
+        slowest = max([*up, *down], default=0)
+        self._last = max(queues, default=0) + slowest * (_LARGEST_ROW + overhead)
+        """A row has left a link so many units after it entered, or before."""
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in units."""
@@ -95,50 +94,46 @@ class AccessLinks:
 
     def fit_words(self, end: float) -> bool:
         """Return whether instants of rows fit words of 64 bits in a trial that ends at `end` (s)."""
-        slowest = max([*self._up, *self._down], default=0)
-        after = max(self._queues, default=0) + slowest * (_LARGEST_ROW + self._overhead)
-        return math.ceil(end) * self._units * NANOSECONDS + after <= _WORD
+        return math.ceil(end) * self._units * NANOSECONDS + self._last <= _WORD
 
     def limits_down(self, peer: int) -> bool:
         """Return whether the peer's down link has a limit."""
-        return self._down[self._links[peer]] != 0
+        return self._down[peer].takes != 0
 
     def send(self, peer: int, at: int, size: int) -> int:
         """Return when a message of `size` bytes that enters the peer's up link at `at` leaves it, in units.
 
         Returns `DROPPED` if it does not fit into the queue. Calls for a peer are in order of time.
         """
-        link = self._links[peer]
-        taken = self._up[link]
-        if not taken:
-            return at
-        free = self._up_free[peer]
-        leaves = _departure(at, free, (size + self._overhead) * taken, self._queues[link])
-        if leaves == DROPPED:
-            self.dropped_up += 1
-            return leaves
-        self._up_free[peer] = leaves
-        if self.counting:
-            self.use[2 * link].add(size + self._overhead, max(free - at, 0) // self._units)
-        return leaves
+        return self._pass(self._up[peer], at, size)
 
     def receive(self, peer: int, at: int, size: int) -> int:
         """Return when a message whose last bit reaches the peer's down link at `at` has gone through it.
 
         Returns `DROPPED` if it does not fit into the queue. Calls for a peer are in order of time.
         """
-        link = self._links[peer]
-        taken = self._down[link]
-        if not taken:
+        return self._pass(self._down[peer], at, size)
+
+    def _pass(self, link: _Link, at: int, size: int) -> int:
+        """Return when a message that enters a link leaves it, or `DROPPED`.
+
+        The limit counts what waits and what is left of the message being sent, and drops at the moment of
+        entering. What finds the link idle is sent at once and needs no room.
+        """
+        if not link.takes:
             return at
-        free = self._down_free[peer]
-        leaves = _departure(at, free, (size + self._overhead) * taken, self._queues[link])
-        if leaves == DROPPED:
-            self.dropped_down += 1
-            return leaves
-        self._down_free[peer] = leaves
+        takes, free = (size + self._overhead) * link.takes, link.free
+        waits = free - at
+        if waits <= 0:
+            waits = 0
+            leaves = at + takes
+        elif waits + takes > link.queue:
+            return DROPPED
+        else:
+            leaves = free + takes
+        link.free = leaves
         if self.counting:
-            self.use[2 * link + 1].add(size + self._overhead, max(free - at, 0) // self._units)
+            link.use.add(size + self._overhead, waits // self._units)
         return leaves
 
 
@@ -148,14 +143,3 @@ def nearest_ns(seconds: float) -> int:
     below = i64(exact)
     rest = exact - float(below)
     return int(below + 1 if rest > 0.5 or (rest == 0.5 and below & 1) else below)
-
-
-def _departure(at: int, free: int, takes: int, queue: int) -> int:
-    """Return when a message leaves a link, or `DROPPED`.
-
-    The limit counts what waits and what is left of the message being sent, and drops at the moment of
-    entering. What finds the link idle is sent at once and needs no room.
-    """
-    if free <= at:
-        return at + takes
-    return DROPPED if free - at + takes > queue else free + takes

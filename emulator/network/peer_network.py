@@ -12,6 +12,7 @@ from mypy_extensions import i64
 
 from emulator.contract.mistakes import code_of
 from emulator.network.access_links import AccessLinks
+from emulator.network.fair_links import FairLinks
 from emulator.network.jitters import HALF_NORMAL_DEVIATION
 from emulator.network.link_use import LinkUse
 from emulator.network.model import Jitter, JitterModel, Loss, LossModel
@@ -34,15 +35,19 @@ class Network:
     """
 
     __slots__ = (
+        "_bandwidth",
         "_begun",
         "_delays",
+        "_links_change",
         "_lost_share",
+        "_overhead",
         "_placed",
         "_places",
         "_row_starts",
         "_sigma",
         "access",
         "earliest",
+        "fair",
         "is_plain",
         "jitter",
         "later",
@@ -102,6 +107,11 @@ class Network:
         """The links of the peers, None if they have no limit, or are `shared`."""
         self.shared: SharedLinks | None = None
         """The links of the peers if they are shared fairly or their rates change, else None."""
+        self.fair: FairLinks | None = None
+        """The `shared` links in words, instead of them, after `pack_fair_links`."""
+        self._overhead = spec.overhead
+        self._bandwidth = bandwidth
+        self._links_change = bool(changes)
         if bandwidth is not None and (changes or bandwidth.discipline == "fair"):
             self.shared = bandwidth.shared_links(link_classes, spec.overhead, changes)
         elif bandwidth is not None:
@@ -121,18 +131,36 @@ class Network:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
 
+    @property
+    def has_links(self) -> bool:
+        """Whether links have a bandwidth."""
+        return self._bandwidth is not None
+
+    def pack_fair_links(self) -> None:
+        """Have fair links of constant rates in `fair` instead of `shared`, if words have room for them."""
+        bandwidth = self._bandwidth
+        if bandwidth is None or self.shared is None or self._links_change:
+            return
+        self.fair = bandwidth.fair_links(self.link_classes, self._overhead)
+        if self.fair is not None:
+            self.shared = None
+
     def count_links(self, counting: bool) -> None:
         """Begin or end to count the use of links, if they have a bandwidth."""
         if self.access is not None:
             self.access.counting = counting
         elif self.shared is not None:
             self.shared.counting = counting
+        elif self.fair is not None:
+            self.fair.counting = counting
 
     def link_use(self) -> list[LinkUse]:
         """Return the use of the up links of each class, followed by that of its down links; none without a
         bandwidth."""
         if self.access is not None:
             return self.access.use
+        if self.fair is not None:
+            return self.fair.use
         return [] if self.shared is None else self.shared.use
 
     def turn(self, time: float) -> None:

@@ -31,8 +31,8 @@ from emulator.runtime.plan_script import faults_hit, script_of
 from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
-from emulator.runtime.virtual.event_queue import ROW_ARRIVES, ROW_REACHES, Entry
-from emulator.runtime.virtual.events import Arrival, Call, Departure, Handled, Reach
+from emulator.runtime.virtual.event_queue import LINK_SERVES, ROW_ARRIVES, ROW_REACHES, Entry
+from emulator.runtime.virtual.events import Arrival, Call, Departure, Handled
 from emulator.runtime.virtual.life import CONTACTS_DELAY, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.row_world import RowWorld
 from emulator.runtime.virtual.skewed_life import SkewedLife
@@ -204,10 +204,14 @@ class VirtualWorld(RowWorld):
                     self._arrive_row()
                 elif entry is ROW_REACHES:
                     self._reach_row()
+                elif entry is LINK_SERVES:
+                    self._serve_fair()
                 elif isinstance(entry, Arrival):
                     if entry.void:
                         continue
-                    if self._busy is None:
+                    if entry.reaches >= 0:
+                        self._reach(entry)
+                    elif self._busy is None:
                         self._arrive(entry)
                     else:
                         self._wait_turn(entry, self._busy)
@@ -215,9 +219,6 @@ class VirtualWorld(RowWorld):
                     self._fire(entry.timer)
                 elif isinstance(entry, Handled):
                     self._take_turn(entry)
-                elif isinstance(entry, Reach):
-                    if not entry.void:
-                        self._reach(entry)
                 elif isinstance(entry, Departure):
                     self._depart(entry)
         except (Exception, SystemExit) as error:

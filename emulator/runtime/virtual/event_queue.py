@@ -22,6 +22,8 @@ _ROW: Final[i64] = 5
 _NEXT: Final[i64] = 6
 _REACHES: Final[i64] = 7
 _NONE: Final[i64] = -1
+_SERVES: Final[i64] = -2
+"""The number of no pool, for the event of a link."""
 
 
 class Entry:
@@ -44,6 +46,8 @@ ROW_ARRIVES: Final = Entry(0.0, 0)
 """The entry that stands for the arrival of a row of a message pool, whose facts the queue has."""
 ROW_REACHES: Final = Entry(0.0, 0)
 """The entry that stands for a row whose last bit reaches its receiver's down link."""
+LINK_SERVES: Final = Entry(0.0, 0)
+"""The entry that stands for the time at which a message may have gone through a fair link."""
 
 
 class EventQueue:
@@ -57,7 +61,9 @@ class EventQueue:
 
     def __init__(self) -> None:
         self.at = 0.0
-        """The time of the event that was popped last (s); the other attributes are of a row only."""
+        """The time of the event that was popped last (s)."""
+        self.event: i64 = _NONE
+        """The number of that event; the other attributes are of a row only."""
         self.sent = 0.0
         """The time at which the row was sent (s)."""
         self.order: i64 = 0
@@ -112,19 +118,76 @@ class EventQueue:
         """Add the event that a row of the pool of this number arrives, or that it reaches a down link at an
         instant; its time is not before the last event's."""
         event = self._take(at, order)
-        self._times[2 * event + 1] = sent
-        facts, first = self._facts, _FACTS * event
-        facts[first + _POOL] = pool
-        facts[first + _RECEIVER] = receiver
-        facts[first + _SENDER] = sender
-        facts[first + _SESSION] = session
-        facts[first + _ROW] = row
-        facts[first + _REACHES] = reaches
+        self._set_row(event, pool, receiver, sender, session, row, sent, reaches)
         self._put(event, at)
 
+    def push_service(self, at: float, order: i64, link: i64, ns: i64, part: i64) -> None:
+        """Add the event that a message may have gone through a fair link at an instant. When it is popped,
+        `receiver` has the number of the link, `row` and `reaches` have the instant."""
+        self.push_row(at, order, _SERVES, link, _NONE, _NONE, ns, at, part)
+
+    def hold_row(
+        self, order: i64, pool: i64, receiver: i64, sender: i64, session: i64, row: i64, sent: float, way: i64
+    ) -> i64:
+        """Return the number of an event of a row whose time is not known; `way` is kept with it."""
+        event = self._take(sent, order)
+        self._set_row(event, pool, receiver, sender, session, row, sent, way)
+        return event
+
+    def hold(self, entry: Entry | None, receiver: i64, way: i64) -> i64:
+        """Return the number of the event of an entry whose time is not known, or of nothing."""
+        event = self._take(0.0, 0 if entry is None else entry.order)
+        self._entries[int(event)] = entry
+        facts, first = self._facts, _FACTS * event
+        facts[first + _POOL] = _NONE
+        facts[first + _RECEIVER] = receiver
+        facts[first + _REACHES] = way
+        return event
+
+    def hold_again(self, entry: Entry | None) -> i64:
+        """Return the number of the event that was popped last, and keep it as it was; it is that of `entry`,
+        or of a row."""
+        self._free_count -= 1
+        self._entries[int(self.event)] = entry
+        return self.event
+
+    def held_receiver(self, event: i64) -> i64:
+        """Return the receiver of what is held."""
+        return self._facts[_FACTS * event + _RECEIVER]
+
+    def held_way(self, event: i64) -> i64:
+        """Return the number that is kept with what is held."""
+        return self._facts[_FACTS * event + _REACHES]
+
+    def held_entry(self, event: i64) -> Entry | None:
+        """Return the entry that is held, None for a row or nothing."""
+        return self._entries[int(event)]
+
+    def holds_row(self, event: i64) -> bool:
+        """Return whether a row is held."""
+        return self._facts[_FACTS * event + _POOL] != _NONE
+
+    def put_row(self, event: i64, at: float, reaches: i64) -> None:
+        """Have a row that was held arrive at this time or, if `reaches` is not -1, reach a down link."""
+        self._times[2 * event] = at
+        self._facts[_FACTS * event + _REACHES] = reaches
+        self._put(event, at)
+
+    def put_entry(self, event: i64, entry: Entry) -> None:
+        """Have an entry happen at its time, in the place of the one that was held."""
+        self._times[2 * event] = entry.at
+        self._entries[int(event)] = entry
+        self._put(event, entry.at)
+
+    def let_go(self, event: i64) -> None:
+        """Forget what is held."""
+        self._entries[int(event)] = None
+        self._free[self._free_count] = event
+        self._free_count += 1
+
     def pop(self, end: float) -> Entry | None:
-        """Take the first event up to time `end`: an entry, `ROW_ARRIVES` or `ROW_REACHES`; None if there is
-        none."""
+        """Take the first event up to time `end`: an entry, `ROW_ARRIVES`, `ROW_REACHES` or `LINK_SERVES`;
+        None if there is none."""
         while self._heap_size == 0:
             if not self._advance(i64(end * _BUCKETS_PER_SECOND)):
                 return None
@@ -134,6 +197,7 @@ class EventQueue:
         event = self._heap[0]
         self._drop_first()
         self.at = at
+        self.event = event
         self._free[self._free_count] = event
         self._free_count += 1
         facts, first = self._facts, _FACTS * event
@@ -149,7 +213,30 @@ class EventQueue:
         self.row = facts[first + _ROW]
         self.sent = self._times[2 * event + 1]
         self.reaches = facts[first + _REACHES]
+        if self.pool == _SERVES:
+            return LINK_SERVES
         return ROW_ARRIVES if self.reaches == _NONE else ROW_REACHES
+
+    def _set_row(
+        self,
+        event: i64,
+        pool: i64,
+        receiver: i64,
+        sender: i64,
+        session: i64,
+        row: i64,
+        sent: float,
+        reaches: i64,
+    ) -> None:
+        """Write the facts of a row to an event."""
+        self._times[2 * event + 1] = sent
+        facts, first = self._facts, _FACTS * event
+        facts[first + _POOL] = pool
+        facts[first + _RECEIVER] = receiver
+        facts[first + _SENDER] = sender
+        facts[first + _SESSION] = session
+        facts[first + _ROW] = row
+        facts[first + _REACHES] = reaches
 
     def _take(self, at: float, order: i64) -> i64:
         """Return a free event, which has this time and order now."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from emulator.messages.message import Message
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.virtual.event_queue import Entry
 from emulator.runtime.virtual.life import VirtualLife, VirtualTimer
 from emulator.telemetry.context import TraceContext
 
+NOT_BEFORE: Final = -1
+"""The message has passed all links, or there are none."""
+
 
 class Arrival(Entry):
-    """The event that a message reaches a peer."""
+    """The event that a message reaches a peer, or that its last bit reaches the peer's down link."""
 
-    __slots__ = ("channel", "context", "message", "receiver", "request", "sent", "void")
+    __slots__ = ("channel", "context", "message", "reaches", "receiver", "request", "sent", "void")
 
     def __init__(
         self,
@@ -34,6 +39,8 @@ class Arrival(Entry):
         self.request = request
         self.sent = sent
         self.context = context
+        self.reaches = NOT_BEFORE
+        """The exact time, in units of the links, at which it reaches a down link, else `NOT_BEFORE`."""
         self.void = False
         """This is true if another event has taken the place of this one."""
 
@@ -62,21 +69,6 @@ class Spoilt(Arrival):
         )
 
 
-class Reach(Entry):
-    """The event that the last bit of a message reaches its receiver's down link."""
-
-    __slots__ = ("arrival", "instant", "void")
-
-    def __init__(self, arrival: Arrival, instant: int) -> None:
-        self.at = arrival.at
-        self.order = arrival.order
-        self.arrival = arrival
-        self.instant = instant
-        """The exact time, in units of the links."""
-        self.void = False
-        """This is true if another event has taken the place of this one."""
-
-
 class Handled(Entry):
     """The event that its receiver, which handles one message after the other, is done with a message."""
 
@@ -93,15 +85,13 @@ class Handled(Entry):
 class Flight:
     """A message in its sender's shared up link, with the time (ns) of its way after that."""
 
-    __slots__ = ("ahead", "arrival", "twin", "way_ns")
+    __slots__ = ("arrival", "twin", "way_ns")
 
     def __init__(self, arrival: Arrival, way_ns: int, twin: Arrival | None) -> None:
         self.arrival = arrival
         self.way_ns = way_ns
         self.twin = twin
         """The second copy that arrives, if a fault doubles the message."""
-        self.ahead: Arrival | Reach | None = None
-        """The event that was scheduled before the message had left the link, if it was alone there."""
 
 
 class Departure(Entry):

@@ -24,7 +24,7 @@ from emulator.runtime.damaged import refuse
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import network_faults
 from emulator.runtime.virtual.event_queue import EventQueue
-from emulator.runtime.virtual.events import Arrival, Call, Departure, Flight, Handled, Reach, Spoilt
+from emulator.runtime.virtual.events import NOT_BEFORE, Arrival, Call, Departure, Flight, Handled, Spoilt
 from emulator.runtime.virtual.life import LifeHost, VirtualLife, VirtualTimer
 from emulator.runtime.virtual.paused_peers import PausingQueue
 from emulator.telemetry.context import TraceContext
@@ -50,8 +50,6 @@ class LinkedWorld(LifeHost):
         self._lives: list[VirtualLife | None] = [None] * spec.peers
         self._network = network
         self._network_random = stream(spec.seed, "network", "jitter and loss")
-        self._links = network.access
-        self._shared = network.shared
         self._departures = _FIRST_DEPARTURE
         """The number of the last event of a departure. At equal times they come before all others."""
         self._kept = network.order
@@ -62,9 +60,13 @@ class LinkedWorld(LifeHost):
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""
         may_overtake = self._kept is not None and not (network.is_plain and not network.later)
-        more = self._shared or spec.processing or may_overtake or self._faults or spec.attackers
-        self._meets_more_than_links = bool(more)
-        self._is_ideal = not (self._links or self._meets_more_than_links)
+        more = spec.processing or may_overtake or self._faults or spec.attackers
+        if not more and self._kept is None:
+            network.pack_fair_links()
+        self._links = network.access
+        self._shared = network.shared
+        self._meets_more_than_links = bool(more or self._shared)
+        self._is_ideal = not (network.has_links or self._meets_more_than_links)
         """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
         for at, _ in network.later:
@@ -162,7 +164,8 @@ class LinkedWorld(LifeHost):
             reaches = kept.arrival(sender, peer, reaches, links.instant(round(now * NANOSECONDS)))
         arrival.at = links.nanoseconds(reaches) / NANOSECONDS
         if links.limits_down(peer):
-            self._queue.push(Reach(arrival, reaches))
+            arrival.reaches = reaches
+            self._queue.push(arrival)
         else:
             self._put(arrival)
 
@@ -204,35 +207,43 @@ class LinkedWorld(LifeHost):
         channel, request = arrival.channel, arrival.request
         self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
 
-    def _reach(self, reach: Reach) -> None:
+    def _reach(self, arrival: Arrival) -> None:
         """Take a message through its receiver's down link; there is none at a peer that is down."""
-        arrival, links, shared = reach.arrival, self._links, self._shared
+        instant, links, shared = arrival.reaches, self._links, self._shared
         receiver = self._lives[arrival.receiver]
+        arrival.reaches = NOT_BEFORE
         if receiver is None or (links is None and shared is None):
             self._arrive_later(arrival)
             return
         size = arrival.message.byte_size()
         if links is not None:
-            arrives = links.receive(arrival.receiver, reach.instant, size)
+            arrives = links.receive(arrival.receiver, instant, size)
             if arrives != DROPPED:
                 arrival.at = links.nanoseconds(arrives) / NANOSECONDS
                 self._put(arrival)
                 return
         elif shared is not None:
             link = 2 * arrival.receiver + 1
-            if shared.fits(link, reach.instant, size):
-                self._take_back(shared.enter(link, arrival.channel.peer, reach.instant, size, arrival))
+            if shared.fits(link, instant, size):
+                self._take_back(shared.enter(link, arrival.channel.peer, instant, size, arrival))
                 if self._ahead and not isinstance(arrival, Spoilt):
                     arrives = shared.send_ahead(link)
                     if arrives != NEVER:
                         self._arrive_after(arrival, arrives)
                         return
-                self._serve(link, reach.instant)
+                self._serve(link, instant)
                 return
-        observed = Observation(DOWN_LINK_DROP, size, arrival.channel.peer, "bytes")
-        self.recorder.observation(
-            arrival.context, arrival.receiver, receiver.session, arrival.channel.name, self._ns(), observed
-        )
+        channel = arrival.channel
+        self._tell_full(arrival.receiver, channel.name, channel.peer, size, arrival.context)
+
+    def _tell_full(
+        self, receiver: int, channel: str, sender: int, size: int, context: TraceContext | None
+    ) -> None:
+        """Record that a message did not fit into its receiver's down link."""
+        life = self._lives[receiver]
+        assert life is not None
+        observed = Observation(DOWN_LINK_DROP, size, sender, "bytes")
+        self.recorder.observation(context, receiver, life.session, channel, self._ns(), observed)
 
     def _pass_up_link(self, sender: int, receiver: int, now: int, size: int, flight: Flight | None) -> None:
         """Take a message through its sender's up link if links are shared; with None it is lost after it."""
@@ -248,18 +259,16 @@ class LinkedWorld(LifeHost):
         if self._ahead and flight is not None and flight.twin is None and type(flight.arrival) is Arrival:
             leaves = shared.send_ahead(link)
             if leaves != NEVER:
-                flight.ahead = self._cross_by(flight.arrival, flight.way_ns, leaves)
+                self._cross_by(flight.arrival, flight.way_ns, leaves)
                 return
         self._serve(link, now)
 
     def _take_back(self, item: object) -> None:
         """Void what was scheduled for a message that was alone on a shared link and is not any more."""
         if isinstance(item, Flight):
-            arrival, ahead = item.arrival, item.ahead
-            if ahead is not None:
-                ahead.void, item.ahead = True, None
-            if ahead is arrival:
-                item.arrival = arrival.again(arrival.at, arrival.order)
+            arrival = item.arrival
+            arrival.void = True
+            item.arrival = arrival.again(arrival.at, arrival.order)
         elif isinstance(item, Arrival):
             item.void = True
 
@@ -291,23 +300,20 @@ class LinkedWorld(LifeHost):
         if twin is not None:
             self._cross_by(twin, round((twin.at - twin.sent) * NANOSECONDS), leaves)
 
-    def _cross_by(self, arrival: Arrival, way_ns: int, leaves: int) -> Arrival | Reach:
-        """Send one copy of a message on its way, which takes so many nanoseconds. Returns the event that it
-        reaches its receiver or the receiver's down link."""
+    def _cross_by(self, arrival: Arrival, way_ns: int, leaves: int) -> None:
+        """Send one copy of a message on its way, which takes so many nanoseconds."""
         shared, kept = self._shared, self._kept
         assert shared is not None
         reaches = leaves + shared.instant(way_ns)
         if kept is not None:
             reaches = kept.arrival(arrival.channel.peer, arrival.receiver, reaches, leaves)
-        left = shared.seconds(leaves)
-        arrival.at = max(shared.nanoseconds(reaches) / NANOSECONDS, left)
         if not shared.limits(2 * arrival.receiver + 1):
+            arrival.at = max(shared.nanoseconds(reaches) / NANOSECONDS, shared.seconds(leaves))
             self._arrive_later(arrival)
-            return arrival
-        reach = Reach(arrival, reaches)
-        reach.at = max(shared.seconds(reaches), left, self.time)
-        self._queue.push(reach)
-        return reach
+            return
+        arrival.at = max(shared.seconds(reaches), self.time)
+        arrival.reaches = reaches
+        self._queue.push(arrival)
 
     def _arrive_after(self, arrival: Arrival, instant: int) -> None:
         """Have a message arrive when its last bit has gone through a shared link, at this instant."""

@@ -85,7 +85,7 @@ class PausingQueue(EventQueue):
         if entry is ROW_ARRIVES:
             return int(self.receiver)
         if isinstance(entry, Arrival):
-            return entry.receiver
+            return entry.receiver if entry.reaches < 0 else -1
         if isinstance(entry, Handled):
             return entry.life.peer
         if isinstance(entry, Call) and entry.timer.life is not None:

@@ -12,12 +12,15 @@ from mypy_extensions import i64, mypyc_attr
 from emulator.contract.message_pool import MessagePool
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
-from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, nearest_ns
+from emulator.messages.message import Message
+from emulator.network.access_links import DROPPED, NANOSECONDS, UP_LINK_DROP, nearest_ns
 from emulator.network.peer_network import Network
 from emulator.runtime.peer_channels import Channel, NoHandler
+from emulator.runtime.virtual.events import NOT_BEFORE, Arrival
+from emulator.runtime.virtual.fair_way import FairWay
 from emulator.runtime.virtual.linked_world import LinkedWorld
 from emulator.runtime.virtual.sent_pools import SentPools
-from emulator.telemetry.observation import Observation
+from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
 
 
@@ -33,9 +36,12 @@ class RowWorld(LinkedWorld):
         links = self._links
         in_order = not self._meets_more_than_links and self._kept is None
         passes_links = in_order and links is not None and links.fit_words(spec.phases.end)
-        self._passes_rows = self._is_ideal or passes_links
+        fair = network.fair
+        self._fair = None if fair is None else FairWay(self._queue, fair)
+        """The way of all messages of the trial where links are fair and words have room for their times."""
+        self._passes_rows = self._is_ideal or passes_links or fair is not None
         """This is true if rows arrive as rows. Where the network is more than delays, jitter, loss and links
-        in order of arrival, they are sent as the messages for which they stand."""
+        of constant rates, they are sent as the messages for which they stand."""
         self._up = vec[i64]([i64(0)] * spec.peers)
         """Each peer has a 1 here while it is up, else a 0; the arrival of a row reads no life."""
 
@@ -47,8 +53,11 @@ class RowWorld(LinkedWorld):
         number = self._pools.number(pool, channel, row)
         channel.count_row(self._pools.tallies[int(number)], size, self.recorder)
         self.messages += 1
-        links = self._links
+        links, fair = self._links, self._fair
         leaves = 0
+        if fair is not None and not fair.has_room(sender, now, size):
+            channel.record(UP_LINK_DROP, int(size), peer, "bytes")
+            return
         if links is not None:
             leaves = links.send(sender, links.instant(nearest_ns(now)), int(size))
             if leaves == DROPPED:
@@ -59,10 +68,17 @@ class RowWorld(LinkedWorld):
         else:
             drawn = self._network.delay(sender, peer, self._network_random)
             if drawn is None:
+                if fair is not None:
+                    fair.send(self._queue.hold(None, peer, -1), sender, peer, now, size)
                 return
             delay = drawn
         pool.hold(row)
         self._order += 1
+        if fair is not None:
+            way = i64(nearest_ns(delay))
+            event = self._queue.hold_row(self._order, number, peer, sender, channel.session, row, now, way)
+            fair.send(event, sender, peer, now, size)
+            return
         at, reaches = now + delay, -1
         if links is not None:
             instant = leaves + links.instant(nearest_ns(delay))
@@ -71,29 +87,72 @@ class RowWorld(LinkedWorld):
                 reaches = instant
         self._queue.push_row(at, self._order, number, peer, sender, channel.session, row, now, i64(reaches))
 
+    def _send_over(
+        self,
+        channel: Channel,
+        peer: int,
+        message: Message,
+        request: int,
+        context: TraceContext | None,
+    ) -> None:
+        fair, now, sender = self._fair, self.time, channel.peer
+        if fair is None or not 0 <= peer < len(self._lives):
+            super()._send_over(channel, peer, message, request, context)
+            return
+        size = message.byte_size()
+        if not fair.has_room(sender, now, size):
+            channel.record(UP_LINK_DROP, size, peer, "bytes")
+            return
+        delay = self._network.delay(sender, peer, self._network_random)
+        arrival, way = None, -1
+        if delay is not None:
+            self._order += 1
+            arrival = Arrival(now, self._order, peer, message, channel, request, now, context)
+            way = nearest_ns(delay)
+        fair.send(self._queue.hold(arrival, peer, way), sender, peer, now, size)
+
+    def _reach(self, arrival: Arrival) -> None:
+        fair = self._fair
+        if fair is None or self._lives[arrival.receiver] is None:
+            super()._reach(arrival)
+            return
+        arrival.reaches = NOT_BEFORE
+        event, size = self._queue.hold_again(arrival), arrival.message.byte_size()
+        if not fair.enter_down(event, arrival.channel.peer, arrival.receiver, self.time, size):
+            self._queue.let_go(event)
+            channel = arrival.channel
+            self._tell_full(arrival.receiver, channel.name, channel.peer, size, arrival.context)
+
     def _reach_row(self) -> None:
         """Take the row that the queue has popped through its receiver's down link; there is none at a peer
         that is down."""
-        queue, links = self._queue, self._links
+        queue, links, fair = self._queue, self._links, self._fair
         receiver, number, row = int(queue.receiver), int(queue.pool), queue.row
-        if links is None or not self._up[receiver]:
+        if not self._up[receiver]:
             self._arrive_row()
             return
         pool = self._pools.pools[number]
         size = int(pool.byte_size(row))
-        arrives = links.receive(receiver, int(queue.reaches), size)
-        if arrives != DROPPED:
-            at = links.nanoseconds(arrives) / NANOSECONDS
-            queue.push_row(
-                at, queue.order, queue.pool, queue.receiver, queue.sender, queue.session, row, queue.sent
-            )
-            return
+        if fair is not None:
+            event = queue.hold_again(None)
+            if fair.enter_down(event, queue.sender, receiver, self.time, size):
+                return
+            queue.let_go(event)
+        elif links is not None:
+            arrives = links.receive(receiver, int(queue.reaches), size)
+            if arrives != DROPPED:
+                at = links.nanoseconds(arrives) / NANOSECONDS
+                queue.push_row(
+                    at, queue.order, queue.pool, queue.receiver, queue.sender, queue.session, row, queue.sent
+                )
+                return
         pool.release(row)
-        life = self._lives[receiver]
-        assert life is not None
-        observed = Observation(DOWN_LINK_DROP, size, int(queue.sender), "bytes")
-        name = self._pools.channels[number]
-        self.recorder.observation(None, receiver, life.session, name, self._ns(), observed)
+        self._tell_full(receiver, self._pools.channels[number], int(queue.sender), size, None)
+
+    def _serve_fair(self) -> None:
+        """Go on with what has gone through a fair link."""
+        if self._fair is not None:
+            self._fair.serve(self.time)
 
     def _arrive_row(self) -> None:
         """Hand the row that the queue has popped to its receiver, or tell its sender that this is down."""
