@@ -76,15 +76,15 @@ def _rights_of_others(manifests: list[Manifest]) -> dict[str, list[dict[str, Any
     return rights
 
 
-def test_without_executors_and_pod_churn_the_coordinator_alone_has_a_right_to_see_itself() -> None:
-    manifests = render()
+def test_without_executors_and_pod_churn_the_coordinator_alone_may_see_itself_and_its_peers() -> None:
+    manifests = render(spec=experiment(hosts=2))
     for kind in ("ClusterRole", "ClusterRoleBinding"):
         assert not kinds(manifests, kind)
     own = {
         "apiGroups": [""],
         "resources": ["pods"],
         "verbs": ["get"],
-        "resourceNames": ["demo-coordinator-0"],
+        "resourceNames": ["demo-coordinator-0", "demo-peers-0-0", "demo-peers-0-1"],
     }
     assert _rights(manifests) == {"demo-coordinator": [own]}
 

@@ -26,3 +26,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- define "trellis.claim" -}}
 {{- .Values.storage.existingClaim | default (printf "%s-results" (include "trellis.name" .)) -}}
 {{- end -}}
+
+{{/* A list with the names of all pods of peers. */}}
+{{- define "trellis.peers.pods" -}}
+{{- $name := include "trellis.name" . -}}
+{{- range $host := until (int (include "trellis.experiment" . | fromJson).hosts) }}
+- {{ $name }}-peers-{{ div $host 1000 }}-{{ mod $host 1000 }}
+{{- end }}
+{{- end -}}

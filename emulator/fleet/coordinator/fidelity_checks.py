@@ -349,9 +349,10 @@ def _describe(coordinator: Coordinator, member: Member) -> str:
 
 
 def _said(member: Member) -> str:
-    """Return what the host's program said of its own end."""
+    """Return what the host's program said of its own end, and what the cluster says of it."""
     errors = [f"{error}, at {at:.1f} s" for error, at in member.errors if error not in member.lost]
-    return f" (it said: {listed(errors)})" if errors else ""
+    said = f" (it said: {listed(errors)})" if errors else ""
+    return f"{said}; {member.ending}" if member.ending else said
 
 
 def _report(coordinator: Coordinator, member: Member) -> HostReport:
