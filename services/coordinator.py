@@ -25,6 +25,7 @@ from emulator.fleet.coordinator.live_metrics import BadAddress, serve
 from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
+from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.runtime.progress import Progress
 from emulator.runtime.realtime.clock import unix_ns
@@ -42,7 +43,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The coordinator of a run whose hosts are pods")
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
-    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN") or any_port())
+    parser.add_argument("--listen", type=for_grpc, default=os.environ.get("TRELLIS_LISTEN") or any_port())
     parser.add_argument("--metrics", help="address:port to serve Prometheus at")
     add_options(parser)
     parser.add_argument("--churn-token", type=Path, help="file with what the churn controller shows")

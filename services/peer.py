@@ -17,6 +17,7 @@ import grpc.aio
 from emulator.fleet.host import stop_signals
 from emulator.fleet.host.end_with_parent import end_with_parent
 from emulator.fleet.host.program import Place, run_host
+from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
@@ -36,7 +37,7 @@ def main() -> int:
     environment = os.environ.get
     parser.add_argument("--name", default=_name_in_fleet(), help="such as host-0")
     parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
-    parser.add_argument("--listen", default=environment("TRELLIS_LISTEN") or any_port())
+    parser.add_argument("--listen", type=for_grpc, default=environment("TRELLIS_LISTEN") or any_port())
     parser.add_argument("--telemetry", type=Path, default=Path("telemetry"), help="folder for OTLP files")
     parser.add_argument(
         "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"

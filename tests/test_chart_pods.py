@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -80,6 +81,14 @@ def test_a_peer_pod_is_told_who_it_is_and_where_the_others_are() -> None:
     assert told["TRELLIS_COLLECTOR"] == "http://demo-collector:4317"
     assert told["TRELLIS_LISTEN"] == "$(POD_IP):7001"
     assert list(told).index("POD_IP") < list(told).index("TRELLIS_LISTEN")
+
+
+def test_no_program_listens_on_the_interfaces_of_ipv4_alone() -> None:
+    manifests = json.dumps(render({"analysis": {"executors": {"count": 2}}}))
+    assert "0.0.0.0" not in manifests
+    assert {"--listen=*:8080", "--metrics=*:9100", "--listen=*:4317"} <= set(
+        re.findall(r"--\w+=\*:\d+", manifests)
+    )
 
 
 def _requests(manifests: list[dict[str, Any]]) -> tuple[int, int]:
