@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from chart_rendering import (
     CHART,
-    QUOTA,
     container,
     containers,
     environment,
@@ -17,7 +16,6 @@ from chart_rendering import (
     find,
     kinds,
     load,
-    merged,
     needs_helm,
     pod_templates,
     render,
@@ -110,8 +108,9 @@ def test_the_largest_variant_counts_where_the_number_of_peers_is_varied() -> Non
     assert _requests(render({"peers": {"cost": cost}}, varied)) == (15, 55)
 
 
-def test_the_experiment_reaches_its_pods_unchanged() -> None:
-    text = '# Ümläute, "quotes", {{ braces }}\npeers: 10\nruntime:\n  kind: kubernetes\n  hosts: 2\n'
+@pytest.mark.parametrize("begin", ['# Ümläute, "quotes", {{ braces }}\n', "\n  # spaces  \n\n#\ttab\n"])
+def test_the_experiment_reaches_its_pods_unchanged(begin: str) -> None:
+    text = begin + "peers: 10\nruntime:\n  kind: kubernetes\n  hosts: 2\n"
     manifests = render(spec=text)
     assert find(manifests, "ConfigMap", "demo-experiment")["data"]["experiment.yaml"] == text
     check = pod_templates(manifests)["demo-check"]
@@ -253,8 +252,14 @@ _EVERYTHING = {
 def test_a_release_may_have_a_name_that_yaml_takes_for_something_else(name: str) -> None:
     spec = experiment()
     spec["runtime"]["churn"] = "pods"
-    manifests = json.dumps(render(_EVERYTHING, spec, "demo"))
-    assert json.dumps(render(_EVERYTHING, spec, name)) == manifests.replace("demo", name)
+
+    def read(release: str) -> str:
+        manifests = render(_EVERYTHING, spec, release)
+        for data in (each["data"] for each in kinds(manifests, "ConfigMap")):
+            data |= {file: load(text) for file, text in data.items() if file.endswith(".yaml")}
+        return json.dumps(manifests)
+
+    assert read(name) == read("demo").replace("demo", name)
 
 
 @pytest.mark.parametrize("other", ["demo-peers", "demo-peers-0", "demo-0", "other"])
@@ -354,27 +359,6 @@ def test_peers_alone_may_be_sent_to_nodes_of_their_own() -> None:
         else:
             assert asked["nodeSelector"] == {"zone": "a"}
             assert "tolerations" not in asked
-
-
-def test_with_the_values_for_a_quota_each_container_asks_for_cpu_and_memory_and_has_limits_of_both() -> None:
-    spec = experiment()
-    spec["runtime"]["churn"] = "pods"
-    values = merged(QUOTA, {"analysis": {"executors": {"count": 2}}})
-    manifests = render(values, spec)
-    templates = pod_templates(manifests) | {m["metadata"]["name"]: m for m in kinds(manifests, "Pod")}
-    (analysis,) = [found for name, found in templates.items() if name == "demo-analysis"]
-    assert environment(analysis)["TRELLIS_EXECUTOR_CPU_LIMIT"] == "2"
-    del templates["demo-executor"]  # Spark gives it its resources.
-    assert len(templates) >= 8
-    for name, found in templates.items():
-        for each in containers(found):
-            resources = each["resources"]
-            assert resources["limits"].keys() == resources["requests"].keys() == {"cpu", "memory"}, name
-
-
-def test_without_them_peers_have_no_limit_of_cpu() -> None:
-    (peers,) = _peer_sets(render())
-    assert container(peers["spec"]["template"])["resources"]["limits"].keys() == {"memory"}
 
 
 @pytest.mark.parametrize("release", ["y", "no", "on", "off", "true", "null", "nan"])

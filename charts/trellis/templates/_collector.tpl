@@ -39,7 +39,7 @@ exporters:
   {{- end }}
   {{- if $forward.endpoint }}
   otlp/forward:
-    endpoint: {{ $forward.endpoint }}
+    endpoint: {{ $forward.endpoint | quote }}
     tls:
       insecure: {{ not $forward.tls }}
   {{- end }}

@@ -23,6 +23,17 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
+{{/*
+Labels and annotations of an object, with those that values add to all objects:
+(dict "root" . "component" "peers" "labels" $more "annotations" $more).
+*/}}
+{{- define "trellis.metadata" -}}
+labels: {{- merge (include "trellis.labels" . | fromYaml) (default dict .labels) .root.Values.labels | toYaml | nindent 2 }}
+{{- with merge (default dict .annotations) .root.Values.annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "trellis.claim" -}}
 {{- .Values.storage.existingClaim | default (printf "%s-results" (include "trellis.name" .)) -}}
 {{- end -}}
