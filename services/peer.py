@@ -22,7 +22,7 @@ from emulator.network.loopback import any_port
 from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
-from services.credential_options import add_options, credentials_of
+from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
 
 _MOST_DIGITS = 5
@@ -43,6 +43,7 @@ def main() -> int:
         "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"
     )
     add_options(parser)
+    add_connections(parser)
     parser.add_argument("--parent", type=int, help="process with which this one ends")
     parser.add_argument("--stay", action="store_true", help="take part in trials until SIGTERM")
     arguments = parser.parse_args()
@@ -53,7 +54,7 @@ def main() -> int:
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     try:
-        credentials = credentials_of(arguments)
+        credentials = credentials_of(arguments, arguments.connections)
         if arguments.collector is not None:
             open_channel(arguments.collector).close()  # to refuse a bad address before any trial
     except (NoCredentials, BadEndpoint) as error:

@@ -72,7 +72,7 @@ def test_an_experiment_that_names_no_number_of_hosts_has_two_pods() -> None:
 
 def test_a_peer_pod_is_told_who_it_is_and_where_the_others_are() -> None:
     peer = pod_templates(render())["demo-peers-0"]
-    assert container(peer)["command"] == ["python", "-m", "services.peer", "--stay"]
+    assert container(peer)["command"][:4] == ["python", "-m", "services.peer", "--stay"]
     told = environment(peer)
     assert told["TRELLIS_POD"] == {"fieldRef": {"fieldPath": "metadata.name"}}
     assert told["TRELLIS_COORDINATOR"] == "demo-coordinator:7000"

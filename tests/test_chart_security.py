@@ -232,5 +232,18 @@ def test_every_pod_of_a_running_release_is_under_a_policy() -> None:
     assert components - governed == {"check"}, "the check runs before policies are made"
 
 
+@pytest.mark.parametrize(("hosts", "most"), [(1, 102), (20, 140), (3000, 6100)])
+def test_programs_that_hosts_call_take_connections_by_the_number_of_hosts(hosts: int, most: int) -> None:
+    templates = pod_templates(render(spec=experiment(hosts, max(hosts, 2))))
+    commands = [
+        each["command"]
+        for name in ("demo-coordinator", "demo-collector", "demo-peers-0")
+        for each in containers(templates[name])
+        if "command" in each
+    ]
+    assert len(commands) == 3
+    assert all(f"--connections={most}" in command for command in commands)
+
+
 def test_policies_can_be_left_out() -> None:
     assert not kinds(render({"networkPolicies": {"enabled": False}}), "NetworkPolicy")

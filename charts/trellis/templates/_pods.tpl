@@ -67,6 +67,14 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/*
+The most connections of a program that hosts call: two of each, since one that comes back may come before its old
+connection is gone, and some for the others. Strangers cannot take more memory than that.
+*/}}
+{{- define "trellis.connections" -}}
+{{- add 100 (mul 2 (int (include "trellis.experiment" . | fromJson).hosts)) -}}
+{{- end -}}
+
 {{/* How long a program may take to start: as long as the coordinator waits for pods. */}}
 {{- define "trellis.startup" -}}
 periodSeconds: 2
