@@ -72,6 +72,23 @@ def test_what_the_chart_needs_itself_is_not_changed_by_values() -> None:
     assert check["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
 
 
+def test_argo_cd_is_told_of_hooks_and_of_the_claim_that_stays() -> None:
+    manifests = whole({})
+    told = {
+        (each["kind"], each["metadata"]["name"]): {
+            key.partition("/")[2]: value
+            for key, value in each["metadata"].get("annotations", {}).items()
+            if key.startswith("argocd.argoproj.io/")
+        }
+        for each in manifests
+    }
+    assert {key: value for key, value in told.items() if value} == {
+        ("Job", "demo-check"): {"hook": "PreSync", "hook-delete-policy": "BeforeHookCreation,HookSucceeded"},
+        ("Job", "demo-test"): {"hook": "Skip"},
+        ("PersistentVolumeClaim", "demo-results"): {"sync-options": "Prune=false,Delete=false"},
+    }
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_mesh_leaves_all_pods_alone_unless_it_is_wanted(enabled: bool) -> None:
     for name, pod in pod_templates(whole({"mesh": {"enabled": enabled}})).items():
