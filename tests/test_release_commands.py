@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from release_world import PROGRESS, claim, job, pod, waiting
 
-from trellis.command.release.errors import ReleaseError
+from trellis.command import releases
+from trellis.command.release.errors import ReleaseError, Unreachable
 from trellis.command.release.experiment_for_pods import load_for_pods, runtime_kind
+from trellis.command.watching import View
 
 EXPERIMENT = """\
 name: small
@@ -95,6 +97,26 @@ def test_status_watches_no_longer_when_the_analysis_has_failed_for_good(trellis,
     result = trellis("status", "demo", "--watch")
     assert result.exit_code == 0
     assert "the analysis has failed for good" in result.stdout
+
+
+def test_a_cluster_that_is_away_for_a_while_is_watched_on(trellis, running, monkeypatch):
+    looks = []
+
+    def look(*_):
+        looks.append(len(looks))
+        if len(looks) < 3:
+            raise Unreachable("the cluster does not answer")
+        return View(["it is back"], ended=True)
+
+    monkeypatch.setattr(releases, "_view", look)
+    result = trellis("status", "demo", "--watch")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["the cluster does not answer", "it is back"]
+    monkeypatch.setattr(releases, "_AWAY_LIMIT", -1.0)
+    looks.clear()
+    result = trellis("status", "demo", "--watch")
+    assert (result.exit_code, len(looks)) == (2, 1)
+    assert "the cluster does not answer" in result.stderr
 
 
 def test_watching_prints_no_json(trellis, running):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,6 +36,8 @@ NameOrRun = Annotated[
     str, typer.Argument(metavar="RELEASE|RUNDIR", help="The name of a release, or a run directory.")
 ]
 _MAX_PODS = 20
+_AWAY_LIMIT = 60.0
+"""The seconds for which a cluster that is watched may not answer."""
 
 
 @commands.command()
@@ -54,7 +57,7 @@ def status(
         if as_json:
             say_json(_fields(release, helm))
         elif watched:
-            watch(lambda: _view(release, helm))
+            watch(_patient(lambda: _view(release, helm)))
         else:
             show(_view(release, helm))
 
@@ -177,10 +180,30 @@ def _fields(release: Release, helm: Helm) -> dict[str, Any]:
     }
 
 
+def _patient(look: Callable[[], View]) -> Callable[[], View]:
+    """Return a look that tells when the cluster does not answer; after a minute it raises Unreachable."""
+    from trellis.command.release.errors import Unreachable
+
+    answered = time.monotonic()
+
+    def patient_look() -> View:
+        nonlocal answered
+        try:
+            view = look()
+        except Unreachable as error:
+            if time.monotonic() - answered > _AWAY_LIMIT:
+                raise
+            return View([str(error)], ended=False)
+        answered = time.monotonic()
+        return view
+
+    return patient_look
+
+
 def _view(release: Release, helm: Helm) -> View:
     """Return a release in lines. Raises UserError if there is none, nor a claim that one has left."""
     name = release.name
-    known, workloads, claims = helm.release(name), release.workloads(), release.claims()
+    workloads, claims, known = release.workloads(), release.claims(), helm.release(name)
     if known is None and not workloads:
         if not claims:
             raise UserError(_unknown(release))
