@@ -25,6 +25,7 @@ from emulator.fleet.coordinator.live_metrics import BadAddress, serve
 from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
+from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.runtime.progress import Progress
 from emulator.runtime.realtime.clock import unix_ns
@@ -32,7 +33,7 @@ from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
 from emulator.trust.tickets import key_of
-from services.credential_options import add_options, credentials_of
+from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
 
 
@@ -42,9 +43,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The coordinator of a run whose hosts are pods")
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
-    parser.add_argument("--listen", default=os.environ.get("TRELLIS_LISTEN") or any_port())
+    parser.add_argument("--listen", type=for_grpc, default=os.environ.get("TRELLIS_LISTEN") or any_port())
     parser.add_argument("--metrics", help="address:port to serve Prometheus at")
     add_options(parser)
+    add_connections(parser)
     parser.add_argument("--churn-token", type=Path, help="file with what the churn controller shows")
     parser.add_argument("--ticket-key", type=Path, help="file with the key that writes tickets")
     arguments = parser.parse_args()
@@ -80,7 +82,7 @@ def _trust(arguments: argparse.Namespace) -> Trust:
     """Return the secrets of the release. Raises NoCredentials."""
     churn, key = arguments.churn_token, arguments.ticket_key
     return Trust(
-        credentials_of(arguments),
+        credentials_of(arguments, arguments.connections),
         read_token(churn) if churn is not None else "",
         key_of(read_token(key), os.environ.get("TRELLIS_RELEASE", "")) if key is not None else "",
         arguments.run / ".speakers",

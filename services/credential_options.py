@@ -29,11 +29,17 @@ def add_certificates(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def credentials_of(arguments: argparse.Namespace) -> Credentials:
+def add_connections(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--connections", type=int, default=0, help="most connections at once; by default there is no limit"
+    )
+
+
+def credentials_of(arguments: argparse.Namespace, connections: int = 0) -> Credentials:
     """Return the credentials that the options name. Raises NoCredentials if a file is missing or empty."""
     if arguments.token is None:
         raise NoCredentials("there is no token. Name a file that holds one: --token FILE")
-    return Credentials(read_token(arguments.token), certificates_of(arguments))
+    return Credentials(read_token(arguments.token), certificates_of(arguments), connections)
 
 
 def certificates_of(arguments: argparse.Namespace) -> Certificates | None:

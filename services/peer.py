@@ -17,11 +17,12 @@ import grpc.aio
 from emulator.fleet.host import stop_signals
 from emulator.fleet.host.end_with_parent import end_with_parent
 from emulator.fleet.host.program import Place, run_host
+from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.telemetry.endpoint import BadEndpoint, open_channel
 from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
-from services.credential_options import add_options, credentials_of
+from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
 
 _MOST_DIGITS = 5
@@ -36,12 +37,13 @@ def main() -> int:
     environment = os.environ.get
     parser.add_argument("--name", default=_name_in_fleet(), help="such as host-0")
     parser.add_argument("--coordinator", default=environment("TRELLIS_COORDINATOR"), help="address:port")
-    parser.add_argument("--listen", default=environment("TRELLIS_LISTEN") or any_port())
+    parser.add_argument("--listen", type=for_grpc, default=environment("TRELLIS_LISTEN") or any_port())
     parser.add_argument("--telemetry", type=Path, default=Path("telemetry"), help="folder for OTLP files")
     parser.add_argument(
         "--collector", default=environment("TRELLIS_COLLECTOR"), help="send there instead: http://host:4317"
     )
     add_options(parser)
+    add_connections(parser)
     parser.add_argument("--parent", type=int, help="process with which this one ends")
     parser.add_argument("--stay", action="store_true", help="take part in trials until SIGTERM")
     arguments = parser.parse_args()
@@ -52,7 +54,7 @@ def main() -> int:
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     try:
-        credentials = credentials_of(arguments)
+        credentials = credentials_of(arguments, arguments.connections)
         if arguments.collector is not None:
             open_channel(arguments.collector).close()  # to refuse a bad address before any trial
     except (NoCredentials, BadEndpoint) as error:

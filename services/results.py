@@ -24,6 +24,7 @@ from typing import Any
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
 from emulator.network.http_server import BoundedHandler, BoundedServer
+from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
@@ -34,7 +35,6 @@ _MAX_ARCHIVES = 2
 _TOKEN_HEADER = "X-Trellis-Token"
 _END_LIMIT = 20.0
 """The seconds that requests have to end when the service is asked to."""
-_LAST_PORT = 65535
 _HTML, _JSON, _TEXT, _ARCHIVE = (
     "text/html; charset=utf-8",
     "application/json",
@@ -180,12 +180,13 @@ def main() -> int:
     )
     parser.add_argument("--token", type=Path, help="file with the token that readers show")
     arguments = parser.parse_args()
-    host, _, port = arguments.listen.rpartition(":")
-    if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:
-        parser.error(f"--listen {arguments.listen} has to be address:port")
+    try:
+        host, port = host_and_port(arguments.listen)
+    except ValueError as error:
+        parser.error(f"--listen: {error}")
     try:
         token = read_token(arguments.token) if arguments.token is not None else ""
-        server = ResultsServer(host.strip("[]"), int(port), RunDirectory(arguments.run), token)
+        server = ResultsServer(host, port, RunDirectory(arguments.run), token)
     except NoCredentials as error:
         print(error, file=sys.stderr)
         return 1
@@ -196,7 +197,7 @@ def main() -> int:
         server.expect(arguments.experiment)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
-    print(f"listening on {host}:{server.server_address[1]}", flush=True)
+    print(f"listening on {bracketed(host)}:{server.server_address[1]}", flush=True)
     with server:
         server.serve_forever()
     return 0 if server.drain(_END_LIMIT) else 1

@@ -9,6 +9,7 @@ import http.client
 import json
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ from emulator.trust.tickets import write_ticket
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc
 
 _LIMIT = 20
+_CROWD = 600
+"""The connections that are tried at once; a release with two hosts has places for a hundred and four."""
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")
+"""The beginning of a connection of HTTP/2, with settings that change nothing."""
 _TOKEN = Path("/etc/trellis-trust/token")
 """The file in which a pod of the release has the token; other pods have none and guess."""
 
@@ -43,6 +48,8 @@ def main() -> None:
         for shown in ("", token):
             told[f"results {path} with {'a token' if shown else 'none'}"] = _read(results, path, shown)
     told["results, sixty idle connections"] = _idle(results)
+    for name, address in (("coordinator", coordinator), ("collector", collector), ("host", host)):
+        told[f"crowd at {name}"] = _crowd(address)
     print(json.dumps(told))
 
 
@@ -110,6 +117,33 @@ def _idle(address: str) -> str:
     finally:
         for each in idle:
             each.close()
+
+
+def _crowd(address: str) -> str:
+    """Open many connections and return whether the server closed most of them within some seconds."""
+    host, _, port = address.rpartition(":")
+    crowd = []
+    for _ in range(_CROWD):
+        try:
+            crowd.append(socket.create_connection((host, int(port)), _LIMIT))
+            crowd[-1].sendall(_HELLO)
+        except OSError:
+            continue
+    time.sleep(3)
+    return "most are closed" if sum(map(_is_open, crowd)) < _CROWD / 2 else "all are kept"
+
+
+def _is_open(connection: socket.socket) -> bool:
+    with connection:
+        connection.setblocking(False)
+        try:
+            while connection.recv(1 << 16):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def trellis(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Calls the command in an empty folder, with that cluster."""
+    from trellis.command import watching
     from trellis.command.cli import app
     from trellis.command.release import waiting
 
@@ -85,5 +86,7 @@ def trellis(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Ca
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(waiting, "_PERIOD", 0.01)
     monkeypatch.setattr(waiting, "_REST", 0.0)
+    monkeypatch.setattr(watching, "_PERIOD", 0.01)
+    monkeypatch.setattr(watching, "_REST", 0.0)
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)

@@ -43,6 +43,26 @@ def _churned(hosts: int) -> dict[str, Any]:
     return spec
 
 
+OPERATORS = {
+    "labels": {"team": "overlays"},
+    "annotations": {"owner": "ops@example.org"},
+    "priorityClassName": "low",
+    "runtimeClassName": "kata",
+    "podDisruptionBudget": {"enabled": True},
+    "affinity": {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 1,
+                    "preference": {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["a"]}]},
+                }
+            ]
+        }
+    },
+    "results": {"from": [{"namespaceSelector": {"matchLabels": {"team": "overlays"}}}]},
+}
+
+
 @pytest.mark.parametrize(
     ("values", "spec"),
     [
@@ -60,6 +80,7 @@ def _churned(hosts: int) -> dict[str, Any]:
             },
             experiment(1, 2),
         ),
+        (OPERATORS, _churned(2)),
     ],
 )
 def test_the_api_server_takes_every_manifest(

@@ -45,6 +45,15 @@ def _refusal(
         ({"churn": {"rate": 0}}, "churn.rate"),
         ({"tolerations": {"key": "x"}}, "tolerations"),
         ({"nodeSelector": {"disk": 1}}, "nodeSelector.disk"),
+        ({"labels": {"team": "two words"}}, "labels.team"),
+        ({"annotations": {"paid": True}}, "annotations.paid"),
+        ({"priorityClassName": "Not A Name"}, "priorityClassName"),
+        ({"results": {"from": [{}]}}, "results.from.0"),
+        ({"prometheus": {"from": [{"ipBlock": {"cidr": "10.0.0.0"}}]}}, "prometheus.from.0.ipBlock.cidr"),
+        (
+            {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
+            "podAffinity",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_with_its_place(values: dict[str, Any], place: str) -> None:
@@ -60,6 +69,11 @@ def test_a_value_of_the_wrong_type_is_refused_with_its_place(values: dict[str, A
         ({"storage": {"storageClass": "fast"}}, "storageClass"),
         ({"coordinator": {"replicas": 2}}, "replicas"),
         ({"analysis": {"executors": {"number": 2}}}, "number"),
+        ({"results": {"from": [{"namespaceSelector": {"matchLables": {"team": "a"}}}]}}, "matchLables"),
+        ({"prometheus": {"from": [{"namespaceSelecter": {}}]}}, "namespaceSelecter"),
+        ({"tolerations": [{"key": "x", "effects": "NoSchedule"}]}, "effects"),
+        ({"peers": {"affinity": {"nodeAfinity": {}}}}, "nodeAfinity"),
+        ({"podDisruptionBudget": {"minAvailable": 1}}, "minAvailable"),
     ],
 )
 def test_an_unknown_value_is_refused_with_its_name(values: dict[str, Any], name: str) -> None:
@@ -145,7 +159,7 @@ def _mappings(schema: dict[str, Any], path: str = "") -> list[tuple[str, dict[st
 def test_the_schema_is_one_and_closed_everywhere_but_where_keys_are_free() -> None:
     Draft7Validator.check_schema(_schema())
     free = {path for path, found in _mappings(_schema()) if found.get("additionalProperties") is not False}
-    assert free == {".global", ".nodeSelector"}
+    assert free == {".global", ".nodeSelector", ".labels", ".texts"}
 
 
 def _leaves(values: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

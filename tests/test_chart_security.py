@@ -76,15 +76,15 @@ def _rights_of_others(manifests: list[Manifest]) -> dict[str, list[dict[str, Any
     return rights
 
 
-def test_without_executors_and_pod_churn_the_coordinator_alone_has_a_right_to_see_itself() -> None:
-    manifests = render()
+def test_without_executors_and_pod_churn_the_coordinator_alone_may_see_itself_and_its_peers() -> None:
+    manifests = render(spec=experiment(hosts=2))
     for kind in ("ClusterRole", "ClusterRoleBinding"):
         assert not kinds(manifests, kind)
     own = {
         "apiGroups": [""],
         "resources": ["pods"],
         "verbs": ["get"],
-        "resourceNames": ["demo-coordinator-0"],
+        "resourceNames": ["demo-coordinator-0", "demo-peers-0-0", "demo-peers-0-1"],
     }
     assert _rights(manifests) == {"demo-coordinator": [own]}
 
@@ -230,6 +230,19 @@ def test_every_pod_of_a_running_release_is_under_a_policy() -> None:
         for found in pod_templates(manifests).values()
     }
     assert components - governed == {"check"}, "the check runs before policies are made"
+
+
+@pytest.mark.parametrize(("hosts", "most"), [(1, 102), (20, 140), (3000, 6100)])
+def test_programs_that_hosts_call_take_connections_by_the_number_of_hosts(hosts: int, most: int) -> None:
+    templates = pod_templates(render(spec=experiment(hosts, max(hosts, 2))))
+    commands = [
+        each["command"]
+        for name in ("demo-coordinator", "demo-collector", "demo-peers-0")
+        for each in containers(templates[name])
+        if "command" in each
+    ]
+    assert len(commands) == 3
+    assert all(f"--connections={most}" in command for command in commands)
 
 
 def test_policies_can_be_left_out() -> None:

@@ -133,4 +133,4 @@ def test_tls_without_one_source_of_certificates_is_refused(more: dict[str, Any])
 
 def test_metrics_can_be_forwarded() -> None:
     (coordinator,) = containers(pod_templates(render())["demo-coordinator"])
-    assert "--metrics=0.0.0.0:9100" in coordinator["command"], "what is forwarded comes by the loopback"
+    assert "--metrics=*:9100" in coordinator["command"], "what is forwarded comes by the loopback"

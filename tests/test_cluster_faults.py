@@ -146,6 +146,7 @@ def test_a_killed_peer_and_a_deleted_pod_are_told_with_their_peers_and_times(
     assert states == {f"host-{n}": "restarted" if n in (1, 2) else "finished" for n in range(6)}
     (reason,) = [reason for reason in fidelity["reasons"] if "hosts restarted: 2 hosts" in reason]
     assert "host-1 with peers 1, 7 came back at" in reason
+    assert "its program ended with status 137" in reason
     assert "host-2 with peers 2, 8 came back at" in reason
 
 

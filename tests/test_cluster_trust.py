@@ -210,6 +210,8 @@ def test_every_attack_fails_and_the_trial_is_what_it_would_have_been(
 
     for told in outside.values():
         assert told.pop("results, sixty idle connections") == "200"
+        crowds = {told.pop(f"crowd at {name}") for name in ("coordinator", "collector", "host")}
+        assert crowds == {"most are closed"}
         assert {end for name, end in told.items() if name.startswith("results")} == {"401"}
         assert {end for name, end in told.items() if not name.startswith("results")} == {"UNAUTHENTICATED"}
     own = ("Register", "AwaitStart", "Track", "ReportProgress", "Finish")

@@ -22,9 +22,10 @@ from kubernetes.aio.client.exceptions import ApiException
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from emulator.fleet.pods import churn_controller, kubernetes_api
-from emulator.fleet.pods.churn_controller import pod_namer, run_churn
+from emulator.fleet.pods.churn_controller import run_churn
 from emulator.fleet.pods.kill_schedule import Pace, Pod
 from emulator.fleet.pods.kubernetes_api import Pods, PodsDenied
+from emulator.fleet.pods.pod_names import pod_namer
 from emulator.telemetry.otlp_files import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
 from trellis.v1 import control_pb2_grpc

@@ -67,6 +67,24 @@ def test_each_limit_invalidates(coordinator: Coordinator, fields: dict[str, obje
     assert reason in reasons(coordinator, **fields)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"error": "disk full\nvitis-1 is valid\x1b[2J"},
+        {"dropped": {"link full\nvitis-1 is valid": 3}},
+        {"error": "x" * 1_000_000},
+    ],
+)
+def test_what_a_host_says_is_one_line_that_a_terminal_can_show(
+    coordinator: Coordinator, fields: dict[str, object]
+) -> None:
+    begin(coordinator)
+    coordinator.note_progress(control_pb2.HostProgress(host="host-0", error="gone\r\nall is well"), SECOND)
+    coordinator.lose("host-0", "silent")
+    told = reasons(coordinator, **fields)
+    assert told and told.isprintable() and len(told) < 10_000
+
+
 def allowing(peers: int, **fidelity: object) -> Coordinator:
     made = Coordinator(spec_of(peers, fidelity=fidelity), plan_of(peers), "experiment", "trial")
     begin(made)

@@ -27,7 +27,7 @@ def test_a_node_that_has_not_yet_told_of_the_container_is_waited_for(monkeypatch
     monkeypatch.setenv("TRELLIS_POD", "r-coordinator-0")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     answers = iter(["", "", "sha256:1"])
-    monkeypatch.setattr(module, "_digest", lambda pod, host: next(answers))
+    monkeypatch.setattr(module, "_digest", lambda pod: next(answers))
     monkeypatch.setattr(module, "_PAUSE", 0.0)
     assert own_image()["digest"] == "sha256:1"
 
@@ -35,7 +35,7 @@ def test_a_node_that_has_not_yet_told_of_the_container_is_waited_for(monkeypatch
 def test_a_node_that_never_tells_is_told_instead_of_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRELLIS_POD", "r-coordinator-0")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-    monkeypatch.setattr(module, "_digest", lambda pod, host: "")
+    monkeypatch.setattr(module, "_digest", lambda pod: "")
     monkeypatch.setattr(module, "_PATIENCE", 0.0)
     monkeypatch.setattr(module, "_PAUSE", 0.0)
     assert own_image()["digest"].startswith("unknown: the node told of no image")

@@ -84,6 +84,44 @@ with Relay(Results()) as relay:
 """
 
 
+EVERYWHERE = """
+import asyncio, socket, threading
+from pathlib import Path
+from emulator.experiment.run.directory import RunDirectory
+from emulator.fleet.coordinator.live_metrics import serve
+from emulator.network.listening import for_grpc
+from emulator.telemetry.collector_gate import serve_gate
+from emulator.trust.credentials import Credentials
+from services.results import ResultsServer
+
+async def gate():
+    server, channel, port = await serve_gate(for_grpc("*:0"), "[::1]:9", "key", Credentials())
+    socket.create_connection((HOST, port), 5).close()
+    await server.stop(0)
+    await channel.close()
+
+asyncio.run(gate())
+server = ResultsServer("*", 0, RunDirectory(Path("run")))
+socket.create_connection((HOST, server.server_address[1]), 5).close()
+server.server_close()
+with serve("*:0", "demo", lambda: []) as metrics:
+    socket.create_connection((HOST, metrics.port), 5).close()
+print("all answer")
+"""
+
+
+def test_services_that_listen_on_all_interfaces_are_reached_without_ipv4(
+    alone: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = run(alone, tmp_path, "-c", EVERYWHERE.replace("HOST", "'::1'"))
+    assert done.stdout == "all answer\n", done.stderr
+
+
+def test_services_that_listen_on_all_interfaces_are_reached_by_ipv4(tmp_path: Path) -> None:
+    done = run((), tmp_path, "-c", EVERYWHERE.replace("HOST", "'127.0.0.1'"))
+    assert done.stdout == "all answer\n", done.stderr
+
+
 def test_results_are_served_and_relayed(alone: tuple[str, ...], tmp_path: Path) -> None:
     done = run(alone, tmp_path, "-c", SERVED)
     assert done.stdout.startswith("http://[::1]:"), done.stderr

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from release_world import PROGRESS, claim, job, pod, waiting
 
-from trellis.command.release.errors import ReleaseError
+from trellis.command import releases
+from trellis.command.release.errors import ReleaseError, Unreachable
 from trellis.command.release.experiment_for_pods import load_for_pods, runtime_kind
+from trellis.command.watching import View
 
 EXPERIMENT = """\
 name: small
@@ -52,6 +54,75 @@ def test_status_prints_json_for_programs(trellis, running):
     assert {"name": "demo-peers-0", "ready": 2, "wanted": 2} in told["workloads"]
     assert told["claims"] == {"demo-results": "Bound"}
     assert told["standing"]["counts"] == {"invalid": 1, "running": 1, "planned": 1}
+
+
+def test_status_tells_what_holds_a_trial_up(trellis, running):
+    trial = running.run.trial("vitis-2")
+    trial.write_status(progress=PROGRESS | {"held_up": "host-1 is the slowest host"})
+    lines = trellis("status", "demo").stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  vitis-2: running"))
+    assert lines[at + 1] == "    ! host-1 is the slowest host"
+
+
+def test_status_watches_a_release_until_there_is_a_report(trellis, running):
+    def end():
+        for number in (2, 3):
+            trial = running.run.trial(f"vitis-{number}")
+            trial.path.mkdir(exist_ok=True)
+            trial.write_status(state="valid")
+
+    def report():
+        running.run.report.parent.mkdir()
+        running.run.summary.write_text("{}")
+        running.run.report.write_text("report")
+
+    running.objects["jobs"] = [job()]
+    running.stages = [lambda: None, end, report]
+    result = trellis("status", "demo", "--watch")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert len([line for line in lines if line.startswith("release demo")]) == 1, "what stays is told once"
+    told = ["1 invalid, 1 running, 1 planned", "the analysis has not", "the report is there"]
+    found = [next((n for n, line in enumerate(lines) if text in line), -1) for text in told]
+    assert -1 not in found and found == sorted(found)
+    assert found[-1] == len(lines) - 1
+
+
+def test_status_watches_no_longer_when_the_analysis_has_failed_for_good(trellis, running):
+    for number in (2, 3):
+        trial = running.run.trial(f"vitis-{number}")
+        trial.path.mkdir(exist_ok=True)
+        trial.write_status(state="valid")
+    running.objects["jobs"] = [job("Failed", reason="BackoffLimitExceeded", message="no more")]
+    result = trellis("status", "demo", "--watch")
+    assert result.exit_code == 0
+    assert "the analysis has failed for good" in result.stdout
+
+
+def test_a_cluster_that_is_away_for_a_while_is_watched_on(trellis, running, monkeypatch):
+    looks = []
+
+    def look(*_):
+        looks.append(len(looks))
+        if len(looks) < 3:
+            raise Unreachable("the cluster does not answer")
+        return View(["it is back"], ended=True)
+
+    monkeypatch.setattr(releases, "_view", look)
+    result = trellis("status", "demo", "--watch")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["the cluster does not answer", "it is back"]
+    monkeypatch.setattr(releases, "_AWAY_LIMIT", -1.0)
+    looks.clear()
+    result = trellis("status", "demo", "--watch")
+    assert (result.exit_code, len(looks)) == (2, 1)
+    assert "the cluster does not answer" in result.stderr
+
+
+def test_watching_prints_no_json(trellis, running):
+    result = trellis("status", "demo", "--watch", "--json")
+    assert result.exit_code == 2
+    assert "--json prints one document, so it does not go with --watch" in " ".join(result.stderr.split())
 
 
 def test_a_folder_hides_a_release_of_its_name_only_if_it_is_a_run_and_no_namespace_is_named(trellis, running):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials.sweep import alone
-from trellis.command import run_status
+from trellis.command import run_status, watching
 from trellis.command.cli import app
 
 EXPERIMENT = """\
@@ -110,6 +113,32 @@ def test_status_tells_what_a_run_does_and_how_to_go_on(trellis: Callable[..., Re
     lines = trellis("status", run.path).stdout.splitlines()
     assert lines[0] == "run runs/a: interrupted"
     assert lines[-1] == "nothing runs; go on with: trellis run runs/a"
+
+
+def test_status_watches_a_run_until_nothing_runs(
+    trellis: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made("a", "valid", "running")
+    held = ExitStack()
+    held.enter_context(alone(run))
+    monkeypatch.setattr(watching.time, "sleep", lambda seconds: held.close())
+    lines = trellis("status", run.path, "--watch").stdout.splitlines()
+    assert lines[0] == "run runs/a: running"
+    assert lines[-2:] == ["run runs/a: interrupted", "nothing runs; go on with: trellis run runs/a"]
+    assert len([line for line in lines if line.startswith("experiment small")]) == 1
+
+
+def test_on_a_terminal_the_last_view_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=40, height=5, highlight=False)
+    monkeypatch.setattr(watching, "out", console)
+    monkeypatch.setattr(watching.time, "sleep", lambda seconds: None)
+    many = [f"line {number}" for number in range(9)]
+    views = iter([watching.View(["first"], ended=False), watching.View(many, ended=True)])
+    watching.watch(lambda: next(views))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "first" in said and "\n".join(many[-4:]) in said, "what fits is the end"
+    assert said.endswith("\n".join(many) + "\n"), "all is there at last"
 
 
 def test_status_prints_json(trellis: Callable[..., Result]) -> None:

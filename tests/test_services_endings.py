@@ -205,6 +205,12 @@ def test_damaged_certificates_are_told(ends: Ends, content: bytes | None, told: 
         assert told in said, program
 
 
+def test_an_address_as_kubernetes_writes_it_is_one_to_listen_on(ends: Ends) -> None:
+    run = ("--experiment", "experiment.yaml", "--run", "run", "--token", "token")
+    status, said = ends("coordinator", *run, "--listen", "2001:db8::1:7000")
+    assert (status, "[2001:db8::1]:7000: cannot be listened on" in said) == (2, True)
+
+
 def test_a_results_service_or_a_gate_whose_address_is_taken_says_so(ends: Ends) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -110,10 +110,13 @@ def test_a_summary_that_is_older_than_a_trial_is_none(run, ask):
 
 def test_the_waiting_page_shows_progress_and_escapes_what_it_shows(run, ask):
     begin(run)
+    held_up = {"held_up": "host-1 is the slowest <host>"}
+    run.trial("vitis-2").write_status(state="running", progress=PROGRESS | held_up)
     page = ask("/")[2].decode()
     assert "1 of 3 trials have ended" in page
     assert '<progress max="80" value="12">' in page
     assert "&lt;late&gt;" in page and "<late>" not in page
+    assert "delivered<br>host-1 is the slowest &lt;host&gt;" in page
     finish(run)
     assert "the report is being written" in ask("/")[2].decode()
 

@@ -13,6 +13,7 @@ from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from emulator.network.listening import ALL
 from emulator.network.loopback import family_of
 
 MAX_REQUESTS = 32
@@ -40,8 +41,12 @@ class BoundedServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, host: str, port: int, handler: type[BoundedHandler]) -> None:
-        """Listen at once; port 0 takes a free one. Raises OSError if the server cannot listen."""
-        self.address_family = family_of(host)
+        """Listen at once, on the host `ALL` at all interfaces; port 0 takes a free one.
+
+        Raises OSError if the server cannot listen.
+        """
+        self._both = host == ALL and socket.has_dualstack_ipv6()
+        self.address_family = socket.AF_INET6 if self._both else family_of(host)
         self._places = threading.Semaphore(MAX_REQUESTS)
         self._sources: Counter[str] = Counter()
         self._silent: OrderedDict[socket.socket, str] = OrderedDict()
@@ -49,7 +54,12 @@ class BoundedServer(ThreadingHTTPServer):
         self._changing = threading.Lock()
         self._failed = 0
         self._logged = -_LOG_PERIOD
-        super().__init__((host, port), handler)
+        super().__init__(("" if host == ALL else host, port), handler)
+
+    def server_bind(self) -> None:
+        if self._both:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         source = client_address[0]

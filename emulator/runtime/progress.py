@@ -25,6 +25,8 @@ class Progress:
     """The words that the kind of workload has for operations asked, and outcomes."""
     hosts_lost: int = 0
     """The number of hosts that were lost; the figures above hold what these told last."""
+    held_up: str = ""
+    """What holds the trial up, such as hosts that are not ready, or the slowest host; "" for nothing."""
 
 
 Report = Callable[[Progress], None]

@@ -45,7 +45,7 @@ async def serve_gate(
 
     The caller closes server and channel. Raises OSError if the address cannot be bound.
     """
-    options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0)]
+    options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0), *credentials.bounds]
     channel = grpc.aio.insecure_channel(
         collector,
         options=[

@@ -18,6 +18,12 @@ START = "trellis-start"
 """The metadata key for the token of the program start that calls."""
 _LONGEST = 4096
 """The most characters of a token."""
+_STREAMS = 64
+"""The most calls at once on a connection; a host has fewer than ten."""
+_HANDSHAKE_MS = 10_000
+"""The time in which a new connection has to be one of gRPC."""
+_IDLE_MS = 60_000
+"""The time for which a connection may have no call; hosts call each few seconds."""
 
 Metadata = tuple[tuple[str, str], ...]
 
@@ -85,6 +91,24 @@ class Credentials:
     token: str = field(default="", repr=False)
     """The token of the release. If it is empty nothing is asked or shown, as in tests of a part."""
     certificates: Certificates | None = None
+    connections: int = 0
+    """The most connections that a server of this program has at once; 0 is no limit."""
+
+    @property
+    def bounds(self) -> list[tuple[str, Any]]:
+        """The options of a server that strangers reach, so that they cannot take all of its memory.
+
+        A connection beyond the limit is closed at once, and one without a call is closed after a while, so
+        that it does not keep the place of a host.
+        """
+        if not self.connections:
+            return []
+        return [
+            ("grpc.max_allowed_incoming_connections", self.connections),
+            ("grpc.max_concurrent_streams", _STREAMS),
+            ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+            ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ]
 
     @property
     def metadata(self) -> Metadata:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,7 @@ from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
 from trellis.command.run_status import open_report, run_directory, show_run, trial_lines
+from trellis.command.watching import View, Watch, show, watch
 
 if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing
@@ -34,46 +36,30 @@ NameOrRun = Annotated[
     str, typer.Argument(metavar="RELEASE|RUNDIR", help="The name of a release, or a run directory.")
 ]
 _MAX_PODS = 20
+_AWAY_LIMIT = 60.0
+"""The seconds for which a cluster that is watched may not answer."""
 
 
 @commands.command()
-def status(name: NameOrRun, namespace: Namespace = None, as_json: Json = False) -> None:
+def status(
+    name: NameOrRun, namespace: Namespace = None, as_json: Json = False, watched: Watch = False
+) -> None:
     """Show how far a run directory or a release is, and what holds it up."""
-    if (path := run_directory(name, namespace)) is not None:
-        with endings():
-            show_run(path, as_json)
-        return
+    with endings():
+        if as_json and watched:
+            raise UserError(
+                "--json prints one document, so it does not go with --watch. Leave one of them out"
+            )
+        if (path := run_directory(name, namespace)) is not None:
+            show_run(path, as_json, watched)
+            return
     with _release(name, namespace) as (helm, release):
-        known = helm.release(name)
-        workloads = release.workloads()
-        claims = release.claims()
-        there = known is not None or bool(workloads)
-        if not there and not claims:
-            raise UserError(_unknown(release))
         if as_json:
-            say_json(_fields(release, None if known is None else str(known["status"]), workloads))
-            return
-        if not there:
-            names = ", ".join(str(claim["metadata"]["name"]) for claim in claims)
-            _say(f"{name} is not installed; its volume claim {names} is there")
-            return
-        if known is None:
-            _say(f"release {name}: not installed by Helm, found by its labels")
+            say_json(_fields(release, helm))
+        elif watched:
+            watch(_patient(lambda: _view(release, helm)))
         else:
-            _say(f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}")
-        for workload in workloads:
-            _say(f"  {workload.name}: {workload.ready} of {counted(workload.wanted, 'pod')} ready")
-        for claim in claims:
-            _say(f"  {claim['metadata']['name']}: {claim['status']['phase']}")
-        _say_pods(release)
-        for problem in _problems(release):
-            _say(f"  ! {problem}")
-        standing = release.standing()
-        _say_standing(release, standing)
-        if why := release.analysis().get("Failed"):
-            _say(_failed_analysis(release, why))
-        if not (standing and standing.reported) and not any(w.component == "analysis" for w in workloads):
-            _say(_gone_analysis(release))
+            show(_view(release, helm))
 
 
 @commands.command()
@@ -177,18 +163,72 @@ def open_(
                 relay.serve()
 
 
-def _fields(release: Release, helm: str | None, workloads: Sequence[Workload]) -> dict[str, Any]:
-    """Return a release for JSON; `helm` is its state as Helm tells it."""
+def _fields(release: Release, helm: Helm) -> dict[str, Any]:
+    """Return a release for JSON. Raises UserError if there is none, nor a claim that one has left."""
+    known, workloads, claims = helm.release(release.name), release.workloads(), release.claims()
+    if known is None and not workloads and not claims:
+        raise UserError(_unknown(release))
     standing = release.standing()
     return {
         "release": release.name,
-        "helm": helm,
+        "helm": None if known is None else str(known["status"]),
         "workloads": [{"name": w.name, "ready": w.ready, "wanted": w.wanted} for w in workloads],
-        "claims": {str(c["metadata"]["name"]): str(c["status"]["phase"]) for c in release.claims()},
+        "claims": {str(c["metadata"]["name"]): str(c["status"]["phase"]) for c in claims},
         "pods": dict(Counter(str(row["Status"]) for row in release.pods())),
-        "problems": _problems(release),
+        "problems": _problems(release, workloads),
         "standing": json.loads(standing.to_json()) if standing else None,
     }
+
+
+def _patient(look: Callable[[], View]) -> Callable[[], View]:
+    """Return a look that tells when the cluster does not answer; after a minute it raises Unreachable."""
+    from trellis.command.release.errors import Unreachable
+
+    answered = time.monotonic()
+
+    def patient_look() -> View:
+        nonlocal answered
+        try:
+            view = look()
+        except Unreachable as error:
+            if time.monotonic() - answered > _AWAY_LIMIT:
+                raise
+            return View([str(error)], ended=False)
+        answered = time.monotonic()
+        return view
+
+    return patient_look
+
+
+def _view(release: Release, helm: Helm) -> View:
+    """Return a release in lines. Raises UserError if there is none, nor a claim that one has left."""
+    name = release.name
+    workloads, claims, known = release.workloads(), release.claims(), helm.release(name)
+    if known is None and not workloads:
+        if not claims:
+            raise UserError(_unknown(release))
+        names = ", ".join(str(claim["metadata"]["name"]) for claim in claims)
+        return View([f"{name} is not installed; its volume claim {names} is there"], ended=True)
+    if known is None:
+        lines = [f"release {name}: not installed by Helm, found by its labels"]
+    else:
+        lines = [f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}"]
+    lines += [f"  {w.name}: {w.ready} of {counted(w.wanted, 'pod')} ready" for w in workloads]
+    lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}" for claim in claims]
+    if counts := Counter(str(row["Status"]) for row in release.pods()):
+        lines.append("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
+    lines += [f"  ! {problem}" for problem in _problems(release, workloads)]
+    standing = release.standing()
+    lines += _standing_lines(release, standing)
+    reported = standing is not None and standing.reported
+    why = release.analysis().get("Failed")
+    if why:
+        lines.append(_failed_analysis(release, why))
+    gone = not reported and not any(w.component == "analysis" for w in workloads)
+    if gone:
+        lines.append(_gone_analysis(release))
+    trials_over = standing is not None and standing.ended
+    return View(lines, ended=reported or (trials_over and (gone or bool(why))))
 
 
 @contextlib.contextmanager
@@ -239,27 +279,20 @@ def _say(text: str) -> None:
     out.print(text, markup=False, soft_wrap=True)
 
 
-def _say_pods(release: Release) -> None:
-    counts = Counter(str(row["Status"]) for row in release.pods())
-    if counts:
-        _say("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
-
-
-def _problems(release: Release) -> list[str]:
+def _problems(release: Release, workloads: Sequence[Workload]) -> list[str]:
     from trellis.command.release.lookout import Lookout
 
-    return [problem.told(release.name) for problem in Lookout(release, 0.0).look(release.workloads())]
+    return [problem.told(release.name) for problem in Lookout(release, 0.0).look(workloads)]
 
 
-def _say_standing(release: Release, standing: Standing | None) -> None:
+def _standing_lines(release: Release, standing: Standing | None) -> Iterator[str]:
     if standing is None:
-        _say("the results service does not answer yet")
+        yield "the results service does not answer yet"
         return
-    for line in trial_lines(standing):
-        _say(line)
+    yield from trial_lines(standing)
     if not standing.trials:
         return
     if standing.reported:
-        _say(f"the report is there. Bring it home: {command('fetch', release)}")
+        yield f"the report is there. Bring it home: {command('fetch', release)}"
     elif standing.ended:
-        _say("all trials have ended; the analysis has not")
+        yield "all trials have ended; the analysis has not"

@@ -14,9 +14,11 @@ from emulator.files.input_facts import counted
 from trellis.command.as_json import say_json
 from trellis.command.exits import UserError, err
 from trellis.command.outcome import out
+from trellis.command.watching import View, show, watch
 
 if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing
+    from trellis.command.local_runs import LocalRun
 
 _MAX_TRIALS = 20
 """The most trials that are told of."""
@@ -48,20 +50,30 @@ def trial_lines(standing: Standing) -> Iterator[str]:
         running = trial.state == "running" and trial.progress is not None
         text = told(trial.progress, None) if running and trial.progress else "; ".join(trial.reasons)
         yield f"  {trial.trial}: {trial.state}{': ' if text else ''}{text}"
+        if running and trial.progress and trial.progress.held_up:
+            yield f"    ! {trial.progress.held_up}"
 
 
-def show_run(path: Path, as_json: bool) -> None:
-    """Print what a run is doing, and the command to go on with. Raises NoRun if the folder is no run."""
+def show_run(path: Path, as_json: bool, watched: bool) -> None:
+    """Print what a run is doing, and the command to go on with; if it is watched, until nothing runs.
+
+    Raises NoRun if the folder is no run.
+    """
     from emulator.experiment.run.runs import open_run
     from trellis.command.local_runs import look
 
-    found = look(open_run(path)[0])
+    directory = open_run(path)[0]
     if as_json:
-        say_json(found.whole())
-        return
+        say_json(look(directory).whole())
+    elif watched:
+        watch(lambda: _view(path, look(directory)))
+    else:
+        show(_view(path, look(directory)))
+
+
+def _view(path: Path, found: LocalRun) -> View:
     verdict = f", {found.verdict}" if found.verdict else ""
-    for line in (f"run {path}: {found.state}{verdict}", *trial_lines(found.standing)):
-        out.print(line, markup=False, soft_wrap=True)
+    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing)]
     name = shlex.quote(str(path))
     further = {
         "planned": f"run it: trellis run {name}",
@@ -71,7 +83,8 @@ def show_run(path: Path, as_json: bool) -> None:
         "reported": f"report: {found.directory.report}",
     }
     if text := further.get(found.state):
-        out.print(text, markup=False, soft_wrap=True)
+        lines.append(text)
+    return View(lines, ended=found.state not in ("running", "analyzing"))
 
 
 def open_report(path: Path, browser: bool) -> None:

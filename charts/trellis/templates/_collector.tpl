@@ -7,7 +7,7 @@ It listens to its own pod alone, where the gate asks for tickets: not every Coll
 {{- $forward := .Values.telemetry.forward -}}
 extensions:
   health_check:
-    endpoint: 0.0.0.0:13133
+    endpoint: ":13133"
 receivers:
   otlp:
     protocols:
@@ -39,7 +39,7 @@ exporters:
   {{- end }}
   {{- if $forward.endpoint }}
   otlp/forward:
-    endpoint: {{ $forward.endpoint }}
+    endpoint: {{ $forward.endpoint | quote }}
     tls:
       insecure: {{ not $forward.tls }}
   {{- end }}

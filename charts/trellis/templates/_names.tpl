@@ -23,6 +23,25 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
+{{/*
+Labels and annotations of an object, with those that values add to all objects:
+(dict "root" . "component" "peers" "labels" $more "annotations" $more).
+*/}}
+{{- define "trellis.metadata" -}}
+labels: {{- merge (include "trellis.labels" . | fromYaml) (default dict .labels) .root.Values.labels | toYaml | nindent 2 }}
+{{- with merge (default dict .annotations) .root.Values.annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "trellis.claim" -}}
 {{- .Values.storage.existingClaim | default (printf "%s-results" (include "trellis.name" .)) -}}
+{{- end -}}
+
+{{/* A list with the names of all pods of peers. */}}
+{{- define "trellis.peers.pods" -}}
+{{- $name := include "trellis.name" . -}}
+{{- range $host := until (int (include "trellis.experiment" . | fromJson).hosts) }}
+- {{ $name }}-peers-{{ div $host 1000 }}-{{ mod $host 1000 }}
+{{- end }}
 {{- end -}}

@@ -5,7 +5,7 @@ apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
   name: {{ include "trellis.name" .root }}-{{ .component }}
-  labels: {{- include "trellis.labels" . | nindent 4 }}
+  {{- include "trellis.metadata" . | nindent 2 }}
 spec:
   podSelector:
     matchLabels: {{- include "trellis.selector" . | nindent 6 }}

@@ -26,7 +26,7 @@
 {{- define "trellis.trust.volumes" -}}
 - name: trust
   secret:
-    secretName: {{ include "trellis.trust.secret" .root }}
+    secretName: {{ include "trellis.trust.secret" .root | quote }}
     defaultMode: 0440
     items:
       {{- range $file, $key := .keys }}
@@ -37,7 +37,7 @@
 {{- if $.tls }}
 - name: tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     defaultMode: 0440
 {{- end }}
 {{- end }}
@@ -64,7 +64,7 @@
 - name: TRELLIS_CERTIFICATES
   value: /etc/trellis-tls
 - name: TRELLIS_CERTIFICATE_NAME
-  value: {{ include "trellis.tls.name" . }}
+  value: {{ include "trellis.tls.name" . | quote }}
 {{- end }}
 {{- end -}}
 

@@ -6,11 +6,13 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 from emulator.fleet.coordinator.authorization import UNGUARDED, Trust
 from emulator.fleet.coordinator.coordinator import Coordinator, listed
+from emulator.fleet.coordinator.hold_ups import hold_up
 from emulator.fleet.coordinator.service import CoordinatorService
-from emulator.runtime.progress import Report
+from emulator.runtime.progress import Progress, Report
 from emulator.runtime.realtime.clock import unix_ns
 
 _START_LIMIT = 120.0
@@ -77,7 +79,7 @@ async def follow(
             coordinator.lose(name, cause)
         if time.monotonic() - reported >= _REPORT_PERIOD:
             reported = time.monotonic()
-            report(coordinator.progress(now))
+            report(_progress(coordinator, now))
         if coordinator.start_ns is None:
             if failure := _failure_before_start(coordinator, time.monotonic() - began, start_limit):
                 return failure
@@ -93,9 +95,13 @@ async def follow(
                 coordinator.stopping = True
                 why = f"at {at:.1f} of {coordinator.spec.phases.end:.1f} s, because {listed(useless)}"
             if coordinator.over and (early := _ending(coordinator, at)) is not None:
-                report(coordinator.progress(now))
+                report(_progress(coordinator, now))
                 return why or early
         await asyncio.sleep(_WATCH_PERIOD)
+
+
+def _progress(coordinator: Coordinator, now: int) -> Progress:
+    return replace(coordinator.progress(now), held_up=hold_up(coordinator, now))
 
 
 def _ending(coordinator: Coordinator, at: float) -> str | None:

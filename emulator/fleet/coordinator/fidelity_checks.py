@@ -10,6 +10,7 @@ from emulator.compact.durations import Distribution
 from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
+from emulator.fleet.coordinator.host_words import printable
 from emulator.fleet.coordinator.link_reports import reports_of_links
 from emulator.fleet.coordinator.members import Member
 from emulator.fleet.host.stop_signals import WORD
@@ -162,9 +163,10 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     }
     measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
     measured |= _echoes(results, scale) | _kills(coordinator)
-    enforced_by = ", ".join(sorted({result.enforced_by for result in results})) or "nothing"
+    enforced_by = printable(", ".join(sorted({result.enforced_by for result in results})) or "nothing")
     hosts = [_report(coordinator, member) for member in members]
     checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
+    checks = [replace(check, detail=printable(check.detail)) for check in checks]
     written = coordinator.written()
     return Fidelity(
         coordinator.runtime.kind,
@@ -349,9 +351,10 @@ def _describe(coordinator: Coordinator, member: Member) -> str:
 
 
 def _said(member: Member) -> str:
-    """Return what the host's program said of its own end."""
+    """Return what the host's program said of its own end, and what the cluster says of it."""
     errors = [f"{error}, at {at:.1f} s" for error, at in member.errors if error not in member.lost]
-    return f" (it said: {listed(errors)})" if errors else ""
+    said = f" (it said: {listed(errors)})" if errors else ""
+    return f"{said}; {member.ending}" if member.ending else said
 
 
 def _report(coordinator: Coordinator, member: Member) -> HostReport:

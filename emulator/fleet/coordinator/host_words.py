@@ -13,6 +13,9 @@ from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
 from trellis.v1 import control_pb2
 
+_LONGEST = 4000
+"""The most characters of a host's words that are kept."""
+
 
 def check_peers(coordinator: Coordinator, host: str, peers: Iterable[int]) -> None:
     """Check that these peers run on this host. Raises ControlError otherwise."""
@@ -48,6 +51,15 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
             wrong.append(f"fault {times.fault} began or ended at no time")
     if wrong:
         raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
+
+
+def printable(text: str) -> str:
+    """Return what a host said as one line of at most 4,000 characters that a terminal can show.
+
+    Line breaks would forge lines of logs, and control characters change what a terminal shows.
+    """
+    line = "".join(character if character.isprintable() else " " for character in text[: _LONGEST + 1])
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def check_killed(coordinator: Coordinator, killed: control_pb2.Killed) -> None:

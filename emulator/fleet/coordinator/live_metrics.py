@@ -20,9 +20,9 @@ from prometheus_client.metrics_core import (
 
 from emulator.files.disk import naming
 from emulator.network.http_server import BoundedHandler, BoundedServer
+from emulator.network.listening import ALL, host_and_port
 
 _STOP_LIMIT = 5.0
-_LAST_PORT = 65535
 _POLL = 0.1
 """The most seconds until the server notices that it is to stop."""
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
@@ -159,19 +159,20 @@ class MetricsServer:
 
 
 def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> MetricsServer:
-    """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0") and at no other address.
+    """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0", "*:9100") and at no other address.
 
     The server calls `read` for each scrape, in a thread of its own. `release` is a label of every metric.
     Raises BadAddress if `listen` is not an address, OSError if it cannot be bound.
     """
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal() or len(port) > 5 or int(port) > _LAST_PORT:
-        raise BadAddress(f"{listen!r} is not an address to listen on, such as 127.0.0.1:9100")
+    try:
+        host, port = host_and_port(listen)
+    except ValueError as error:
+        raise BadAddress(str(error)) from None
     registry = CollectorRegistry()
     registry.register(LiveCollector(release, read))
     handler = _Handler.factory(registry)
     with naming(listen):
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-        address = found[0][4]
-        server = BoundedServer(str(address[0]), int(port), handler)
+        if host != ALL:
+            host = str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
+        server = BoundedServer(host, port, handler)
     return MetricsServer(server)

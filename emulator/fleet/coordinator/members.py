@@ -38,6 +38,8 @@ class Member:
     result: control_pb2.HostFidelity | None = None
     lost: str = ""
     """Why the host was lost before it finished, or ""."""
+    ending: str = ""
+    """How the cluster says that the host's program ended last, or ""."""
     errors: list[tuple[str, float]] = field(default_factory=list)
     """The errors that ended the host's programs, each with its trial time in seconds."""
 

@@ -44,7 +44,9 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         DamagedFile.
         """
         trust = self._trust
-        server = grpc.aio.server(options=OPTIONS, interceptors=trust.interceptors())
+        server = grpc.aio.server(
+            options=[*OPTIONS, *trust.credentials.bounds], interceptors=trust.interceptors()
+        )
         control_pb2_grpc.add_CoordinatorServicer_to_server(self, server)  # type: ignore[no-untyped-call]
         port = trust.credentials.listen(server, address)
         await server.start()

@@ -62,7 +62,7 @@ async def run_host(place: Place) -> str:
     credentials, start = place.credentials, secrets.token_hex(16)
     service = LinksService(start)
     doors = [Door({"": [credentials.token]})] if credentials.token else []
-    server = grpc.aio.server(options=OPTIONS, interceptors=doors)
+    server = grpc.aio.server(options=[*OPTIONS, *credentials.bounds], interceptors=doors)
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     port = credentials.listen(server, place.listen)
     address = f"{place.listen.rpartition(':')[0]}:{port}"

@@ -1,6 +1,7 @@
 """Hosts that are pods of Kubernetes.
 
 `pod_fleet` runs all trials of a release. `churn_controller` ends sessions by deleting pods when
-`kill_schedule` says so, `kubernetes_api` follows the pods and deletes them, and `own_image` tells which
-image this pod runs.
+`kill_schedule` says so, and `kubernetes_api` follows the pods and deletes them. `own_image` tells which
+image this pod runs, and `pod_endings` why hosts were lost or came back; both ask by `pod_reading`.
+`pod_names` has the names of the pods of hosts.
 """

@@ -17,6 +17,7 @@ from emulator.fleet.coordinator.coordinator import CONTROLLER
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.pods.kill_schedule import Deletion, Kill, Outcome, Pace, Pod, PodChurn
 from emulator.fleet.pods.kubernetes_api import Pods
+from emulator.fleet.pods.pod_names import pod_namer
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.self_measurement import told_of
 from emulator.telemetry import names
@@ -24,7 +25,6 @@ from emulator.telemetry.exporter import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
 from trellis.v1 import control_pb2
 
-_PODS_IN_SET = 1000
 _KEPT_LIMIT, _KEPT_PERIOD = 10.0, 0.01
 """The seconds that the Collector has to take the end of a session, and those between two checks of it."""
 _CALL_LIMIT = 10.0
@@ -79,21 +79,6 @@ async def run_churn(stub: Any, pods: Pods, prefix: str, sink: SinkFactory, pace:
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-
-
-def pod_namer(prefix: str) -> Callable[[str], str]:
-    """Return a function from `host-<n>` to the name of its pod.
-
-    The stateful sets `<prefix>-0`, `<prefix>-1`, ... have 1,000 pods each.
-    """
-
-    def name(host: str) -> str:
-        kind, _, number = host.rpartition("-")
-        if kind != "host" or not number.isdecimal():
-            raise ValueError(f"{host!r} is not the name of a host in a pod, such as host-17")
-        return f"{prefix}-{int(number) // _PODS_IN_SET}-{int(number) % _PODS_IN_SET}"
-
-    return name
 
 
 async def _next_plan(stub: Any) -> control_pb2.ChurnPlan | None:

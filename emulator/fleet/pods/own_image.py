@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import ssl
 import time
-import urllib.request
-from pathlib import Path
 
-_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_LIMIT = 10.0
-"""The seconds that the API server has to answer."""
+from emulator.fleet.pods.pod_reading import in_cluster, read_pod
+
 _PATIENCE = 60.0
 """The seconds that the node has to tell the cluster of the container, which it does after the program starts.
 """
@@ -25,12 +20,12 @@ def own_image() -> dict[str, str]:
     Returns nothing outside of a cluster. The digest is "unknown" with the reason if the API server does not
     tell it. Waits up to 60 s for it.
     """
-    pod, host = os.environ.get("TRELLIS_POD"), os.environ.get("KUBERNETES_SERVICE_HOST")
-    if not pod or not host:
+    pod = os.environ.get("TRELLIS_POD")
+    if not pod or not in_cluster():
         return {}
     try:
         deadline = time.monotonic() + _PATIENCE
-        while not (digest := _digest(pod, host)):
+        while not (digest := _digest(pod)):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the node told of no image within {_PATIENCE:.0f} s")
             time.sleep(_PAUSE)
@@ -39,17 +34,8 @@ def own_image() -> dict[str, str]:
     return {"name": os.environ.get("TRELLIS_IMAGE", ""), "digest": digest}
 
 
-def _digest(pod: str, host: str) -> str:
+def _digest(pod: str) -> str:
     """Return the digest that the cluster knows, empty until the node has told of the running container."""
-    namespace = (_ACCOUNT / "namespace").read_text()
-    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    request = urllib.request.Request(
-        f"{address}/api/v1/namespaces/{namespace}/pods/{pod}",
-        headers={"Authorization": f"Bearer {(_ACCOUNT / 'token').read_text()}"},
-    )
-    trust = ssl.create_default_context(cafile=str(_ACCOUNT / "ca.crt"))
-    with urllib.request.urlopen(request, timeout=_LIMIT, context=trust) as answer:
-        statuses = json.load(answer)["status"].get("containerStatuses") or [{"imageID": ""}]
+    statuses = read_pod(pod)["status"].get("containerStatuses") or [{"imageID": ""}]
     image: str = statuses[0]["imageID"]
     return image

@@ -21,6 +21,7 @@ from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.coordinator.journal import Journal, replay
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.fleet.host.member import own_versions
+from emulator.fleet.pods.pod_endings import note_endings
 from emulator.runtime.progress import Report
 from emulator.runtime.realtime.clock import unix_ns
 
@@ -55,6 +56,7 @@ class PodFleet:
             early_end = self._wait(self._conduct(coordinator, directory, report))
         finally:
             self.now = None
+        note_endings(coordinator)
         fidelity = judge(coordinator, own_versions(), early_end)
         fidelity.write(directory.fidelity)
         return fidelity
