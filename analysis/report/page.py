@@ -73,5 +73,5 @@ def _points(chart: Any) -> dict[str, Any]:
     """Return what the script needs to show the values under the pointer."""
     return {
         "labels": [one.label for one in chart.series],
-        "columns": [[c.at, c.text, c.values, c.heights] for c in chart.columns],
+        "columns": [[c.at, c.text, c.values, c.x, c.numbers] for c in chart.columns],
     }

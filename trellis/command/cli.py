@@ -29,6 +29,7 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
+from trellis.command.export_command import commands as export_commands
 from trellis.command.inputs import (
     InputWarnings,
     check_drawing,
@@ -73,6 +74,7 @@ app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
+app.add_typer(export_commands)
 app.add_typer(run_commands)
 app.add_typer(schema_commands)
 
