@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from analysis.charts.numerals import number, quantity, shown_unit
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
+from analysis.report.between import Pairing
 from analysis.report.outcome import outcome
 from analysis.report.report import absence_rows, check_rows, measure_groups
 from analysis.report.shown import Shown
+
+DIFFERENCES: Final = (
+    *("key", "base", "other", "setting", "measure", "title", "unit", "better"),
+    *("base_mean", "other_mean", "difference", "ci95", "seeds", "relative", "reading"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ def tables_of(results: Results, shown: Shown) -> dict[str, Table]:
         _measures(results),
         _trials(results),
         _expectations(results),
-        _claims(results),
+        claims_table(results),
         *_of_sections(shown),
     ]
     figures = figures_of(shown)
@@ -51,22 +57,30 @@ def tables_of(results: Results, shown: Shown) -> dict[str, Table]:
 def _comparison(results: Results) -> Table:
     """Return the head's pairs of variants, with all their measures for programs."""
     came_out = outcome(results, [group.rows for group in measure_groups(results)])
-    rows, texts = [], []
+    texts = []
     for pair, told in came_out.pairs:
-        for each in pair.differences:
-            numbers = (each.base, each.other, each.by.mean, each.by.ci95, each.by.n, each.relative)
-            what = (each.measure, each.title, each.unit, each.better)
-            rows.append((came_out.key, pair.base, pair.other, pair.setting, *what, *numbers, each.reading))
         texts.append([", ".join(text for text in (f"{pair.other} beside {pair.base}", pair.setting) if text)])
         texts += [[_titled(each.title, each.unit), *each.texts, each.reading] for each in told]
     return Table(
         "table-comparison", "Variants beside each other",
         "Compared seed by seed, with the half width of the mean difference's 95 % confidence interval "
         "(Student's t). Values are in the measure's unit; a share is between 0 and 1.",
-        ("key", "base", "other", "setting", "measure", "title", "unit", "better", "base_mean", "other_mean",
-         "difference", "ci95", "seeds", "relative", "reading"),
-        rows, ("measure", "base", "other", "difference", "relative", "reading"), texts,
+        DIFFERENCES, difference_rows(came_out.key, [pair for pair, _ in came_out.pairs]),
+        ("measure", "base", "other", "difference", "relative", "reading"), texts,
     )  # fmt: skip
+
+
+def difference_rows(key: str, pairs: Sequence[Pairing]) -> list[tuple[Any, ...]]:
+    """Return a row of `DIFFERENCES` for each measure of each pair of variants that differ in a key."""
+    return [
+        (
+            *(key, pair.base, pair.other, pair.setting),
+            *(each.measure, each.title, each.unit, each.better),
+            *(each.base, each.other, each.by.mean, each.by.ci95, each.by.n, each.relative, each.reading),
+        )
+        for pair in pairs
+        for each in pair.differences
+    ]
 
 
 def _fidelity(results: Results) -> Table:
@@ -167,7 +181,8 @@ def _expectations(results: Results) -> Table:
     )
 
 
-def _claims(results: Results) -> Table:
+def claims_table(results: Results) -> Table:
+    """Return the verdicts over claims: a row for each number, and for each variant that it is of."""
     rows: list[Sequence[Any]] = []
     for claim in results.claims:
         head = (claim["id"], claim["statement"], claim["outcome"])
