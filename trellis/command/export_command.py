@@ -10,6 +10,7 @@ import typer
 from emulator.files.input_facts import counted
 from trellis.command.exits import UserError, endings, err, readable
 from trellis.command.outcome import need_summary, out
+from trellis.command.steps import need_writable
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -41,6 +42,8 @@ def export(
 
         directory = open_run(target)[0]
         need_summary(directory)
+        if folder is None:
+            need_writable(directory)
         try:
             from analysis.export.style import inches
             from analysis.export.write import export as write
